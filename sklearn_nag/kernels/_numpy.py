@@ -1,0 +1,267 @@
+"""The definition of the update, in NumPy.
+
+A row is handled in two parts. What depends on inputs alone (scales, ``z``, ``N``) is computed for a block of rows at
+once; what depends on the targets goes row by row, vectorised over columns and heads. A sparse row is a dense one on the
+columns that it names. No sum is left to BLAS, whose order of summation depends on the number of rows and of threads: how
+a stream is cut, how many heads there are and how many threads run changes no bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._state import LIFT_LIMIT, lift, positive, shrink
+
+_BLOCK = 2**15  # entries of a dense block: 256 KiB
+_LARGEST = np.finfo(np.float64).max
+
+
+class Diverged(ArithmeticError):
+    """Some number of the model has left the range of float64; the state is not to be used."""
+
+
+def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None):
+    """One pass: for each row, update the scales, predict, suffer the loss, update the weights.
+
+    Parameters
+    ----------
+    state : State
+        Changed in place. When `Diverged` is raised it is left half-way.
+    loss : object
+        With ``value(p, y)`` and ``gradient(p, y)``.
+    X : ndarray or CSR array of shape (n_rows, n_features)
+        Finite float32 or float64, dense in any order; CSR in canonical form, with int32 or int64 indices.
+    y : ndarray of shape (n_rows, n_heads), or of shape (n_rows,) with integers
+        Targets of each head; or classes, from which targets are made: 1 for the class of a head, else -1 (with a
+        single head: 1 for class 1, else -1).
+    sample_weight : ndarray of shape (n_rows,), optional
+        Positive; 1 by default.
+    order : ndarray of shape (n,) of int, optional
+        Rows to go through, in this order; all by default.
+    predictions : ndarray of shape (n, n_heads), optional
+        Filled with the progressive predictions.
+
+    Raises
+    ------
+    Diverged
+        When a weight or a sum overflows.
+    """
+    n_rows, n_features = X.shape
+    n = n_rows if order is None else len(order)
+    sparse = not isinstance(X, np.ndarray)
+    if sparse and not state.rule.lazy:
+        sparse, dense_rows = False, lambda rows: X[rows].toarray()
+    else:
+        dense_rows = X.__getitem__
+    width = n_features + state.rule.intercept
+    height = max(1, _BLOCK // max(width, 1))
+    for start in range(0, n, height):
+        stop = min(start + height, n)
+        rows = slice(start, stop) if order is None else order[start:stop]
+        targets = _targets(y[rows], len(state.loss))
+        weight = np.ones(stop - start) if sample_weight is None else sample_weight[rows]
+        played = np.empty(targets.shape) if predictions is None else predictions[start:stop]
+        with np.errstate(all="ignore"):
+            if sparse:
+                _learn_sparse(state, loss, X, np.arange(n_rows)[rows], targets, weight, played)
+            else:
+                x = np.ones((stop - start, width))
+                x[:, :n_features] = dense_rows(rows)
+                _learn_block(state, state.columns, loss, x, targets, weight, played)
+            losses = np.minimum(loss.value(played, targets) * weight[:, None], _LARGEST)
+            state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], _LARGEST)
+        if not (np.isfinite(played).all() and np.isfinite(state.t + state.N + state.shrinkage + state.playtime)):
+            raise Diverged
+
+def _targets(y, n_heads):
+    if y.ndim == 2:
+        return y
+    classes = np.arange(n_heads) if n_heads > 1 else np.ones(1, dtype=int)
+    return np.where(y[:, None] == classes, 1.0, -1.0)
+
+
+def _learn_sparse(state, loss, X, rows, y, weight, played):
+    width = state.columns.largest.size
+    intercept = state.rule.intercept
+    for i, row in enumerate(rows):
+        named = slice(X.indptr[row], X.indptr[row + 1])
+        n = named.stop - named.start
+        index = np.empty(n + intercept, dtype=np.intp)
+        x = np.ones((1, n + intercept))
+        index[:n], x[0, :n] = X.indices[named], X.data[named]
+        index[n:] = width - 1
+        part = state.columns.take(index)
+        _learn_block(state, part, loss, x, y[i : i + 1], weight[i : i + 1], played[i : i + 1])
+        state.columns.put(index, part)
+
+
+def _learn_block(state, columns, loss, x, y, c, played):
+    """Learn the rows ``x`` of shape (n_rows, n_columns), all in float64, on some or all columns of the state."""
+    absolute = np.abs(x)
+    start = 0
+    while start < len(x):
+        stop = _raise_lifts(state.rule, columns, absolute, start)
+        rows = slice(start, stop)
+        _learn_segment(state, columns, loss, x[rows], absolute[rows], y[rows], c[rows], played[rows])
+        start = stop
+
+
+def _raise_lifts(rule, columns, absolute, start):
+    """Adapt the lifts to row ``start``; return the first row after it that needs others."""
+    if not rule.lifted or (absolute[start:].max(axis=0) * columns.lift < LIFT_LIMIT).all():
+        return len(absolute)
+    over = absolute[start] * columns.lift >= LIFT_LIMIT
+    if over.any():
+        new = np.where(over, lift(absolute[start]), columns.lift)
+        ratio = new / columns.lift
+        columns.lift[:] = new
+        if columns.squares is not None:
+            columns.squares *= ratio**2
+        if rule.adaptive:
+            columns.rescale_G(ratio**2)
+        else:
+            columns.weight *= ratio
+    later = np.flatnonzero((absolute[start:] * columns.lift >= LIFT_LIMIT).any(axis=1))
+    return start + later[0] if later.size else len(absolute)
+
+
+def _learn_segment(state, columns, loss, x, absolute, y, c, played):
+    """Learn rows that need no new lift. Arrays with a row more than ``x`` begin with what was before."""
+    rule = state.rule
+    n, n_heads = y.shape
+    single = n_heads == 1
+
+    # -- what depends on inputs alone
+    t = np.add.accumulate(np.append(state.t, c))
+    lifted = x * columns.lift if rule.lifted else x
+    largest = squares = None
+    if rule.normalization == "max":
+        largest = np.maximum.accumulate(np.vstack([columns.largest, absolute]))
+        z = x / positive(largest[1:])
+        sizes = largest[1:] * columns.lift
+        rest = np.ones(n)
+    elif rule.normalization == "rms":
+        largest = np.maximum(columns.largest, absolute.max(axis=0))[None]
+        squares = np.add.accumulate(np.vstack([columns.squares, c[:, None] * lifted**2]))
+        sizes = np.sqrt(squares[1:]) / np.sqrt(t[1:, None])
+        z = lifted / positive(sizes)
+        rest = np.sqrt(t[1:])
+    else:
+        largest = np.maximum(columns.largest, absolute.max(axis=0))[None]
+        z, sizes, rest = x, np.broadcast_to(columns.lift, x.shape), np.ones(n)
+    features = z if rule.adaptive or rule.normalization is None else z / positive(sizes)
+    rate = t[1:] ** -rule.power_t if rule.power_t else np.ones(n)
+    N = state.N
+    if rule.normalization is not None:
+        N = np.add.accumulate(np.append(N, c * np.add.reduce(z * z, axis=1)))
+        per_row = t[1:] / positive(N[1:])
+        rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
+        N = N[-1]
+    shrinkage = np.add.accumulate(np.append(state.shrinkage, c * rate / rest if rule.adaptive else c * rate))
+
+    # -- what depends on the targets, row by row; one head goes by vectors and scalars, as they cost less
+    heads, some = (0, bool) if single else (slice(None), np.any)
+    weight = columns.weight[heads]
+    G = columns.G[heads] if rule.adaptive else None
+    step = np.multiply.outer(rate, rule.eta)
+    if single:
+        step, y = step[:, 0], y[:, 0]
+    else:
+        step, y = step[:, :, None], y[:, :, None]
+    product, gradient = np.empty_like(weight), np.empty_like(weight)
+    gradient_lift = _gradient_lift(state, heads)
+    for i in range(n):
+        if rule.penalised or rule.averaged:
+            _before_play(state, columns, i, t[i], shrinkage[i], largest, squares)
+        if rule.averaged and t[i + 1] >= rule.average_from:
+            columns.total += (columns.weight if rule.adaptive else columns.weight / positive(sizes[i])) * c[i]
+            state.playtime += c[i] if rule.adaptive else c[i] * rest[i]
+            state.averaged += c[i]
+            columns.averaged[:] = state.playtime
+        np.multiply(weight, features[i], out=product)
+        p = np.add.reduce(product, axis=-1, keepdims=not single)
+        played[i] = p if single else p[:, 0]
+        g = loss.gradient(p, y[i]) * c[i]
+        if not some(g):
+            continue
+        if rule.adaptive:
+            if some(abs(g) >= LIFT_LIMIT / gradient_lift):
+                _raise_gradient_lift(state, columns, np.abs(g))
+                gradient_lift = _gradient_lift(state, heads)
+            np.multiply(g * gradient_lift, lifted[i], out=gradient)
+            np.multiply(gradient, gradient, out=product)
+            G += product
+            np.sqrt(G, out=product)
+            gradient /= product
+            gradient *= step[i]
+        else:
+            np.multiply(step[i] * g, lifted[i], out=gradient)
+        weight -= gradient
+    columns.largest[:] = largest[-1]
+    if squares is not None:
+        columns.squares[:] = squares[-1]
+    state.t, state.N, state.shrinkage = float(t[-1]), float(N), float(shrinkage[-1])
+
+
+def _before_play(state, columns, i, t, shrinkage, largest, squares):
+    """Bring weights and averages up to the row before ``i``, by the scales that held then."""
+    if state.rule.normalization == "max":
+        columns.largest[:] = largest[i]
+    elif squares is not None:
+        columns.squares[:] = squares[i]
+    state.t, state.shrinkage = t, shrinkage
+    if state.rule.averaged and (columns.averaged != state.playtime).any():
+        columns.total += columns.resting_weight(state.rule) * (state.playtime - columns.averaged)
+        columns.averaged[:] = state.playtime
+    if state.rule.penalised:
+        columns.weight[:] = shrink(state, columns)
+        columns.shrunk[:] = shrinkage
+
+
+def _gradient_lift(state, heads):
+    return state.gradient_lift[0] if heads == 0 else state.gradient_lift[:, None]
+
+
+def _raise_gradient_lift(state, columns, largest):
+    """Adapt the lifts of gradients to the ones at hand."""
+    largest = np.reshape(largest, -1)
+    new = np.minimum(state.gradient_lift, lift(np.where(largest > 0, largest, 0.0)))
+    ratio = (new / state.gradient_lift)[:, None]
+    state.gradient_lift[:] = new
+    state.columns.rescale_G(ratio**2)
+    if columns is not state.columns:
+        columns.rescale_G(ratio**2)
+
+
+def predict(state, X):
+    """Decision values for rows of raw features.
+
+    Parameters
+    ----------
+    state : State
+        Left as it is.
+    X : ndarray or CSR array of shape (n_rows, n_features)
+        Finite float32 or float64.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_heads)
+        ``X coef^T + intercept``. Where that leaves the range of float64, in either factor or in the product, the sum is
+        taken over ``u x / s`` and ends at the largest double.
+    """
+    coef, intercept, exact = state.linear()
+    with np.errstate(all="ignore"):
+        if exact:
+            p = X @ coef.T + intercept
+            if np.isfinite(p).all():
+                return p
+        n_rows, n_features = X.shape
+        s = positive(state.scale())[:n_features]
+        u = state.unit_free_weight()[:, :n_features]
+        p = np.empty((n_rows, len(u)))
+        height = max(1, _BLOCK // max(n_features, 1))
+        for start in range(0, n_rows, height):
+            x = X[start : start + height]
+            z = (x if isinstance(x, np.ndarray) else x.toarray()) / s
+            p[start : start + height] = z @ u.T + intercept
+    return np.nan_to_num(p, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)

@@ -1,0 +1,315 @@
+"""The arrays a model is made of, and the linear function they stand for.
+
+Notation (paper: Ross, Mineiro and Langford, UAI 2013). A column is a feature, or the constant 1 of the intercept, which
+is the last one. ``s`` is the scale of a column, ``z = x / s``, ``u = w s`` the weight without units.
+
+Two identities keep the arithmetic short, because they leave nothing to rescale when a scale changes:
+
+* adaptive rules: ``g z / sqrt(H) = g x / sqrt(G)`` with ``H = G / s^2``, so the step of ``u`` does not know ``s``;
+* the others: ``w = theta / s^2`` with ``theta = -sum eta (t/N) g x``, which is what squashing by ``(s/|x|)^2`` keeps.
+
+Squares of doubles overflow, so columns and gradients are *lifted*: multiplied by a power of two, exactly, that brings
+the largest value seen into [1, 2**128). A lift changes at most fifteen times in the life of a model.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+LIFT_LIMIT = 2.0**128
+_SMALLEST = 2.0**896  # the lift of what has not been seen yet
+_TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
+_LARGEST = np.finfo(np.float64).max
+_STEEPEST = 1e150
+
+
+class Rule(NamedTuple):
+    """One update rule with its parameters.
+
+    Attributes
+    ----------
+    normalization : {"max", "rms", None}
+        The scale ``s``: the largest ``|x|``, the root mean square of ``x``, or 1.
+    adaptive : bool
+        Whether steps are divided by the root of the sum of squared gradients.
+    intercept : bool
+        Whether the last column is the constant 1; it is never penalised.
+    eta : ndarray of shape (n_heads,)
+        Learning rate of each head.
+    power_t : float
+        The learning rate falls as ``t ** -power_t``; 0 keeps it constant.
+    l1, l2 : float
+        Strength of the penalty ``l1 |u| + l2 u^2 / 2`` for each column.
+    average_from : float
+        Total weight of rows after which played weights are averaged; ``inf`` for never.
+    """
+
+    normalization: str | None
+    adaptive: bool
+    intercept: bool
+    eta: np.ndarray
+    power_t: float = 0.0
+    l1: float = 0.0
+    l2: float = 0.0
+    average_from: float = np.inf
+
+    @property
+    def penalised(self):
+        return self.l1 > 0 or self.l2 > 0
+
+    @property
+    def averaged(self):
+        return self.average_from < np.inf
+
+    @property
+    def lifted(self):
+        """Whether columns are lifted: OGD alone works on them as they are."""
+        return self.adaptive or self.normalization is not None
+
+    @property
+    def lazy(self):
+        """Whether what a row does to the columns it does not name can be made up for later, in closed form.
+
+        It cannot where shrinking weights are averaged, nor for an L1 threshold on ``u`` while ``s`` drifts (sNG).
+        """
+        drifting = self.normalization == "rms" and not self.adaptive
+        return not (self.penalised and (self.averaged or (self.l1 > 0 and drifting)))
+
+
+def lift(largest):
+    """Power of two, with an exponent in steps of 128, that brings ``largest`` into [1, 2**128) where it can."""
+    _, exponent = np.frexp(largest)
+    steps = np.clip((exponent - 1) // 128, -7, 7)
+    return np.where(largest > 0, np.ldexp(1.0, -128 * steps), _SMALLEST)
+
+
+@dataclass(eq=False)
+class Columns:
+    """What is kept for every column; the last axis runs over columns.
+
+    Attributes
+    ----------
+    largest : ndarray of shape (n_columns,)
+        The largest ``|x|`` seen.
+    lift : ndarray of shape (n_columns,)
+        Powers of two; below, ``x'`` is ``x * lift``.
+    squares : ndarray of shape (n_columns,) or None
+        ``sum c x'^2``, for "rms".
+    weight : ndarray of shape (n_heads, n_columns)
+        ``u`` for adaptive rules, ``theta * lift = u s'`` for the others.
+    G : ndarray of shape (n_heads, n_columns) or None
+        ``sum g'^2 x'^2``, for adaptive rules.
+    shrunk : ndarray of shape (n_columns,)
+        Reading of ``State.shrinkage`` up to which the penalty has been applied.
+    total : ndarray of shape (n_heads, n_columns) or None
+        ``sum c u`` over played weights, when they are averaged.
+    averaged : ndarray of shape (n_columns,) or None
+        Reading of ``State.playtime`` up to which ``total`` counts.
+    """
+
+    largest: np.ndarray
+    lift: np.ndarray
+    squares: np.ndarray | None
+    weight: np.ndarray
+    G: np.ndarray | None
+    shrunk: np.ndarray
+    total: np.ndarray | None = None
+    averaged: np.ndarray | None = None
+
+    def take(self, index):
+        """Copy of the columns at ``index``."""
+        return Columns(*(None if a is None else a[..., index] for a in vars(self).values()))
+
+    def put(self, index, part):
+        """Write ``part`` back to the columns at ``index``."""
+        for array, values in zip(vars(self).values(), vars(part).values(), strict=True):
+            if array is not None:
+                array[..., index] = values
+
+    def rescale_G(self, factor):
+        """Multiply ``G``, which stays positive."""
+        np.maximum(self.G * factor, _TINY, out=self.G)
+
+    def resting_size(self, rule):
+        """Scale ``s``, lifted, but for the factor ``t ** -0.5`` that changes while a column is not named."""
+        if rule.normalization == "max":
+            return self.largest * self.lift
+        if rule.normalization == "rms":
+            return np.sqrt(self.squares)
+        return self.lift
+
+    def size(self, rule, t):
+        """Scale ``s``, lifted, after rows of total weight ``t``."""
+        size = self.resting_size(rule)
+        return size / np.sqrt(max(t, _TINY)) if rule.normalization == "rms" else size
+
+    def resting_weight(self, rule):
+        """Weight ``u``, but for the factor ``t ** 0.5`` that changes while a column is not named."""
+        return self.weight if rule.adaptive else self.weight / positive(self.resting_size(rule))
+
+
+@dataclass(eq=False)
+class State:
+    """A model: its columns, and what is common to all of them.
+
+    Attributes
+    ----------
+    rule : Rule
+        The rule that made the state; a penalty that is still due is due by its parameters.
+    columns : Columns
+        The arrays that have one entry for each column.
+    t : float
+        Total weight of the rows seen.
+    N : float
+        ``sum c z^2`` over rows and columns.
+    loss : ndarray of shape (n_heads,)
+        Sum of the weighted progressive losses.
+    gradient_lift : ndarray of shape (n_heads,)
+        Powers of two; ``g' = g * gradient_lift``.
+    shrinkage : float
+        Clock of the penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
+    playtime : float
+        Clock of the average: how much weight a column that is not named has been played with.
+    averaged : float
+        Total weight of the rows that are averaged.
+    """
+
+    rule: Rule
+    columns: Columns
+    t: float
+    N: float
+    loss: np.ndarray
+    gradient_lift: np.ndarray
+    shrinkage: float = 0.0
+    playtime: float = 0.0
+    averaged: float = 0.0
+    _linear: tuple | None = field(default=None, repr=False)
+
+    @classmethod
+    def new(cls, rule, n_features):
+        """State before the first row."""
+        d, k = n_features + rule.intercept, len(rule.eta)
+        columns = Columns(
+            largest=np.zeros(d),
+            lift=np.full(d, _SMALLEST if rule.lifted else 1.0),
+            squares=np.zeros(d) if rule.normalization == "rms" else None,
+            weight=np.zeros((k, d)),
+            G=np.full((k, d), _TINY) if rule.adaptive else None,
+            shrunk=np.zeros(d),
+        )
+        return cls(rule, columns, 0.0, 0.0, np.zeros(k), np.full(k, _SMALLEST))
+
+    def __getstate__(self):
+        return {**vars(self), "_linear": None}
+
+    def copy(self):
+        """Independent copy, with arrays that can be written to."""
+        return copy.deepcopy(self)
+
+    def adopt(self, rule):
+        """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
+
+        A penalty that is due is applied first when its strength or the learning rate changes.
+        """
+        self._linear = None
+        old = self.rule
+        same = (old.l1, old.l2) == (rule.l1, rule.l2) and np.array_equal(old.eta, rule.eta)
+        if old.penalised and not same:
+            self._settle()
+        if not old.penalised:
+            self.columns.shrunk[:] = self.shrinkage
+        if rule.averaged and self.columns.total is None:
+            self.columns.total = np.zeros_like(self.columns.weight)
+            self.columns.averaged = np.full_like(self.columns.largest, self.playtime)
+        self.rule = rule
+
+    def _settle(self):
+        columns = self.columns
+        columns.weight[:] = shrink(self, columns)
+        columns.shrunk[:] = self.shrinkage
+
+    # -- what the arrays stand for
+
+    def scale(self):
+        """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization)."""
+        if self.rule.normalization is None:
+            return np.ones_like(self.columns.largest)
+        if self.rule.normalization == "max":
+            return self.columns.largest.copy()
+        return self.columns.size(self.rule, self.t) / self.columns.lift
+
+    def unit_free_weight(self):
+        """``u`` to predict with: the average, or the last one, shrunk by the penalty that is due."""
+        columns, rule = self.columns, self.rule
+        if rule.averaged and self.averaged > 0:
+            resting = columns.resting_weight(rule) * (self.playtime - columns.averaged)
+            return (columns.total + resting) / self.averaged
+        u = shrink(self, columns) if rule.penalised else columns.weight
+        return u if rule.adaptive else u / positive(columns.size(rule, self.t))
+
+    def linear(self):
+        """Weights in raw units, kept until the next row is learnt.
+
+        Returns
+        -------
+        coef : ndarray of shape (n_heads, n_features)
+            ``u / s``, at most the largest double.
+        intercept : ndarray of shape (n_heads,)
+            Weight of the constant 1.
+        exact : bool
+            Whether every weight is below the largest double, so that ``coef`` predicts as ``u`` does.
+        """
+        if self._linear is None:
+            with np.errstate(over="ignore"):
+                w = self.unit_free_weight() / positive(self.scale())
+            exact = bool(np.isfinite(w).all())
+            if not exact:
+                w = np.clip(w, -_LARGEST, _LARGEST)
+            if self.rule.intercept:
+                self._linear = (w[:, :-1], w[:, -1], exact)
+            else:
+                self._linear = (w, np.zeros(len(w)), exact)
+        return self._linear
+
+
+def positive(array):
+    """``array`` with 1 in place of 0, to divide by: what is divided is 0 there."""
+    return array if array.all() else np.where(array == 0, 1.0, array)
+
+
+def shrink(state, columns):
+    """Weights after the penalty that is due.
+
+    For a column the penalty is the flow ``du = -r (l1 sign(u) + l2 u)``, stopped at 0, over ``r``: the learning rates
+    of the rows that have passed. So it has a closed form, does not overshoot, and gives true zeros.
+
+    Parameters
+    ----------
+    state : State
+        For its rule, clocks and lifts.
+    columns : Columns
+        All columns or some of them, as they were before the row at hand.
+
+    Returns
+    -------
+    ndarray of shape (n_heads, n_columns)
+        To take the place of ``columns.weight``.
+    """
+    rule = state.rule
+    due = state.shrinkage - columns.shrunk
+    if rule.intercept:
+        due[-1] = 0.0
+    rate = np.multiply.outer(rule.eta, due)
+    if rule.adaptive:  # 1 / sqrt(H), but for what the clock holds; bounded, as it is huge before the first gradient
+        with np.errstate(over="ignore"):
+            root = state.gradient_lift[:, None] * columns.resting_size(rule) / np.sqrt(columns.G)
+        rate *= np.minimum(root, _STEEPEST)
+    decay = np.exp(-rule.l2 * rate)
+    threshold = -np.expm1(-rule.l2 * rate) * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
+    if not rule.adaptive:  # the weight is theta, not u
+        threshold = threshold * columns.size(rule, state.t)
+    return np.copysign(np.maximum(np.abs(columns.weight) * decay - threshold, 0.0), columns.weight)
