@@ -16,6 +16,7 @@ class Loss:
     """A convex loss of a prediction ``p`` and a target ``y``."""
 
     name: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]] = ()
 
     def value(self, p, y):
         """Loss, with the shape of ``p``."""
@@ -103,6 +104,7 @@ class Quantile(Loss):
     """``quantile (y - p)`` where ``p`` is too low, ``(1 - quantile) (p - y)`` where it is too high."""
 
     name = "quantile"
+    parameters = ("quantile",)
 
     def __init__(self, quantile=0.5):
         self.quantile = quantile
@@ -130,6 +132,7 @@ class Huber(Loss):
     """``(p - y)^2 / 2`` up to a distance of ``epsilon``, linear beyond."""
 
     name = "huber"
+    parameters = ("epsilon",)
 
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
@@ -147,6 +150,7 @@ class EpsilonInsensitive(Loss):
     """``max(0, |p - y| - epsilon)``."""
 
     name = "epsilon_insensitive"
+    parameters = ("epsilon",)
 
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon

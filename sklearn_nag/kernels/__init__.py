@@ -4,6 +4,6 @@ Kernels know arrays and nothing else.
 """
 
 from ._numpy import Diverged, learn, predict
-from ._state import Rule, State
+from ._state import Rule, State, positive
 
-__all__ = ["Diverged", "Rule", "State", "learn", "predict"]
+__all__ = ["Diverged", "Rule", "State", "learn", "positive", "predict"]

@@ -13,6 +13,7 @@ import numpy as np
 from ._state import LIFT_LIMIT, lift, positive, shrink
 
 _BLOCK = 2**15  # entries of a dense block: 256 KiB
+_SPARSE_ROWS = 1024
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -35,7 +36,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         Targets of each head; or classes, from which targets are made: 1 for the class of a head, else -1 (with a
         single head: 1 for class 1, else -1).
     sample_weight : ndarray of shape (n_rows,), optional
-        Positive; 1 by default.
+        Not negative; 1 by default. A row of weight 0 changes nothing, not even the scales.
     order : ndarray of shape (n,) of int, optional
         Rows to go through, in this order; all by default.
     predictions : ndarray of shape (n, n_heads), optional
@@ -46,32 +47,48 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     Diverged
         When a weight or a sum overflows.
     """
+    state.cached = None
+    with np.errstate(all="ignore"):
+        if sample_weight is None or sample_weight.all():
+            return _learn_rows(state, loss, X, y, sample_weight, order, predictions)
+        order = np.arange(X.shape[0]) if order is None else order
+        named = sample_weight[order] > 0
+        if predictions is None:
+            return _learn_rows(state, loss, X, y, sample_weight, order[named], None)
+        for run in np.split(np.arange(len(order)), np.flatnonzero(np.diff(named)) + 1):
+            rows = order[run]
+            if named[run[0]]:
+                _learn_rows(state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
+            else:
+                predictions[run] = predict(state, X[rows])
+                state.cached = None
+
+
+def _learn_rows(state, loss, X, y, sample_weight, order, predictions):
     n_rows, n_features = X.shape
     n = n_rows if order is None else len(order)
     sparse = not isinstance(X, np.ndarray)
-    if sparse and not state.rule.lazy:
-        sparse, dense_rows = False, lambda rows: X[rows].toarray()
-    else:
-        dense_rows = X.__getitem__
     width = n_features + state.rule.intercept
-    height = max(1, _BLOCK // max(width, 1))
+    by_row = sparse and state.rule.lazy
+    height = _SPARSE_ROWS if by_row else max(1, _BLOCK // max(width, 1))
     for start in range(0, n, height):
         stop = min(start + height, n)
         rows = slice(start, stop) if order is None else order[start:stop]
         targets = _targets(y[rows], len(state.loss))
         weight = np.ones(stop - start) if sample_weight is None else sample_weight[rows]
         played = np.empty(targets.shape) if predictions is None else predictions[start:stop]
-        with np.errstate(all="ignore"):
-            if sparse:
-                _learn_sparse(state, loss, X, np.arange(n_rows)[rows], targets, weight, played)
-            else:
-                x = np.ones((stop - start, width))
-                x[:, :n_features] = dense_rows(rows)
-                _learn_block(state, state.columns, loss, x, targets, weight, played)
-            losses = np.minimum(loss.value(played, targets) * weight[:, None], _LARGEST)
-            state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], _LARGEST)
-        if not (np.isfinite(played).all() and np.isfinite(state.t + state.N + state.shrinkage + state.playtime)):
+        if by_row:
+            _learn_sparse(state, loss, X, range(start, stop) if order is None else rows, targets, weight, played)
+        else:
+            x = np.ones((stop - start, width))
+            x[:, :n_features] = X[rows].toarray() if sparse else X[rows]
+            _learn_block(state, state.columns, loss, x, targets, weight, played)
+        losses = np.minimum(loss.value(played, targets) * weight[:, None], _LARGEST)
+        state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], _LARGEST)
+        sums = state.t + state.N + state.shrinkage + state.playtime + state.averaged
+        if not (np.isfinite(played).all() and np.isfinite(sums)):
             raise Diverged
+
 
 def _targets(y, n_heads):
     if y.ndim == 2:
@@ -201,6 +218,8 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     if squares is not None:
         columns.squares[:] = squares[-1]
     state.t, state.N, state.shrinkage = float(t[-1]), float(N), float(shrinkage[-1])
+    if not columns.finite():
+        raise Diverged
 
 
 def _before_play(state, columns, i, t, shrinkage, largest, squares):

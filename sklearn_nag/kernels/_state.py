@@ -14,8 +14,8 @@ the largest value seen into [1, 2**128). A lift changes at most fifteen times in
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ class Rule(NamedTuple):
         Whether steps are divided by the root of the sum of squared gradients.
     intercept : bool
         Whether the last column is the constant 1; it is never penalised.
-    eta : ndarray of shape (n_heads,)
+    eta : tuple of float, of length n_heads
         Learning rate of each head.
     power_t : float
         The learning rate falls as ``t ** -power_t``; 0 keeps it constant.
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
     normalization: str | None
     adaptive: bool
     intercept: bool
-    eta: np.ndarray
+    eta: tuple[float, ...]
     power_t: float = 0.0
     l1: float = 0.0
     l2: float = 0.0
@@ -120,6 +120,10 @@ class Columns:
     total: np.ndarray | None = None
     averaged: np.ndarray | None = None
 
+    def copy(self):
+        """Copy of all columns."""
+        return Columns(*(None if a is None else a.copy() for a in vars(self).values()))
+
     def take(self, index):
         """Copy of the columns at ``index``."""
         return Columns(*(None if a is None else a[..., index] for a in vars(self).values()))
@@ -129,6 +133,10 @@ class Columns:
         for array, values in zip(vars(self).values(), vars(part).values(), strict=True):
             if array is not None:
                 array[..., index] = values
+
+    def finite(self):
+        """Whether no number that could has left the range of float64; lifts keep the others small."""
+        return all(np.isfinite(a).all() for a in (self.weight, self.squares, self.total) if a is not None)
 
     def rescale_G(self, factor):
         """Multiply ``G``, which stays positive."""
@@ -176,6 +184,8 @@ class State:
         Clock of the average: how much weight a column that is not named has been played with.
     averaged : float
         Total weight of the rows that are averaged.
+    cached : tuple or None
+        What `linear` returned since the last row was learnt.
     """
 
     rule: Rule
@@ -187,7 +197,7 @@ class State:
     shrinkage: float = 0.0
     playtime: float = 0.0
     averaged: float = 0.0
-    _linear: tuple | None = field(default=None, repr=False)
+    cached: tuple | None = field(default=None, repr=False)
 
     @classmethod
     def new(cls, rule, n_features):
@@ -200,37 +210,57 @@ class State:
             weight=np.zeros((k, d)),
             G=np.full((k, d), _TINY) if rule.adaptive else None,
             shrunk=np.zeros(d),
+            total=np.zeros((k, d)) if rule.averaged else None,
+            averaged=np.zeros(d) if rule.averaged else None,
         )
         return cls(rule, columns, 0.0, 0.0, np.zeros(k), np.full(k, _SMALLEST))
 
     def __getstate__(self):
-        return {**vars(self), "_linear": None}
+        return {**vars(self), "cached": None}
 
     def copy(self):
         """Independent copy, with arrays that can be written to."""
-        return copy.deepcopy(self)
+        arrays = {"columns": self.columns.copy(), "loss": self.loss.copy(), "gradient_lift": self.gradient_lift.copy()}
+        return replace(self, **arrays)
+
+    @contextmanager
+    def unchanged_on_error(self, index=None):
+        """Undo what happens inside when it raises.
+
+        Parameters
+        ----------
+        index : ndarray of int, optional
+            The only columns that may change; all by default.
+        """
+        before = vars(self).copy()
+        columns = self.columns.copy() if index is None else self.columns.take(index)
+        arrays = self.loss.copy(), self.gradient_lift.copy()
+        try:
+            yield
+        except BaseException:
+            vars(self).update(before)
+            self.loss, self.gradient_lift = arrays
+            if index is None:
+                self.columns = columns
+            else:
+                self.columns.put(index, columns)
+            raise
 
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
 
-        A penalty that is due is applied first when its strength or the learning rate changes.
+        A penalty that is due is applied first, by the rule under which it fell due.
         """
-        self._linear = None
-        old = self.rule
-        same = (old.l1, old.l2) == (rule.l1, rule.l2) and np.array_equal(old.eta, rule.eta)
-        if old.penalised and not same:
-            self._settle()
-        if not old.penalised:
-            self.columns.shrunk[:] = self.shrinkage
-        if rule.averaged and self.columns.total is None:
-            self.columns.total = np.zeros_like(self.columns.weight)
-            self.columns.averaged = np.full_like(self.columns.largest, self.playtime)
-        self.rule = rule
-
-    def _settle(self):
+        if rule == self.rule:
+            return
         columns = self.columns
-        columns.weight[:] = shrink(self, columns)
+        if self.rule.penalised:
+            columns.weight[:] = shrink(self, columns)
         columns.shrunk[:] = self.shrinkage
+        if rule.averaged and columns.total is None:
+            columns.total = np.zeros_like(columns.weight)
+            columns.averaged = np.full_like(columns.largest, self.playtime)
+        self.rule = rule
 
     # -- what the arrays stand for
 
@@ -263,17 +293,16 @@ class State:
         exact : bool
             Whether every weight is below the largest double, so that ``coef`` predicts as ``u`` does.
         """
-        if self._linear is None:
+        if self.cached is None:
             with np.errstate(over="ignore"):
                 w = self.unit_free_weight() / positive(self.scale())
             exact = bool(np.isfinite(w).all())
             if not exact:
                 w = np.clip(w, -_LARGEST, _LARGEST)
-            if self.rule.intercept:
-                self._linear = (w[:, :-1], w[:, -1], exact)
-            else:
-                self._linear = (w, np.zeros(len(w)), exact)
-        return self._linear
+            coef, intercept = (w[:, :-1], w[:, -1]) if self.rule.intercept else (w, np.zeros(len(w)))
+            coef.flags.writeable = intercept.flags.writeable = False
+            self.cached = coef, intercept, exact
+        return self.cached
 
 
 def positive(array):

@@ -1,0 +1,375 @@
+"""The family of Ross, Mineiro and Langford, "Normalized online learning" (UAI 2013): NG, NAG, sNAG, AdaGrad, OGD."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import kernels
+from ._online import OnlineClassifier, OnlineRegressor, check_flag, check_number, check_option
+
+
+class _NAGRule:
+    """The parameters by which the estimators of the family learn."""
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_option("normalization", self.normalization, ("max", "rms", None))
+        check_flag("adaptive", self.adaptive)
+        check_option("learning_rate", self.learning_rate, ("constant", "invscaling"))
+        check_option("penalty", self.penalty, ("l2", "l1", "elasticnet", None))
+        check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
+        check_number("power_t", self.power_t, min_val=0)
+        check_number("alpha", self.alpha, min_val=0)
+        check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1)
+
+    def _rule(self, n_heads):
+        l1_ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio, None: 0.0}[self.penalty]
+        alpha = 0.0 if self.penalty is None else float(self.alpha)
+        if isinstance(self.average, bool | np.bool_):
+            average_from = 0.0 if self.average else np.inf
+        else:
+            average_from = float(self.average) or np.inf
+        return kernels.Rule(
+            normalization=self.normalization,
+            adaptive=bool(self.adaptive),
+            intercept=bool(self.fit_intercept),
+            eta=(float(self.eta0),) * n_heads,
+            power_t=float(self.power_t) if self.learning_rate == "invscaling" else 0.0,
+            l1=alpha * l1_ratio,
+            l2=alpha * (1.0 - l1_ratio),
+            average_from=average_from,
+        )
+
+
+class NAGClassifier(_NAGRule, OnlineClassifier):
+    """Linear classifier learnt online by normalized adaptive gradients, from features in any units.
+
+    Each feature is divided by its own scale, learnt on the way, so that multiplying a feature by a constant changes no
+    prediction: no scaler is needed, and one learning rate serves data of all kinds. ``partial_fit`` is one pass in the
+    order given; ``fit`` makes passes until the loss settles. ``normalization`` and ``adaptive`` name the rule:
+
+    ================= ================ ===============
+    ``normalization`` ``adaptive=True``  ``adaptive=False``
+    ================= ================ ===============
+    ``"max"``         NAG              NG
+    ``"rms"``         sNAG             sNG
+    ``None``          AdaGrad          OGD (plain SGD)
+    ================= ================ ===============
+
+    Read more in the :ref:`user guide <algorithms>`.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
+        Loss of each head. Probabilities need ``"log_loss"`` or ``"modified_huber"``.
+    normalization : {"max", "rms", None}, default="max"
+        Scale of a feature: the largest absolute value so far, the root mean square so far, or none.
+    adaptive : bool, default=True
+        Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad.
+    eta0 : float, default=0.5
+        Learning rate, positive; without unit where ``normalization`` is used.
+    learning_rate : {"constant", "invscaling"}, default="constant"
+        ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
+    power_t : float, default=0.5
+        Exponent of ``learning_rate="invscaling"``.
+    penalty : {"l2", "l1", "elasticnet", None}, default=None
+        Penalty on the weights without units, ``u = coef_ * scale_``, so that it does not depend on units either. The
+        L1 part is a truncated gradient and leaves true zeros. The intercept is not penalised.
+    alpha : float, default=0.0001
+        Strength: the objective is the mean loss plus ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
+    l1_ratio : float, default=0.15
+        Share of L1 for ``penalty="elasticnet"``, in [0, 1].
+    fit_intercept : bool, default=True
+        Whether a constant feature 1 is added.
+    max_iter : int, default=1000
+        Most passes over the rows in `fit`.
+    tol : float or None, default=1e-3
+        `fit` stops when the mean loss of a pass (or the validation score, with ``early_stopping``) has not been better
+        than the best one by ``tol`` for ``n_iter_no_change`` passes. None: after ``max_iter`` passes.
+    shuffle : bool, default=True
+        Whether `fit` goes through the rows in a new random order in each pass.
+    verbose : int, default=0
+        Above 0, `fit` prints a line for each pass.
+    n_jobs : int or None, default=None
+        Accepted as by SGDClassifier. All classes are learnt in one pass on one core, whatever it is.
+    random_state : int, RandomState instance or None, default=None
+        Order of the rows, and which are held out.
+    early_stopping : bool, default=False
+        Whether to hold out rows and stop by the score on them.
+    validation_fraction : float, default=0.1
+        Share of the rows that is held out for ``early_stopping``, between 0 and 1.
+    n_iter_no_change : int, default=5
+        Passes without improvement before `fit` stops.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weights of the rows of each class, 1 for classes that a dict does not name; ``"balanced"`` makes
+        them inversely proportional to the number of rows (`fit` only).
+    warm_start : bool, default=False
+        Whether `fit` goes on from the present model.
+    average : bool or int, default=False
+        Whether to predict with the average of the weights played with, from the first row on or once rows of a total
+        weight of ``average`` have been seen. What is averaged is ``u``, so that it has no unit.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights in raw units; read-only, made when asked for.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Decision value where every feature is 0.
+    scale_ : ndarray of shape (n_features,)
+        What each feature was divided by; 1 for a feature that has been 0 so far.
+    progressive_loss_ : float
+        Mean over all rows since the model was new, and over heads, of the loss of the prediction made before the row
+        was learnt. After one pass it is an honest estimate of the loss on new rows.
+    t_ : float
+        Total weight of the rows learnt.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where the input had them.
+
+    See Also
+    --------
+    NAGRegressor : The same for regression.
+    sklearn.linear_model.SGDClassifier : Stochastic gradient descent, which needs scaled features.
+
+    Notes
+    -----
+    Multiclass problems are learnt one class against the rest. All classes share the scales and go through the rows
+    together, so they stop together.
+
+    Results do not depend on how a stream is cut into calls of `partial_fit`. On sparse input a row costs time in
+    proportion to its nonzeros; two combinations need time in proportion to all features: a penalty with ``average``,
+    and an L1 penalty with ``normalization="rms", adaptive=False``.
+
+    References
+    ----------
+    .. [1] Ross, Mineiro and Langford, "Normalized online learning", UAI 2013, Algorithms 1 (NG) and 2 (NAG), section 5
+       (sNAG). https://arxiv.org/abs/1305.6646
+    .. [2] Duchi, Hazan and Singer, "Adaptive subgradient methods for online learning and stochastic optimization",
+       JMLR 12, 2011 (AdaGrad).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn_nag import NAGClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> clf = NAGClassifier(max_iter=1, random_state=0).fit(X_train, y_train)
+    >>> clf.score(X_test, y_test) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        normalization="max",
+        adaptive=True,
+        eta0=0.5,
+        learning_rate="constant",
+        power_t=0.5,
+        penalty=None,
+        alpha=0.0001,
+        l1_ratio=0.15,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-3,
+        shuffle=True,
+        verbose=0,
+        n_jobs=None,
+        random_state=None,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        class_weight=None,
+        warm_start=False,
+        average=False,
+    ):
+        self.loss = loss
+        self.normalization = normalization
+        self.adaptive = adaptive
+        self.eta0 = eta0
+        self.learning_rate = learning_rate
+        self.power_t = power_t
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.average = average
+
+
+class NAGRegressor(_NAGRule, OnlineRegressor):
+    """Linear regression learnt online by normalized adaptive gradients, from features in any units.
+
+    Each feature is divided by its own scale, learnt on the way, so that multiplying a feature by a constant changes no
+    prediction. ``normalization`` and ``adaptive`` name the rule, as in `NAGClassifier`. With several outputs all of
+    them are learnt in one pass.
+
+    Read more in the :ref:`user guide <algorithms>`.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", \
+"quantile"}, default="squared_error"
+        Loss of each output; ``"squared_error"`` is half the square.
+    normalization : {"max", "rms", None}, default="max"
+        Scale of a feature: the largest absolute value so far, the root mean square so far, or none.
+    adaptive : bool, default=True
+        Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad.
+    eta0 : float, default=0.5
+        Learning rate, positive. With ``adaptive`` it has the unit of the target: a step changes a prediction by about
+        this much, so a target of another size wants another ``eta0``.
+    learning_rate : {"constant", "invscaling"}, default="constant"
+        ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
+    power_t : float, default=0.5
+        Exponent of ``learning_rate="invscaling"``.
+    penalty : {"l2", "l1", "elasticnet", None}, default=None
+        Penalty on the weights without units of features, ``u = coef_ * scale_``. The L1 part is a truncated gradient
+        and leaves true zeros. The intercept is not penalised.
+    alpha : float, default=0.0001
+        Strength: the objective is the mean loss plus ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
+    l1_ratio : float, default=0.15
+        Share of L1 for ``penalty="elasticnet"``, in [0, 1].
+    epsilon : float, default=0.1
+        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in units of the target.
+    quantile : float, default=0.5
+        The quantile that ``loss="quantile"`` predicts, between 0 and 1.
+    fit_intercept : bool, default=True
+        Whether a constant feature 1 is added.
+    max_iter : int, default=1000
+        Most passes over the rows in `fit`.
+    tol : float or None, default=1e-3
+        `fit` stops when the mean loss of a pass has not been better than the best one by ``tol`` times that (or the
+        validation score by ``tol``, with ``early_stopping``) for ``n_iter_no_change`` passes. None: after ``max_iter``
+        passes. It is relative, unlike that of SGDRegressor, because the loss has the unit of the target.
+    shuffle : bool, default=True
+        Whether `fit` goes through the rows in a new random order in each pass.
+    verbose : int, default=0
+        Above 0, `fit` prints a line for each pass.
+    n_jobs : int or None, default=None
+        Accepted as by NAGClassifier. All outputs are learnt in one pass on one core, whatever it is.
+    random_state : int, RandomState instance or None, default=None
+        Order of the rows, and which are held out.
+    early_stopping : bool, default=False
+        Whether to hold out rows and stop by the score on them.
+    validation_fraction : float, default=0.1
+        Share of the rows that is held out for ``early_stopping``, between 0 and 1.
+    n_iter_no_change : int, default=5
+        Passes without improvement before `fit` stops.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the present model.
+    average : bool or int, default=False
+        Whether to predict with the average of the weights played with, from the first row on or once rows of a total
+        weight of ``average`` have been seen. What is averaged is ``u``, so that it has no unit of features.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weights in raw units; read-only, made when asked for.
+    intercept_ : ndarray of shape (1,) or (n_outputs,)
+        Prediction where every feature is 0.
+    scale_ : ndarray of shape (n_features,)
+        What each feature was divided by; 1 for a feature that has been 0 so far.
+    progressive_loss_ : float
+        Mean over all rows since the model was new, and over outputs, of the loss of the prediction made before the row
+        was learnt. After one pass it is an honest estimate of the loss on new rows.
+    t_ : float
+        Total weight of the rows learnt.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where the input had them.
+
+    See Also
+    --------
+    NAGClassifier : The same for classification.
+    sklearn.linear_model.SGDRegressor : Stochastic gradient descent, which needs scaled features.
+
+    References
+    ----------
+    .. [1] Ross, Mineiro and Langford, "Normalized online learning", UAI 2013, Algorithms 1 (NG) and 2 (NAG), section 5
+       (sNAG). https://arxiv.org/abs/1305.6646
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_nag import NAGRegressor
+    >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+    >>> reg = NAGRegressor(normalization="rms", eta0=20, random_state=0).fit(X, y)
+    >>> reg.score(X, y) > 0.45
+    True
+    """
+
+    def __init__(
+        self,
+        loss="squared_error",
+        *,
+        normalization="max",
+        adaptive=True,
+        eta0=0.5,
+        learning_rate="constant",
+        power_t=0.5,
+        penalty=None,
+        alpha=0.0001,
+        l1_ratio=0.15,
+        epsilon=0.1,
+        quantile=0.5,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-3,
+        shuffle=True,
+        verbose=0,
+        n_jobs=None,
+        random_state=None,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        warm_start=False,
+        average=False,
+    ):
+        self.loss = loss
+        self.normalization = normalization
+        self.adaptive = adaptive
+        self.eta0 = eta0
+        self.learning_rate = learning_rate
+        self.power_t = power_t
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.epsilon = epsilon
+        self.quantile = quantile
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.average = average
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_number("epsilon", self.epsilon, min_val=0)
+        check_number("quantile", self.quantile, min_val=0, max_val=1, include_boundaries="neither")

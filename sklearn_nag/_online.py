@@ -1,0 +1,605 @@
+"""What every estimator shares: validation, heads, one pass or many, and the linear model that comes of it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_array, check_random_state, check_scalar
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _losses, kernels
+from ._callbacks import CallbackSupportMixin, with_callbacks
+
+_STATE_VERSION = 1
+_MOST_NONZEROS = 2**31 - 1
+_ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+def unchanged_on_error(method):
+    """Make ``method`` leave the attributes of its object as they were when it raises."""
+
+    @functools.wraps(method)
+    def wrapped(self, *args, **kwargs):
+        before = vars(self).copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return wrapped
+
+
+def check_option(name, value, allowed):
+    """Raise unless ``value``, given for the parameter ``name``, is one of those allowed."""
+    if not any(value is option or (isinstance(value, str) and value == option) for option in allowed):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+
+
+def check_number(name, value, kind=Real, **bounds):
+    """Raise unless ``value`` is a finite number of the kind, within the bounds of `sklearn.utils.check_scalar`."""
+    check_scalar(value, name, kind, **bounds)
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be finite; got {value!r}.")
+
+
+def check_flag(name, value):
+    """Raise unless ``value``, given for the parameter ``name``, is a boolean."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_nonzeros(X):
+    """Raise when a sparse matrix holds more entries than one call can take."""
+    if sparse.issparse(X) and X.nnz > _MOST_NONZEROS:
+        raise ValueError(
+            f"X has {X.nnz} nonzeros; one call takes at most {_MOST_NONZEROS}: give the rows to partial_fit in batches."
+        )
+
+
+def check_weights(sample_weight, n_rows):
+    """Weights of the rows as float64, or None where all are 1."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, sample_weight)
+    weight = check_array(
+        sample_weight, ensure_2d=False, ensure_min_samples=0, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weight.shape}; X has {n_rows} rows, so it must be ({n_rows},).")
+    if n_rows and weight.min() < 0:
+        row = int(np.argmin(weight))
+        raise ValueError(f"sample_weight must not be negative; it is {weight[row]} at row {row}.")
+    return weight
+
+
+def canonical(X):
+    """``X`` as the kernel takes it: dense, or CSR with sorted columns, each at most once in a row."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+class OnlineLinear(CallbackSupportMixin, BaseEstimator):
+    """Base of the online linear learners.
+
+    A subclass has the parameters that are read here. It says how it learns by ``_rule`` and ``_loss``, and what its
+    targets are by the methods that `OnlineClassifier` and `OnlineRegressor` define.
+    """
+
+    # -- parameters
+
+    def _rule(self, n_heads):
+        """The `kernels.Rule` that the parameters stand for."""
+        raise NotImplementedError
+
+    def _check_parameters(self):
+        """Raise for parameters that are out of range or unknown."""
+        for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
+            check_flag(name, getattr(self, name))
+        check_option("loss", self.loss, tuple(self._losses))
+        check_number("max_iter", self.max_iter, Integral, min_val=1)
+        if self.tol is not None:
+            check_number("tol", self.tol, min_val=0)
+        check_number("n_iter_no_change", self.n_iter_no_change, Integral, min_val=1)
+        check_number(
+            "validation_fraction", self.validation_fraction, min_val=0, max_val=1, include_boundaries="neither"
+        )
+        check_number("average", self.average, Integral, min_val=0)
+        check_number("verbose", self.verbose, Integral, min_val=0)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, Integral)
+
+    def _loss(self):
+        """The loss that the parameters name, with the parameters it takes."""
+        loss = self._losses[self.loss]
+        return loss(**{name: getattr(self, name) for name in loss.parameters})
+
+    # -- learning
+
+    @unchanged_on_error
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Learn from scratch (or go on, with ``warm_start``), by passes over the rows until the loss settles.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows in whatever units they come; dense or sparse, float32 or float64 (others are converted).
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            For input or parameters that cannot be used, and when the learning rate makes the model leave the range of
+            float64. The estimator is then as it was before.
+        """
+        self._check_parameters()
+        first = not (self.warm_start and self.__sklearn_is_fitted__())
+        X, y, weight = self._validate(X, y, sample_weight, first)
+        self._see_all_targets(y, first)
+        self._state = self._new_state() if first else self._continued_state(self._state.copy())
+        context = self._init_callback_context(max_subtasks=int(self.max_iter))
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        self.n_iter_ = 0
+        self._learn_passes(X, y, weight, context)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return self
+
+    def _learn_passes(self, X, y, weight, context):
+        rows, others = self._split(y)
+        held_out = None if rows is None else (X[others], y[others], None if weight is None else weight[others])
+        encoded, weight = self._encode(y), self._weigh(y, weight)
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
+        random_state = check_random_state(self.random_state)
+        best, since_best = np.inf, 0
+        while self.n_iter_ < self.max_iter:
+            task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=X, y=y)
+            order = rows if not self.shuffle else random_state.permutation(len(encoded) if rows is None else rows)
+            loss = self._learn(X, encoded, weight, order)
+            self.n_iter_ += 1
+            if self.verbose:
+                print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}")
+            stop = task.call_on_fit_task_end(
+                estimator=self, X=X, y=y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
+            )
+            if self.tol is None:
+                settled = False
+            else:
+                objective = loss if held_out is None else -self.score(*held_out)
+                needed = self.tol * (best if self._tol_is_relative and held_out is None and best < np.inf else 1.0)
+                since_best = since_best + 1 if objective > best - needed else 0
+                best = min(best, objective)
+                settled = since_best >= self.n_iter_no_change
+            if stop or settled:
+                return
+        if self.tol is not None and self.max_iter > self.n_iter_no_change:
+            warnings.warn(
+                f"{type(self).__name__} used all max_iter={self.max_iter} passes while its loss still fell by tol; "
+                "a larger max_iter goes on, a larger tol stops sooner.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _partial_fit(self, X, y, sample_weight):
+        first = not self.__sklearn_is_fitted__()
+        X, y, weight = self._validate(X, y, sample_weight, first)
+        if first:
+            self._state = self._new_state()
+        else:
+            self._continued_state(self._state)
+        self._learn(X, self._encode(y), self._weigh(y, weight))
+        return self
+
+    def _validate(self, X, y, sample_weight, first):
+        if sparse.issparse(X) and X.nnz > _MOST_NONZEROS:
+            raise ValueError(
+                f"X has {X.nnz} nonzeros; one call takes at most {_MOST_NONZEROS}: "
+                "give the rows to partial_fit in batches."
+            )
+        X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
+        return canonical(X), self._check_targets(y, first), check_weights(sample_weight, X.shape[0])
+
+    def _new_state(self):
+        return kernels.State.new(self._rule(self._n_heads), self.n_features_in_)
+
+    def _continued_state(self, state):
+        """``state``, once it is known that the parameters can go on with it."""
+        rule = self._rule(self._n_heads)
+        for name, old, new in zip(("normalization", "adaptive", "fit_intercept"), state.rule, rule, strict=False):
+            if old != new:
+                raise ValueError(
+                    f"{name} was {old!r} when this model was new and is {new!r} now; "
+                    "a model cannot go on with another: call fit without warm_start, or clone it."
+                )
+        return state
+
+    def _split(self, y):
+        """Rows to learn, and for early stopping the others; None and None where all are learnt."""
+        if not self.early_stopping:
+            return None, None
+        return train_test_split(
+            np.arange(len(y)),
+            test_size=self.validation_fraction,
+            random_state=self.random_state,
+            stratify=y if self._stratified else None,
+        )
+
+    def _learn(self, X, encoded, weight, order=None):
+        """One pass, which leaves the model as it was when it raises; return the mean progressive loss over heads."""
+        state, rule = self._state, self._rule(self._n_heads)
+        touched = None
+        if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
+            touched = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
+        loss, t = state.loss.sum(), state.t
+        with state.unchanged_on_error(touched):
+            state.adopt(rule)
+            try:
+                kernels.learn(state, self._loss(), X, encoded, weight, order=order)
+            except kernels.Diverged:
+                raise ValueError(
+                    f"eta0={self.eta0!r} made the model leave the range of float64 on these rows: use a smaller eta0, "
+                    "normalization='max' or 'rms' with adaptive=True, or targets and weights of smaller size."
+                ) from None
+        return (state.loss.sum() - loss) / (len(state.loss) * (state.t - t)) if state.t > t else 0.0
+
+    # -- the model
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_state")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_state_version": _STATE_VERSION}
+
+    def __setstate__(self, state):
+        version = state.get("_state_version", _STATE_VERSION)
+        if version > _STATE_VERSION:
+            raise ValueError(
+                f"this {type(self).__name__} was saved by a newer sklearn_nag (model format {version}; this version "
+                f"reads up to {_STATE_VERSION}): upgrade sklearn_nag to load it."
+            )
+        super().__setstate__({name: value for name, value in state.items() if name != "_state_version"})
+
+    def _attribute(self, read):
+        """What ``read`` finds in the state; before fitting there is no such attribute."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+        return read(self._state)
+
+    def _decision(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **_ROWS)
+        return kernels.predict(self._state, X)
+
+    @property
+    def coef_(self):
+        """Weights in raw units: an array, or a CSR matrix after `sparsify`."""
+        coef = self._attribute(kernels.State.linear)[0]
+        coef = coef[0] if self._flat_coef else coef
+        return sparse.csr_matrix(coef) if vars(self).get("_sparse_coef") else coef
+
+    @property
+    def intercept_(self):
+        """Value where every feature is 0; zeros without ``fit_intercept``."""
+        return self._attribute(kernels.State.linear)[1]
+
+    @property
+    def scale_(self):
+        """What each feature was divided by; 1 for a feature that has been 0 so far."""
+        return kernels.positive(self._attribute(kernels.State.scale)[: self.n_features_in_])
+
+    @property
+    def t_(self):
+        """Total weight of the rows learnt, over every pass and every call."""
+        return self._attribute(lambda state: state.t)
+
+    @property
+    def progressive_loss_(self):
+        """Mean loss of the predictions made before each row was learnt, over all rows and heads; NaN before the first."""
+        return self._attribute(lambda state: float(state.loss.mean() / state.t) if state.t > 0 else np.nan)
+
+    def sparsify(self):
+        """Give `coef_` as a CSR matrix from now on, which saves memory where an L1 penalty left few weights.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        self._sparse_coef = True
+        return self
+
+    def densify(self):
+        """Give `coef_` as an array again.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        self._sparse_coef = False
+        return self
+
+
+def _has_probabilities(estimator):
+    if estimator.loss in ("log_loss", "modified_huber"):
+        return True
+    raise AttributeError(
+        f"loss={estimator.loss!r} gives no probabilities: use loss='log_loss' or 'modified_huber', "
+        "or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
+class OnlineClassifier(ClassifierMixin, OnlineLinear):
+    """Base of the classifiers: one head for two classes, else one for each class against the rest."""
+
+    _losses = _losses.CLASSIFICATION
+    _target_options = {}
+    _tol_is_relative = False
+    _stratified = True
+    _flat_coef = False
+
+    @property
+    def _n_heads(self):
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    @unchanged_on_error
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn each row once, in the order given.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows in whatever units they come.
+        y : array-like of shape (n_samples,)
+            Class of each row.
+        classes : array-like of shape (n_classes,), optional
+            All classes that will ever come; needed at the first call only.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For input or parameters that cannot be used; for a class that ``classes`` did not name; when ``classes`` is
+            missing at the first call or differs later. The estimator is then as it was before.
+        """
+        self._check_parameters()
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once: with partial_fit give a dict, such as "
+                "dict(zip(classes, compute_class_weight('balanced', classes=classes, y=y))), or sample_weight."
+            )
+        known = self.__sklearn_is_fitted__()
+        if classes is not None:
+            classes = unique_labels(classes)
+            if known and not np.array_equal(classes, self.classes_):
+                raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
+            self.classes_ = classes
+        elif not known:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return self._partial_fit(X, y, sample_weight)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if not (self.class_weight is None or isinstance(self.class_weight, dict)):
+            check_option("class_weight", self.class_weight, ("balanced", None))
+
+    def _check_targets(self, y, first):
+        check_classification_targets(y)
+        return y
+
+    def _see_all_targets(self, y, first):
+        if first:
+            self.classes_ = np.unique(y)
+            if len(self.classes_) < 2:
+                raise ValueError(f"y has only one class, {self.classes_[0]!r}; a classifier needs at least two classes.")
+
+    def _encode(self, y):
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        unknown = self.classes_[codes] != y
+        if np.any(unknown):
+            raise ValueError(f"y contains {y[np.argmax(unknown)]!r}, which is not one of classes {self.classes_}.")
+        return codes
+
+    def _weigh(self, y, weight):
+        if self.class_weight is None:
+            return weight
+        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return of_class[self._encode(y)] * (1.0 if weight is None else weight)
+
+    def decision_function(self, X):
+        """Confidence of each class, in units of the loss's argument.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes: positive for the second one.
+        """
+        decision = self._decision(X)
+        return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def predict(self, X):
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        decision = self._decision(X)
+        codes = (decision[:, 0] > 0).astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
+        return self.classes_[codes]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
+
+        With more than two classes the heads' probabilities are divided by their sum (and are all equal where each is 0).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        decision = self._decision(X)
+        if decision.shape[1] == 1:
+            decision = np.hstack([-decision, decision])
+        if self.loss == "log_loss":
+            probability = expit(decision)
+        else:
+            probability = (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
+        if len(self.classes_) == 2:
+            return probability
+        total = probability.sum(axis=1, keepdims=True)
+        return np.where(total > 0, probability / np.where(total > 0, total, 1.0), 1.0 / len(self.classes_))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; ``-inf`` where the probability is 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class OnlineRegressor(RegressorMixin, OnlineLinear):
+    """Base of the regressors: one head for each output."""
+
+    _losses = _losses.REGRESSION
+    _target_options = {"y_numeric": True, "multi_output": True}
+    _tol_is_relative = True
+    _stratified = False
+
+    @property
+    def _n_heads(self):
+        return self._n_outputs or 1
+
+    @property
+    def _flat_coef(self):
+        return self._n_outputs is None
+
+    @unchanged_on_error
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn each row once, in the order given.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows in whatever units they come.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For input or parameters that cannot be used, and when the learning rate makes the model leave the range of
+            float64. The estimator is then as it was before.
+        """
+        self._check_parameters()
+        return self._partial_fit(X, y, sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_targets(self, y, first):
+        y = np.asarray(y, dtype=np.float64)
+        n_outputs = y.shape[1] if y.ndim == 2 else None
+        if first:
+            self._n_outputs = n_outputs
+        elif n_outputs != self._n_outputs:
+            raise ValueError(f"y has {n_outputs or 1} outputs; this model was made for {self._n_outputs or 1}.")
+        return y
+
+    def _see_all_targets(self, y, first):
+        pass
+
+    def _encode(self, y):
+        return y if y.ndim == 2 else y[:, None]
+
+    def _weigh(self, y, weight):
+        return weight
+
+    def predict(self, X):
+        """Prediction for each row, in units of the target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            As the targets were.
+        """
+        prediction = self._decision(X)
+        return prediction[:, 0] if self._n_outputs is None else prediction
