@@ -2,6 +2,6 @@
 
 from ._nag import NAGClassifier, NAGRegressor
 
-__version__ = "0.1.0"
+from ._version import __version__
 
 __all__ = ["NAGClassifier", "NAGRegressor", "__version__"]
