@@ -75,7 +75,9 @@ def main():
             error = errors(X, y, loss, key, etas)
             best = int(np.argmin(error))
             printed = PAPER[name].get(rule)
-            print(f"{name:8} {rule:8} {etas[best]:9.4g} {error[best]:8.4f} {printed if printed else '-':>7}", flush=True)
+            print(
+                f"{name:8} {rule:8} {etas[best]:9.4g} {error[best]:8.4f} {printed if printed else '-':>7}", flush=True
+            )
 
 
 if __name__ == "__main__":

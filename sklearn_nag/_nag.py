@@ -48,13 +48,13 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     prediction: no scaler is needed, and one learning rate serves data of all kinds. ``partial_fit`` is one pass in the
     order given; ``fit`` makes passes until the loss settles. ``normalization`` and ``adaptive`` name the rule:
 
-    ================= ================ ===============
-    ``normalization`` ``adaptive=True``  ``adaptive=False``
-    ================= ================ ===============
-    ``"max"``         NAG              NG
-    ``"rms"``         sNAG             sNG
-    ``None``          AdaGrad          OGD (plain SGD)
-    ================= ================ ===============
+    ================= ================= ==================
+    ``normalization`` ``adaptive=True`` ``adaptive=False``
+    ================= ================= ==================
+    ``"max"``         NAG               NG
+    ``"rms"``         sNAG              sNG
+    ``None``          AdaGrad           OGD (plain SGD)
+    ================= ================= ==================
 
     Read more in the :ref:`user guide <algorithms>`.
 
@@ -128,7 +128,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         Passes made by `fit`.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where the input had them.
 
     See Also
@@ -218,7 +218,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     """Linear regression learnt online by normalized adaptive gradients, from features in any units.
 
     Each feature is divided by its own scale, learnt on the way, so that multiplying a feature by a constant changes no
-    prediction. ``normalization`` and ``adaptive`` name the rule, as in `NAGClassifier`. With several outputs all of
+    prediction. ``normalization`` and ``adaptive`` name the rule, as they do for :class:`NAGClassifier`. With several outputs all of
     them are learnt in one pass.
 
     Read more in the :ref:`user guide <algorithms>`.
@@ -295,7 +295,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         Passes made by `fit`.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where the input had them.
 
     See Also

@@ -86,6 +86,18 @@ def check_weights(sample_weight, n_rows):
     return weight
 
 
+def as_given(label):
+    """``label`` as one would write it: ``7``, not ``np.int64(7)``."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def two_or_more(classes):
+    """``classes``, unless there is only one."""
+    if len(classes) < 2:
+        raise ValueError(f"there is only one class, {as_given(classes[0])}; a classifier needs at least two classes.")
+    return classes
+
+
 def canonical(X):
     """``X`` as the kernel takes it: dense, or CSR with sorted columns, each at most once in a row."""
     if sparse.issparse(X) and not X.has_canonical_format:
@@ -210,7 +222,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         if first:
             self._state = self._new_state()
         else:
-            self._continued_state(self._state)
+            state = self._continued_state(self._state)
+            if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
+                self._state = state.copy()
         self._learn(X, self._encode(y), self._weigh(y, weight))
         return self
 
@@ -323,7 +337,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     @property
     def progressive_loss_(self):
-        """Mean loss of the predictions made before each row was learnt, over all rows and heads; NaN before the first."""
+        """Mean loss, over rows and heads, of the predictions made before each row was learnt; NaN before the first."""
         return self._attribute(lambda state: float(state.loss.mean() / state.t) if state.t > 0 else np.nan)
 
     def sparsify(self):
@@ -407,7 +421,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             )
         known = self.__sklearn_is_fitted__()
         if classes is not None:
-            classes = unique_labels(classes)
+            classes = two_or_more(unique_labels(classes))
             if known and not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
             self.classes_ = classes
@@ -426,15 +440,15 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def _see_all_targets(self, y, first):
         if first:
-            self.classes_ = np.unique(y)
-            if len(self.classes_) < 2:
-                raise ValueError(f"y has only one class, {self.classes_[0]!r}; a classifier needs at least two classes.")
+            self.classes_ = two_or_more(np.unique(y))
 
     def _encode(self, y):
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[codes] != y
         if np.any(unknown):
-            raise ValueError(f"y contains {y[np.argmax(unknown)]!r}, which is not one of classes {self.classes_}.")
+            raise ValueError(
+                f"y contains {as_given(y[np.argmax(unknown)])}, which is not one of classes {self.classes_}."
+            )
         return codes
 
     def _weigh(self, y, weight):
@@ -480,7 +494,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     def predict_proba(self, X):
         """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
 
-        With more than two classes the heads' probabilities are divided by their sum (and are all equal where each is 0).
+        With more than two classes the heads' probabilities are divided by their sum (all equal where each is 0).
 
         Parameters
         ----------

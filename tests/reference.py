@@ -35,7 +35,9 @@ def gradient(loss, p, y, epsilon=0.1, quantile=0.5):
     raise KeyError(loss)
 
 
-def run(X, y, *, loss, normalization, adaptive, eta, power_t=0.0, weights=None, intercept=True, alpha=0.0, l1_ratio=0.0):
+def run(
+    X, y, *, loss, normalization, adaptive, eta, power_t=0.0, weights=None, intercept=True, alpha=0.0, l1_ratio=0.0
+):
     """Progressive predictions and final ``w`` (the intercept last), over rows in order.
 
     The penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact solution

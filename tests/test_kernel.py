@@ -323,9 +323,7 @@ def test_divergence_is_said_and_can_be_undone(rng, container):
         progressive(state, container(X * 1e6), y, loss="squared_error")
     assert np.array_equal(flat(state), before)
     with pytest.raises(Diverged), state.unchanged_on_error(np.array([0, 6])):
-        learn(
-            state, LOSSES["squared_error"](), sparse.csr_array(np.eye(1, 6) * 1e300), np.array([[1e300]])
-        )
+        learn(state, LOSSES["squared_error"](), sparse.csr_array(np.eye(1, 6) * 1e300), np.array([[1e300]]))
     assert np.array_equal(flat(state), before)
 
 

@@ -2,8 +2,8 @@
 
 A row is handled in two parts. What depends on inputs alone (scales, ``z``, ``N``) is computed for a block of rows at
 once; what depends on the targets goes row by row, vectorised over columns and heads. A sparse row is a dense one on the
-columns that it names. No sum is left to BLAS, whose order of summation depends on the number of rows and of threads: how
-a stream is cut, how many heads there are and how many threads run changes no bit.
+columns that it names. No sum is left to BLAS, whose order of summation depends on the number of rows and of threads:
+how a stream is cut, how many heads there are and how many threads run changes no bit.
 """
 
 from __future__ import annotations

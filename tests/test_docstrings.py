@@ -1,0 +1,35 @@
+"""Public docstrings are what numpydoc calls valid, by the checks named in setup.cfg."""
+
+import configparser
+import inspect
+from pathlib import Path
+
+import pytest
+
+import sklearn_nag
+
+validate = pytest.importorskip("numpydoc.validate", reason="numpydoc comes with the extra docs").validate
+
+CONFIG = Path(__file__).parents[1] / "setup.cfg"
+
+
+def public_objects():
+    for name in sklearn_nag.__all__:
+        thing = getattr(sklearn_nag, name)
+        if inspect.isclass(thing):
+            yield f"sklearn_nag.{name}"
+            for member, value in inspect.getmembers(thing):
+                own = (getattr(value, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
+                if not member.startswith("_") and own and not member.endswith("_request"):
+                    yield f"sklearn_nag.{name}.{member}"
+        elif callable(thing):
+            yield f"sklearn_nag.{name}"
+
+
+@pytest.mark.parametrize("name", list(public_objects()))
+def test_docstring(name):
+    config = configparser.ConfigParser()
+    config.read(CONFIG)
+    left_out = config["tool:numpydoc_validation"]["checks"].replace("\n", "").split(",")[1:]
+    errors = [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in left_out]
+    assert not errors
