@@ -15,7 +15,7 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.inspection import permutation_importance
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -208,7 +208,8 @@ def test_frames(library):
     data = library.DataFrame({name: X[:, i] for i, name in enumerate(names)})
     labels = library.Series(["white" if v else "red" for v in y])
     clf = NAGClassifier(**QUICK).fit(data, labels)
-    assert list(clf.feature_names_in_) == names
+    seen = hasattr(SGDClassifier().fit(data, labels), "feature_names_in_")  # not by scikit-learn 1.6 in polars 2
+    assert list(getattr(clf, "feature_names_in_", ())) == (names if seen else [])
     assert set(clf.predict(data)) == {"red", "white"}
     assert np.array_equal(clf.coef_, NAGClassifier(**QUICK).fit(X, y > 0).coef_)
     clf.partial_fit(data[:5], labels[:5])
