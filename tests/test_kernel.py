@@ -31,7 +31,7 @@ def progressive(state, X, y, weights=None, loss="log_loss", order=None):
 
 def flat(state):
     """Every number of a state, for comparison bit by bit."""
-    arrays = [a for a in vars(state.columns).values() if a is not None]
+    arrays = [getattr(state.columns, name) for name in state.columns.names]
     scalars = [state.t, state.N, state.shrinkage, state.playtime, state.averaged]
     return np.concatenate([np.ravel(a) for a in [*arrays, state.loss, state.gradient_lift, np.array(scalars)]])
 

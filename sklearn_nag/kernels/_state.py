@@ -25,6 +25,8 @@ _SMALLEST = 2.0**896  # the lift of what has not been seen yet
 _TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
 _LARGEST = np.finfo(np.float64).max
 _STEEPEST = 1e150
+_FIELDS = ("largest", "lift", "shrunk", "squares", "averaged", "weight", "G", "total")
+_PER_HEAD = ("weight", "G", "total")
 
 
 class Rule(NamedTuple):
@@ -87,9 +89,20 @@ def lift(largest):
     return np.where(largest > 0, np.ldexp(1.0, -128 * steps), _SMALLEST)
 
 
-@dataclass(eq=False)
 class Columns:
-    """What is kept for every column; the last axis runs over columns.
+    """What is kept for every column: the rows of a table, and views of it by name.
+
+    The table is C-ordered, which suits dense rows, or Fortran-ordered, so that all of a column shares a cache line,
+    which suits sparse ones (see `arrange`). No result depends on it.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_fields, n_columns)
+        One row for each field, ``n_heads`` rows for those that heads do not share.
+    names : tuple of str
+        The fields, in order. Those that a rule does not need are absent, and None as attributes.
+    n_heads : int
+        Number of heads.
 
     Attributes
     ----------
@@ -97,42 +110,67 @@ class Columns:
         The largest ``|x|`` seen.
     lift : ndarray of shape (n_columns,)
         Powers of two; below, ``x'`` is ``x * lift``.
+    shrunk : ndarray of shape (n_columns,)
+        Reading of ``State.shrinkage`` up to which the penalty has been applied.
     squares : ndarray of shape (n_columns,) or None
         ``sum c x'^2``, for "rms".
+    averaged : ndarray of shape (n_columns,) or None
+        Reading of ``State.playtime`` up to which ``total`` counts.
     weight : ndarray of shape (n_heads, n_columns)
         ``u`` for adaptive rules, ``theta * lift = u s'`` for the others.
     G : ndarray of shape (n_heads, n_columns) or None
         ``sum g'^2 x'^2``, for adaptive rules.
-    shrunk : ndarray of shape (n_columns,)
-        Reading of ``State.shrinkage`` up to which the penalty has been applied.
     total : ndarray of shape (n_heads, n_columns) or None
         ``sum c u`` over played weights, when they are averaged.
-    averaged : ndarray of shape (n_columns,) or None
-        Reading of ``State.playtime`` up to which ``total`` counts.
     """
 
-    largest: np.ndarray
-    lift: np.ndarray
-    squares: np.ndarray | None
-    weight: np.ndarray
-    G: np.ndarray | None
-    shrunk: np.ndarray
-    total: np.ndarray | None = None
-    averaged: np.ndarray | None = None
+    largest = lift = shrunk = squares = averaged = weight = G = total = None
+
+    def __init__(self, table, names, n_heads):
+        self.table, self.names, self.n_heads = table, names, n_heads
+        for name, row in self.rows().items():
+            setattr(self, name, table[row : row + n_heads] if name in _PER_HEAD else table[row])
+
+    @classmethod
+    def new(cls, rule, n_columns):
+        """Columns before the first row."""
+        wanted = {"squares": rule.normalization == "rms", "G": rule.adaptive}
+        wanted |= dict.fromkeys(("averaged", "total"), rule.averaged)
+        names, n_heads = tuple(name for name in _FIELDS if wanted.get(name, True)), len(rule.eta)
+        n_fields = sum(n_heads if name in _PER_HEAD else 1 for name in names)
+        columns = cls(np.zeros((n_fields, n_columns)), names, n_heads)
+        columns.lift[:] = _SMALLEST if rule.lifted else 1.0
+        if rule.adaptive:
+            columns.G[:] = _TINY
+        return columns
+
+    def rows(self):
+        """First row of each field in the table."""
+        rows, row = {}, 0
+        for name in self.names:
+            rows[name] = row
+            row += self.n_heads if name in _PER_HEAD else 1
+        return rows
+
+    def __reduce__(self):
+        return Columns, (self.table, self.names, self.n_heads)
 
     def copy(self):
         """Copy of all columns."""
-        return Columns(*(None if a is None else a.copy() for a in vars(self).values()))
+        return Columns(self.table.copy(order="K"), self.names, self.n_heads)
 
     def take(self, index):
         """Copy of the columns at ``index``."""
-        return Columns(*(None if a is None else a[..., index] for a in vars(self).values()))
+        return Columns(self.table[:, index], self.names, self.n_heads)
 
     def put(self, index, part):
         """Write ``part`` back to the columns at ``index``."""
-        for array, values in zip(vars(self).values(), vars(part).values(), strict=True):
-            if array is not None:
-                array[..., index] = values
+        self.table[:, index] = part.table
+
+    def arrange(self, order):
+        """Order the table, "C" or "F", if it is not ordered so."""
+        if not self.table.flags[f"{order}_CONTIGUOUS"]:
+            self.__init__(np.array(self.table, order=order), self.names, self.n_heads)
 
     def finite(self):
         """Whether no number that could has left the range of float64; lifts keep the others small."""
@@ -202,18 +240,9 @@ class State:
     @classmethod
     def new(cls, rule, n_features):
         """State before the first row."""
-        d, k = n_features + rule.intercept, len(rule.eta)
-        columns = Columns(
-            largest=np.zeros(d),
-            lift=np.full(d, _SMALLEST if rule.lifted else 1.0),
-            squares=np.zeros(d) if rule.normalization == "rms" else None,
-            weight=np.zeros((k, d)),
-            G=np.full((k, d), _TINY) if rule.adaptive else None,
-            shrunk=np.zeros(d),
-            total=np.zeros((k, d)) if rule.averaged else None,
-            averaged=np.zeros(d) if rule.averaged else None,
-        )
-        return cls(rule, columns, 0.0, 0.0, np.zeros(k), np.full(k, _SMALLEST))
+        n_heads = len(rule.eta)
+        columns = Columns.new(rule, n_features + rule.intercept)
+        return cls(rule, columns, 0.0, 0.0, np.zeros(n_heads), np.full(n_heads, _SMALLEST))
 
     def __getstate__(self):
         return {**vars(self), "cached": None}
@@ -258,8 +287,10 @@ class State:
             columns.weight[:] = shrink(self, columns)
         columns.shrunk[:] = self.shrinkage
         if rule.averaged and columns.total is None:
-            columns.total = np.zeros_like(columns.weight)
-            columns.averaged = np.full_like(columns.largest, self.playtime)
+            self.columns = Columns.new(rule, columns.largest.size)
+            for name in columns.names:
+                getattr(self.columns, name)[:] = getattr(columns, name)
+            self.columns.averaged[:] = self.playtime
         self.rule = rule
 
     # -- what the arrays stand for
