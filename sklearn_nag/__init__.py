@@ -2,5 +2,6 @@
 
 from ._nag import NAGClassifier, NAGRegressor
 from ._version import __version__
+from .kernels._backend import config_context, get_config, set_config
 
-__all__ = ["NAGClassifier", "NAGRegressor", "__version__"]
+__all__ = ["NAGClassifier", "NAGRegressor", "__version__", "config_context", "get_config", "set_config"]

@@ -21,72 +21,48 @@ class Diverged(ArithmeticError):
     """Some number of the model has left the range of float64; the state is not to be used."""
 
 
-def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None):
-    """One pass: for each row, update the scales, predict, suffer the loss, update the weights.
-
-    Parameters
-    ----------
-    state : State
-        Changed in place. When `Diverged` is raised it is left half-way.
-    loss : object
-        With ``value(p, y)`` and ``gradient(p, y)``.
-    X : ndarray or CSR array of shape (n_rows, n_features)
-        Finite float32 or float64, dense in any order; CSR in canonical form, with int32 or int64 indices.
-    y : ndarray of shape (n_rows, n_heads), or of shape (n_rows,) with integers
-        Targets of each head; or classes, from which targets are made: 1 for the class of a head, else -1 (with a
-        single head: 1 for class 1, else -1).
-    sample_weight : ndarray of shape (n_rows,), optional
-        Not negative; 1 by default. A row of weight 0 changes nothing, not even the scales.
-    order : ndarray of shape (n,) of int, optional
-        Rows to go through, in this order; all by default.
-    predictions : ndarray of shape (n, n_heads), optional
-        Filled with the progressive predictions.
-
-    Raises
-    ------
-    Diverged
-        When a weight or a sum overflows.
-    """
-    state.cached = None
+def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+    """Learn rows of positive weight; for the arguments see `sklearn_nag.kernels.learn`."""
     with np.errstate(all="ignore"):
-        if sample_weight is None or sample_weight.all():
-            return _learn_rows(state, loss, X, y, sample_weight, order, predictions)
-        order = np.arange(X.shape[0]) if order is None else order
-        named = sample_weight[order] > 0
-        if predictions is None:
-            return _learn_rows(state, loss, X, y, sample_weight, order[named], None)
-        for run in np.split(np.arange(len(order)), np.flatnonzero(np.diff(named)) + 1):
-            rows = order[run]
-            if named[run[0]]:
-                _learn_rows(state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
-            else:
-                predictions[run] = _predict_unit_free(state, X[rows])
-
-
-def _learn_rows(state, loss, X, y, sample_weight, order, predictions):
-    n_rows, n_features = X.shape
-    n = n_rows if order is None else len(order)
-    sparse = not isinstance(X, np.ndarray)
-    width = n_features + state.rule.intercept
-    by_row = sparse and state.rule.lazy
-    height = _SPARSE_ROWS if by_row else max(1, _BLOCK // max(width, 1))
-    for start in range(0, n, height):
-        stop = min(start + height, n)
-        rows = slice(start, stop) if order is None else order[start:stop]
-        targets = _targets(y[rows], len(state.loss))
-        weight = np.ones(stop - start) if sample_weight is None else sample_weight[rows]
-        played = np.empty(targets.shape) if predictions is None else predictions[start:stop]
-        if by_row:
-            _learn_sparse(state, loss, X, range(start, stop) if order is None else rows, targets, weight, played)
+        if not isinstance(X, np.ndarray) and state.rule.lazy:
+            n = X.shape[0] if order is None else len(order)
+            blocks = ((_rows(order, start, min(start + _SPARSE_ROWS, n)), None) for start in range(0, n, _SPARSE_ROWS))
         else:
-            x = np.ones((stop - start, width))
-            x[:, :n_features] = X[rows].toarray() if sparse else X[rows]
-            _learn_block(state, state.columns, loss, x, targets, weight, played)
-        losses = np.minimum(loss.value(played, targets) * weight[:, None], _LARGEST)
-        state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], _LARGEST)
-        sums = state.t + state.N + state.shrinkage + state.playtime + state.averaged
-        if not (np.isfinite(played).all() and np.isfinite(sums)):
-            raise Diverged
+            blocks = dense_blocks(X, order)
+        done = 0
+        for rows, x in blocks:
+            targets = _targets(y[rows], len(state.loss))
+            weight = np.ones(len(targets)) if sample_weight is None else sample_weight[rows]
+            played = np.empty(targets.shape) if predictions is None else predictions[done : done + len(targets)]
+            done += len(targets)
+            if x is None:
+                _learn_sparse(state, loss, X, _range(rows), targets, weight, played)
+            else:
+                if state.rule.intercept:
+                    x = np.hstack([x, np.ones((len(x), 1))])
+                _learn_block(state, state.columns, loss, x.astype(np.float64, copy=False), targets, weight, played)
+            losses = np.minimum(loss.value(played, targets) * weight[:, None], _LARGEST)
+            state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], _LARGEST)
+            sums = state.t + state.N + state.shrinkage + state.playtime + state.averaged
+            if not (np.isfinite(played).all() and np.isfinite(sums)):
+                raise Diverged
+
+
+def dense_blocks(X, order=None):
+    """Rows of ``X`` in order, in blocks of bounded size: what names them, and a C-ordered array of them."""
+    n = X.shape[0] if order is None else len(order)
+    height = max(1, _BLOCK // max(X.shape[1], 1))
+    for start in range(0, n, height):
+        rows = _rows(order, start, min(start + height, n))
+        yield rows, np.ascontiguousarray(X[rows] if isinstance(X, np.ndarray) else X[rows].toarray())
+
+
+def _rows(order, start, stop):
+    return slice(start, stop) if order is None else order[start:stop]
+
+
+def _range(rows):
+    return range(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
 def _targets(y, n_heads):
@@ -273,10 +249,10 @@ def predict(state, X):
             p = X @ coef.T + intercept
             if np.isfinite(p).all():
                 return p
-        return _predict_unit_free(state, X)
+        return predict_unit_free(state, X)
 
 
-def _predict_unit_free(state, X):
+def predict_unit_free(state, X):
     """As `predict`, by ``sum u x / s``: slower, but in range, and the same bits however the rows are cut."""
     n_rows, n_features = X.shape
     s = positive(state.scale())[:n_features]

@@ -1,0 +1,120 @@
+"""Which backend runs: NumPy, or Numba where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+KERNELS = ("auto", "numpy", "numba")
+ENVIRONMENT = "SKLEARN_NAG_KERNEL"
+
+_chosen = {"kernel": None}  # for the process, by set_config
+_context = ContextVar("sklearn_nag_kernel", default=None)  # for a block of code, by config_context
+
+
+def set_config(*, kernel=None):
+    """Choose what the update kernel runs on, in this process.
+
+    Parameters
+    ----------
+    kernel : {"auto", "numpy", "numba"}, optional
+        ``"auto"`` takes Numba where it is installed. Where nothing is set the environment variable
+        ``SKLEARN_NAG_KERNEL`` decides, and without it ``"auto"``. By default nothing changes.
+
+    Raises
+    ------
+    ValueError
+        For another word.
+    ImportError
+        For ``"numba"`` where Numba is not installed.
+
+    See Also
+    --------
+    config_context : The same for a block of code.
+    get_config : What is chosen.
+
+    Examples
+    --------
+    >>> import sklearn_nag
+    >>> sklearn_nag.set_config(kernel="auto")
+    """
+    if kernel is not None:
+        _chosen["kernel"] = _checked(kernel, "kernel")
+
+
+def get_config():
+    """Show what is chosen.
+
+    Returns
+    -------
+    dict
+        With the entry ``"kernel"``.
+
+    See Also
+    --------
+    set_config : Choose.
+
+    Examples
+    --------
+    >>> import sklearn_nag
+    >>> with sklearn_nag.config_context(kernel="numpy"):
+    ...     sklearn_nag.get_config()
+    {'kernel': 'numpy'}
+    """
+    kernel = _context.get() or _chosen["kernel"]
+    return {"kernel": kernel or _checked(os.environ.get(ENVIRONMENT, "auto"), ENVIRONMENT)}
+
+
+@contextmanager
+def config_context(*, kernel=None):
+    """Choose what the update kernel runs on, within a ``with`` block of this thread.
+
+    Parameters
+    ----------
+    kernel : {"auto", "numpy", "numba"}, optional
+        As for `set_config`. Processes that are started inside do not see it: use the environment variable.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    See Also
+    --------
+    set_config : The same for the process.
+
+    Examples
+    --------
+    >>> import sklearn_nag
+    >>> X, y = [[0.0], [1.0]], [0, 1]
+    >>> with sklearn_nag.config_context(kernel="numpy"):
+    ...     clf = sklearn_nag.NAGClassifier().fit(X, y)
+    """
+    token = _context.set(_context.get() if kernel is None else _checked(kernel, "kernel"))
+    try:
+        yield
+    finally:
+        _context.reset(token)
+
+
+def backend():
+    """Return the module whose ``learn_rows`` is to be called; Numba is imported here, at the first use."""
+    kernel = get_config()["kernel"]
+    if kernel == "auto":
+        kernel = "numba" if _has_numba() else "numpy"
+    return importlib.import_module(f"{__package__}._{kernel}")
+
+
+def _has_numba():
+    return importlib.util.find_spec("numba") is not None
+
+
+def _checked(kernel, name):
+    if kernel not in KERNELS:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, KERNELS))}; got {kernel!r}.")
+    if kernel == "numba" and not _has_numba():
+        raise ImportError(f'{name}="numba" needs Numba, which is not installed: pip install "sklearn-nag[fast]"')
+    return kernel

@@ -1,0 +1,288 @@
+"""The compiled kernel against NumPy, and the choice between them."""
+
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_digits, load_wine
+
+import sklearn_nag
+from sklearn_nag import NAGClassifier, config_context, get_config, kernels, set_config
+from sklearn_nag.kernels import _backend
+
+from .test_kernel import LOSSES, RULES, flat, make_data, make_state, progressive
+
+HAVE_NUMBA = _backend._has_numba()
+needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="Numba is not installed")
+
+PENALTIES = [{}, {"l1": 0.01}, {"l2": 0.01}, {"l1": 0.01, "l2": 0.02}, {"average_from": 20.0}]
+PENALTIES += [{"average_from": 0.0, "l1": 0.01, "l2": 0.01}, {"power_t": 0.5}]
+CONTAINERS = {
+    "float64": np.asarray,
+    "float32": lambda X: X.astype(np.float32),
+    "Fortran": np.asfortranarray,
+    "csr": sparse.csr_array,
+    "csr float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+}
+
+
+def run(kernel, X, y, weights, loss, order=None, **options):
+    with config_context(kernel=kernel):
+        state = make_state(X.shape[1], **options)
+        return progressive(state, X, y, weights, loss, order), state
+
+
+def assert_same(X, y, weights, loss, order=None, **options):
+    a, one = run("numpy", X, y, weights, loss, order, **options)
+    b, two = run("numba", X, y, weights, loss, order, **options)
+    np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * np.abs(a).max() + 1e-300)
+    assert two.t == one.t
+    assert np.array_equal(one.scale(), two.scale())
+    for name in one.columns.names:
+        u, v = getattr(one.columns, name), getattr(two.columns, name)
+        np.testing.assert_allclose(u, v, rtol=1e-9, atol=1e-10 * np.abs(u).max(), err_msg=name)
+    for name in ("N", "loss", "shrinkage", "playtime", "averaged", "gradient_lift"):
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-10, err_msg=name)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
+    X, y = make_data(rng, n=150, d=5, loss=loss)
+    if normalization is None:
+        X /= np.abs(X).max(axis=0)
+    X = CONTAINERS[container](X)
+    weights = rng.integers(0, 3, 150) * rng.random(150)
+    rule = {"normalization": normalization, "adaptive": adaptive}
+    for heads, intercept, c in [(1, True, None), (1, False, weights), (3, True, weights)]:
+        targets = y if heads == 1 else np.column_stack([y, -y, np.roll(y, 1)])
+        assert_same(X, targets, c, loss, eta=np.linspace(0.1, 0.05, heads), intercept=intercept, **rule)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_every_penalty(rng, normalization, adaptive, penalty, container):
+    X, y = make_data(rng, n=150, d=5, density=0.4)
+    if normalization is None:
+        X /= np.abs(X).max(axis=0)
+    X = CONTAINERS[container](X)
+    weights = rng.integers(0, 3, 150) * rng.random(150)
+    rule = {"normalization": normalization, "adaptive": adaptive, **penalty}
+    order = rng.permutation(150)[:120]
+    for targets, c in [(y, None), (np.column_stack([y, -y]), weights)]:
+        assert_same(X, targets, c, "log_loss", order, eta=[0.1] * (targets.size // 150), **rule)
+
+
+@needs_numba
+@pytest.mark.parametrize("heads", [1, 3])
+def test_classes(rng, heads):
+    X, _ = make_data(rng, n=100)
+    assert_same(X, rng.integers(0, max(2, heads), 100), None, "log_loss", eta=[0.5] * heads)
+
+
+@needs_numba
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_cutting_of_a_stream_gives_the_same_bits(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n, d, heads = data.draw(st.integers(2, 60)), data.draw(st.integers(1, 40)), data.draw(st.sampled_from([1, 3]))
+    normalization, adaptive = data.draw(st.sampled_from(RULES))
+    options = {"normalization": normalization, "adaptive": adaptive, "eta": [0.1] * heads}
+    options |= data.draw(st.sampled_from(PENALTIES))
+    X, _ = make_data(rng, n, d)
+    X *= 10.0 ** rng.choice([0, 0, 60, -60], size=(n, 1))
+    if normalization is None:
+        X /= np.abs(X).max() + 1e-300
+    y = rng.choice([-1.0, 1.0], (n, heads))
+    weights = data.draw(st.sampled_from([None, rng.integers(0, 3, n) * 0.3]))
+    rows = data.draw(st.sampled_from([np.asarray, sparse.csr_array, np.asfortranarray]))(X)
+    cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=6)))
+    with config_context(kernel="numba"):
+        whole, parts = make_state(d, **options), make_state(d, **options)
+        a = progressive(whole, rows, y, weights)
+        b = [
+            progressive(parts, rows[i:j], y[i:j], None if weights is None else weights[i:j])
+            for i, j in itertools.pairwise([0, *cuts, n])
+        ]
+    assert np.array_equal(a, np.concatenate(b))
+    assert np.array_equal(flat(whole), flat(parts))
+
+
+@needs_numba
+@pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
+@settings(max_examples=20, deadline=None)
+@given(factors=st.lists(st.integers(-900, 900), min_size=5, max_size=5), penalty=st.sampled_from(PENALTIES))
+def test_powers_of_two_change_no_bit(normalization, adaptive, factors, penalty):
+    X, y = make_data(np.random.default_rng(0), n=60, d=5)
+    X = np.sign(X) * np.abs(X).clip(1e-3, 1e3) * (X != 0)
+    options = {"normalization": normalization, "adaptive": adaptive, **penalty}
+    for container in (np.asarray, sparse.csr_array):
+        a, _ = run("numba", container(X), y, None, "log_loss", **options)
+        b, _ = run("numba", container(X * 2.0 ** np.array(factors)), y, None, "log_loss", **options)
+        assert np.array_equal(a, b)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_every_finite_double_and_targets_of_any_size(rng, container):
+    values = np.array([0.0, 5e-324, -5e-324, 1e-308, 1.0, -1e154, 1e300, np.finfo(float).max, -np.finfo(float).max])
+    X = container(rng.choice(values, (400, 5)))
+    y = rng.choice([-1.0, 1.0], 400)
+    for normalization, adaptive in RULES:
+        if normalization is not None:
+            options = {"normalization": normalization, "adaptive": adaptive, "l1": 1e-3, "l2": 1e-3}
+            played, state = run("numba", X, y, None, "log_loss", **options)
+            assert np.isfinite(played).all()
+            assert np.isfinite(flat(state)).all()
+    X, y = make_data(rng, loss="squared_error")
+    for size in (1e-200, 1e-100, 1e100, 1e200):
+        assert_same(container(X), y * size, None, "squared_error", eta=[0.5 * size])
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_divergence(rng, container):
+    X, y = make_data(rng)
+    with config_context(kernel="numba"):
+        state = make_state(6, None, False, eta=[0.1])
+        before = flat(state)
+        with pytest.raises(kernels.Diverged), state.unchanged_on_error():
+            progressive(state, container(X * 1e6), y, loss="squared_error")
+    assert np.array_equal(flat(state), before)
+
+
+@needs_numba
+def test_dense_and_sparse_rows_in_turn(rng):
+    X, y = make_data(rng, n=90)
+    with config_context(kernel="numba"):
+        turns, dense = make_state(6, l2=0.01), make_state(6, l2=0.01)
+        progressive(dense, X, y)
+        for i, container in zip(range(0, 90, 30), (np.asarray, sparse.csr_array, np.asarray)):
+            progressive(turns, container(X[i : i + 30]), y[i : i + 30])
+    np.testing.assert_allclose(flat(turns), flat(dense), rtol=1e-9, atol=1e-12)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_estimators_agree(container):
+    X, y = load_digits(return_X_y=True)
+    fitted = []
+    for kernel in ("numpy", "numba"):
+        with config_context(kernel=kernel):
+            fitted.append(
+                NAGClassifier(penalty="l1", alpha=1e-3, max_iter=3, tol=None, random_state=0).fit(container(X), y)
+            )
+    np.testing.assert_allclose(fitted[0].coef_, fitted[1].coef_, rtol=1e-8, atol=1e-10)
+    assert fitted[0].progressive_loss_ == pytest.approx(fitted[1].progressive_loss_, rel=1e-12)
+
+
+@needs_numba
+def test_a_model_goes_from_one_backend_to_the_other():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier()
+    for i, kernel in zip(range(0, 178, 60), itertools.cycle(["numba", "numpy"])):
+        with config_context(kernel=kernel):
+            clf.partial_fit(X[i : i + 60], y[i : i + 60], classes=[0, 1, 2])
+        clf = pickle.loads(pickle.dumps(clf))
+    with config_context(kernel="numpy"):
+        alone = NAGClassifier().partial_fit(X, y, classes=[0, 1, 2])
+    np.testing.assert_allclose(clf.coef_, alone.coef_, rtol=1e-9)
+
+
+# -- the choice
+
+
+@pytest.fixture
+def restored():
+    before = dict(_backend._chosen)
+    yield
+    _backend._chosen.update(before)
+
+
+@pytest.mark.usefixtures("restored")
+def test_choice(monkeypatch):
+    monkeypatch.delenv(_backend.ENVIRONMENT, raising=False)
+    set_config(kernel="auto")
+    assert get_config() == {"kernel": "auto"}
+    set_config(kernel="numpy")
+    set_config()
+    assert get_config() == {"kernel": "numpy"}
+    assert _backend.backend().__name__.endswith("_numpy")
+    with config_context(kernel="auto"):
+        assert get_config() == {"kernel": "auto"}
+        assert _backend.backend().__name__.endswith("_numba" if HAVE_NUMBA else "_numpy")
+        with config_context():
+            assert get_config() == {"kernel": "auto"}
+    assert get_config() == {"kernel": "numpy"}
+    for choose in (set_config, lambda **o: config_context(**o).__enter__()):
+        with pytest.raises(ValueError, match="kernel must be one of 'auto', 'numpy', 'numba'; got 'cython'"):
+            choose(kernel="cython")
+    _backend._chosen["kernel"] = None
+    monkeypatch.setenv(_backend.ENVIRONMENT, "numpy")
+    assert get_config() == {"kernel": "numpy"}
+    monkeypatch.setenv(_backend.ENVIRONMENT, "fast")
+    with pytest.raises(ValueError, match="SKLEARN_NAG_KERNEL must be one of"):
+        NAGClassifier().fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.skipif(HAVE_NUMBA, reason="Numba is installed")
+def test_numba_that_is_not_there():
+    with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[fast\]"'):
+        set_config(kernel="numba")
+
+
+def fresh(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_importing_does_not_import_numba():
+    assert fresh("import sys, sklearn_nag; print('numba' in sys.modules)") == "False"
+
+
+FIT = (
+    "from sklearn.datasets import load_wine; import sklearn_nag; X, y = load_wine(return_X_y=True);"
+    "print(sklearn_nag.NAGClassifier(max_iter=2, tol=None, random_state=0).fit(X, y).progressive_loss_)"
+)
+
+
+@needs_numba
+def test_where_nothing_can_be_cached(tmp_path):
+    """No home and no folder for a cache: slower at first, never an error."""
+    nowhere = {"HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/proc/nonexistent", "XDG_CACHE_HOME": "/nonexistent"}
+    assert float(fresh(FIT, **nowhere)) == pytest.approx(float(fresh(FIT)))
+
+
+@needs_numba
+def test_a_cache_on_disk(tmp_path):
+    assert fresh(FIT, NUMBA_CACHE_DIR=str(tmp_path)) == fresh(FIT, NUMBA_CACHE_DIR=str(tmp_path))
+    assert list(tmp_path.rglob("*.nbi"))
+
+
+@needs_numba
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_workers(backend):
+    import joblib
+
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier(max_iter=3, tol=None, random_state=0)
+    expected = clf.fit(X, y).coef_
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        fitted = joblib.Parallel()(joblib.delayed(clf.__class__(**clf.get_params()).fit)(X, y) for _ in range(4))
+    assert all(np.array_equal(one.coef_, expected) for one in fitted)
+
+
+def test_public_names():
+    assert {"set_config", "get_config", "config_context"} <= set(sklearn_nag.__all__)
