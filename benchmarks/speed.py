@@ -1,19 +1,33 @@
-"""Time of one pass of `partial_fit` over dense rows, as a ratio to SGDClassifier in the same run.
+"""Speed beside the peers, as ratios in one run: the table of the README and of the documentation.
 
-    python -m benchmarks.speed [--rows N] [--repeats R]
+    python -m benchmarks.speed [--data-dir FOLDER] [--repeats 5] [--quick]
 
-Prints the median over repeats in which the two take turns.
+Each line is the median of the ratios over repeats in which the two take turns, so that a machine whose speed drifts
+does not matter. Peers that are not installed (vowpalwabbit, river) and data that is not there are left out.
 """
 
 import argparse
+import gc
+import importlib.metadata
+import importlib.util
+import os
 import platform
+import subprocess
+import sys
+import tempfile
+import threading
 import time
+import tracemalloc
+from pathlib import Path
 
 import numpy as np
-import sklearn
-from sklearn.linear_model import SGDClassifier
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGClassifier, __version__
+from sklearn_nag import NAGClassifier, NAGRegressor, config_context, get_config
+
+HAVE = {name: importlib.util.find_spec(name) is not None for name in ("numba", "river", "vowpalwabbit")}
 
 
 def seconds(run):
@@ -23,43 +37,243 @@ def seconds(run):
     return time.perf_counter() - start
 
 
-def make(n_rows, n_features, n_classes, seed=0):
-    """Normal features, classes by the largest of random linear functions."""
+class Table:
+    """Prints a line for each comparison."""
+
+    def __init__(self, repeats):
+        self.repeats = repeats
+        print(f"{'work':66} {'own':>12} {'peer':>12} {'ratio':>7} {'bar':>6}")
+
+    def line(self, work, own, peer, bar, unit=1.0, name="us"):
+        """Time two calls in turn; ``unit`` is what to divide by for the figures shown."""
+        own(), peer()
+        pairs = np.array([[seconds(own), seconds(peer)] for _ in range(self.repeats)])
+        ratio = np.median(pairs[:, 0] / pairs[:, 1])
+        self.show(work, *(f"{t / unit * 1e6:.3f} {name}" for t in np.median(pairs, axis=0)), ratio, bar)
+
+    def show(self, work, own, peer, ratio, bar):
+        """Print a line."""
+        print(f"{work:66} {own:>12} {peer:>12} {ratio:7.3f} {bar:>6}", flush=True)
+
+
+def dense_rows(n, d=54, classes=2, seed=0):
+    """Normal features; classes by the largest of random linear functions."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, n_features))
-    return X, (X @ rng.normal(size=(n_features, n_classes))).argmax(axis=1)
+    X = rng.normal(size=(n, d))
+    return X, (X @ rng.normal(size=(d, classes))).argmax(axis=1)
 
 
-def compare(n_rows, n_heads, repeats, **parameters):
-    """Median seconds of NAGClassifier and of SGDClassifier for one pass."""
-    X, y = make(n_rows, 54, 2 if n_heads == 1 else n_heads)
-    classes = np.unique(y)
-    times = []
-    for _ in range(repeats):
-        pair = [NAGClassifier(**parameters), SGDClassifier(loss="log_loss")]
-        times.append([seconds(lambda e=e: e.partial_fit(X, y, classes=classes)) for e in pair])
-    return np.median(times, axis=0)
+def zipf_rows(n, d, nonzeros, seed=0):
+    """CSR rows with about ``nonzeros`` entries in distinct columns, whose popularity follows Zipf's law."""
+    rng = np.random.default_rng(seed)
+    draws = np.exp(rng.random(int(n * nonzeros * 1.5)) * np.log(d)).astype(np.int64) - 1
+    rows = np.repeat(np.arange(n), int(nonzeros * 1.5))[: len(draws)]
+    X = sparse.csr_matrix((np.ones(len(draws)), (rows, draws[: len(rows)])), shape=(n, d))
+    X.sum_duplicates()
+    X.data[:] = rng.random(X.nnz)
+    return X, (rng.random(n) < 0.3).astype(int)
+
+
+def once(make, X, y, **arguments):
+    """A call that makes an estimator and gives it the rows once."""
+    return lambda: make().partial_fit(X, y, **arguments)
+
+
+def passes(table, n):
+    """One pass over many rows, against scikit-learn."""
+
+    def log(**parameters):
+        return SGDClassifier(loss="log_loss", **parameters)
+
+    X, y = dense_rows(n)
+    two = {"classes": [0, 1]}
+    size = f"{n:,} x 54 dense"
+    table.line(f"{size}, log loss / SGDClassifier", once(NAGClassifier, X, y, **two), once(log, X, y, **two), 0.36, n)
+
+    def scaled():
+        scaler = StandardScaler().partial_fit(X)
+        log().partial_fit(scaler.transform(X), y, **two)
+
+    table.line(f"{size} / StandardScaler + SGDClassifier", once(NAGClassifier, X, y, **two), scaled, 0.13, n)
+    X32 = X.astype(np.float32)
+    table.line("  the same in float32 / own float64", once(NAGClassifier, X32, y, **two),
+               once(NAGClassifier, X, y, **two), 0.95, n)  # fmt: skip
+    target = X[:, 0] + 0.1 * X[:, 1]
+    table.line(f"{size}, squared error / SGDRegressor", once(NAGRegressor, X, target), once(SGDRegressor, X, target),
+               0.36, n)  # fmt: skip
+    table.line(f"{size}, sNAG / SGDClassifier", once(lambda: NAGClassifier(normalization="rms"), X, y, **two),
+               once(log, X, y, **two), 0.6, n)  # fmt: skip
+    X7, y7 = dense_rows(n, classes=7)
+    seven = {"classes": range(7)}
+    table.line(f"{size}, 7 classes / SGDClassifier", once(NAGClassifier, X7, y7, **seven),
+               once(lambda: log(n_jobs=1), X7, y7, **seven), 0.35, n)  # fmt: skip
+    S, s = zipf_rows(n // 2, 100_000, 72)
+    table.line(f"CSR {n // 2:,} x 100,000, {S.nnz / S.shape[0]:.0f} nonzeros, Zipf / SGDClassifier",
+               once(NAGClassifier, S, s, **two), once(log, S, s, **two), 0.75, n // 2)  # fmt: skip
+
+
+def calls(table, n):
+    """One row at a time."""
+    X, y = dense_rows(n)
+    two = {"classes": [0, 1]}
+    ours, sgd = NAGClassifier().partial_fit(X, y, **two), SGDClassifier(loss="log_loss").partial_fit(X, y, **two)
+
+    def learn(model):
+        return lambda: [model.partial_fit(X[i : i + 1], y[i : i + 1]) for i in range(n)]
+
+    def predict(model):
+        return lambda: [model.predict(X[i : i + 1]) for i in range(n)]
+
+    table.line("one dense row per partial_fit / SGDClassifier", learn(ours), learn(sgd), 0.4, n)
+    table.line("one dense row per predict / SGDClassifier", predict(ours), predict(sgd), 0.6, n)
+
+    def stream(d):
+        S, s = zipf_rows(n, d, 50)
+        rows = [S[i] for i in range(n)]
+        model = NAGClassifier().partial_fit(S, s, **two)
+        return lambda: [model.partial_fit(row, s[i : i + 1]) for i, row in enumerate(rows)]
+
+    table.line("one CSR row of about 50 nonzeros, d = 2^22 / d = 2^10", stream(2**22), stream(2**10), 1.3, n)
+    if HAVE["river"]:
+        from river import linear_model
+
+        dicts = [dict(enumerate(row)) for row in X]
+
+        def river():
+            model = linear_model.LogisticRegression()
+            for x, label in zip(dicts, y):
+                model.learn_one(x, bool(label))
+
+        def batches():
+            model = NAGClassifier()
+            for i in range(0, n, 100):
+                model.partial_fit(X[i : i + 100], y[i : i + 100], **two)
+
+        table.line("partial_fit of 100 rows / River learn_one in a loop", batches, river, 0.15, n)
+
+
+def threads(table, n):
+    """Two independent fits in two threads, against one after the other."""
+    X, y = dense_rows(n)
+
+    def fit():
+        NAGClassifier().partial_fit(X, y, classes=[0, 1])
+
+    def together():
+        workers = [threading.Thread(target=fit) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    fit()
+    ratios = [2 * seconds(fit) / seconds(together) for _ in range(table.repeats)]
+    table.show("two fits in two threads: throughput / that of one", "", "", np.median(ratios), ">= 1.8")
+
+
+def memory(table, megabytes):
+    """Peak memory of a call, as a share of the rows it is given."""
+    n = megabytes * 2**20 // (8 * 128)
+    X, y = np.zeros((n, 128)), np.zeros(n, dtype=np.intp)
+    X[:, 0] = y[:] = np.arange(n) % 2
+    S, s = zipf_rows(max(n // 2, 10), 100_000, 72)
+    for name, rows, labels in [("dense", X, y), ("CSR", S, s.astype(np.intp))]:
+        size = rows.nbytes if name == "dense" else rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+        model = NAGClassifier().partial_fit(rows[:10], labels[:10], classes=[0, 1])
+        gc.collect()
+        tracemalloc.start()
+        model.partial_fit(rows, labels)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        table.show(f"peak memory of partial_fit, {size / 2**20:.0f} MB {name} / X", f"{peak / 2**20:.2f} MB", "",
+                   peak / size, "0.01")  # fmt: skip
+
+
+def imports(table):
+    """Importing the package, against scikit-learn's linear models; each in a new process."""
+
+    def run(code, **environment):
+        command = [sys.executable, "-c", code]
+        return lambda: subprocess.run(command, check=True, env={**os.environ, **environment}, capture_output=True)
+
+    table.line("import sklearn_nag / import sklearn.linear_model", run("import sklearn_nag"),
+               run("import sklearn.linear_model"), 1.1, 1e6, "s")  # fmt: skip
+    if HAVE["numba"]:
+        code = (
+            "import time, numpy as np, sklearn_nag; X = np.eye(9); y = [0, 1] * 4 + [0]; t = time.perf_counter();"
+            "sklearn_nag.NAGClassifier().partial_fit(X, y, classes=[0, 1]); print(time.perf_counter() - t)"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            first, *warm = (float(run(code, NUMBA_CACHE_DIR=folder)().stdout) for _ in range(1 + table.repeats))
+        table.show("first call of a process, nothing compiled yet", f"{first:.2f} s", "", first, "8 s")
+        table.show("first call of a process, compiled before", f"{np.median(warm):.2f} s", "", np.median(warm), "0.5 s")
+
+
+def vowpal(table, folder):
+    """Covertype against Vowpal Wabbit: 7 classes, one pass, from its cache."""
+    data = np.loadtxt(folder / "covtype.data.gz", delimiter=",", dtype=np.float64)
+    X, y = np.ascontiguousarray(data[:, :-1]), data[:, -1].astype(int)
+    with tempfile.TemporaryDirectory() as temporary:
+        text, cache = Path(temporary) / "rows", Path(temporary) / "cache"
+        with text.open("w") as file:
+            for label, row in zip(y, X):
+                named = np.flatnonzero(row)
+                file.write(f"{label} | " + " ".join(f"{i}:{row[i]:g}" for i in named) + "\n")
+
+        def vw(*options):
+            code = "import sys; from vowpalwabbit import pyvw; pyvw.Workspace(sys.argv[1]).finish()"
+            arguments = f"--oaa 7 --loss_function logistic --quiet --cache_file {cache} {' '.join(options)}"
+            return lambda: subprocess.run([sys.executable, "-c", code, arguments], check=True)
+
+        vw(f"-d {text}")()
+        empty = Path(temporary) / "empty"
+        empty.touch()
+        code = "import sys; from vowpalwabbit import pyvw; pyvw.Workspace(sys.argv[1]).finish()"
+        start_up = np.median([
+            seconds(lambda: subprocess.run([sys.executable, "-c", code, f"--oaa 7 --quiet -d {empty}"], check=True))
+            for _ in range(table.repeats)
+        ])  # fmt: skip
+        theirs = np.median([seconds(vw()) for _ in range(table.repeats)]) - start_up
+    seven = {"classes": range(1, 8)}
+    for name, rows in [("dense", X), ("CSR", sparse.csr_matrix(X))]:
+        once(NAGClassifier, rows[:99], y[:99], **seven)()
+        own = np.median([seconds(once(NAGClassifier, rows, y, **seven)) for _ in range(table.repeats)])
+        table.show(f"Covertype, 581,012 x 54 {name}, 7 classes / Vowpal Wabbit", f"{own:.2f} s", f"{theirs:.2f} s",
+                   own / theirs, "0.5")  # fmt: skip
+
+
+def numpy_kernel(table, n):
+    """The NumPy kernel, as it runs where Numba is missing."""
+    for heads in (1, 32):
+        X, y = dense_rows(n, classes=2 if heads == 1 else heads)
+        some = {"classes": np.unique(y)}
+        with config_context(kernel="numpy"):
+            table.line(f"NumPy kernel, {n:,} x 54 dense, {heads} head(s), time per row and head / SGDClassifier",
+                       once(NAGClassifier, X, y, **some), once(lambda: SGDClassifier(loss="log_loss"), X, y, **some),
+                       "", n * heads)  # fmt: skip
 
 
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--data-dir", type=Path, help="folder with covtype.data.gz, for the line that needs it")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="small sizes: that it runs, not what it finds")
     options = parser.parse_args()
-    n = options.rows
-    print(
-        f"sklearn_nag {__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}, "
-        f"Python {platform.python_version()}; {n} rows of 54 dense float64 features, log loss, "
-        f"medians of {options.repeats}"
-    )
-    print(f"{'rule':8} {'heads':>5} {'us per row':>11} {'us per row and head':>20} {'ratio to SGDClassifier':>23}")
-    rules = {"NAG": {}, "sNAG": {"normalization": "rms"}, "NG": {"adaptive": False}, "AdaGrad": {"normalization": None}}
-    for rule, parameters in rules.items():
-        for n_heads in (1, 32):
-            own, peer = compare(n, n_heads, options.repeats, **parameters)
-            row = own / n * 1e6
-            print(f"{rule:8} {n_heads:5} {row:11.2f} {row / n_heads:20.3f} {own / peer:23.1f}", flush=True)
+    packages = ["scikit-learn", "numpy", *(name for name, have in HAVE.items() if have)]
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+    print(f"sklearn_nag with kernel {get_config()['kernel']}; Python {platform.python_version()}, {versions}; "
+          f"medians of {options.repeats}")  # fmt: skip
+    table = Table(options.repeats)
+    n = 2_000 if options.quick else 100_000
+    passes(table, n)
+    calls(table, 100 if options.quick else 1_000)
+    threads(table, n)
+    memory(table, 1 if options.quick else 1_024)
+    imports(table)
+    numpy_kernel(table, 200 if options.quick else 20_000)
+    if options.data_dir is not None and HAVE["vowpalwabbit"]:
+        vowpal(table, options.data_dir)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,7 @@ import numpy as np
 from numba import njit
 
 from . import _numpy
-from ._state import _LARGEST as LARGEST
-from ._state import _SMALLEST as SMALLEST
-from ._state import _STEEPEST as STEEPEST
-from ._state import _TINY as TINY
-from ._state import LIFT_LIMIT
+from ._state import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, STEEPEST, TINY
 
 # Sums may be reordered and products contracted, but NaN and infinity are kept, as divergence is told by them.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -94,12 +90,12 @@ def loss_and_gradient(loss, parameter, p, y):
 
 @exact
 def lift_of(largest):
-    """Power of two, with an exponent in steps of 128, that brings ``largest`` into [1, 2**128) where it can."""
-    if not 0.0 < largest <= LARGEST:
-        return SMALLEST
-    power = SMALLEST
-    while largest * power >= LIFT_LIMIT:
-        power /= LIFT_LIMIT
+    """As `_state.lift`."""
+    power = 1.0
+    while largest * power >= HIGHEST and power > 1.0 / LARGEST_LIFT:
+        power /= LIFT_STEP
+    while largest * power < LOWEST and power < LARGEST_LIFT:
+        power *= LIFT_STEP
     return power
 
 
@@ -118,7 +114,7 @@ def add_squares(table, f, n, c):
 def raise_lift(table, f, rule, heads, i, largest):
     """Adapt the lift of column ``i`` to its largest value."""
     new = lift_of(largest)
-    ratio = new / table[f.lift, i]
+    ratio = min(new / table[f.lift, i], 1.0)  # a lift that rises does so before there is anything to rescale
     table[f.lift, i] = new
     if rule.norm == RMS:
         table[f.squares, i] *= ratio * ratio
@@ -173,15 +169,27 @@ def before_play(table, f, rule, eta, gradient_lift, clock, n, bias):
                 table[f.weight + k, i] = size if w > 0 else -size
 
 
-@slow
-def grow(table, f, rule, heads, n):
-    """Update the largest values, and the lifts that they ask for."""
+@fast
+def grow(table, f, rule, n):
+    """Update the largest values; tell whether any asks for another lift."""
+    asks = 0
     for i in range(n):
-        size = abs(table[f.x, i])
-        if size > table[f.largest, i]:
-            table[f.largest, i] = size
-            if rule.lifted and size * table[f.lift, i] >= LIFT_LIMIT:
-                raise_lift(table, f, rule, heads, i, size)
+        size, before = abs(table[f.x, i]), table[f.largest, i]
+        lifted = size * table[f.lift, i]
+        table[f.largest, i] = max(size, before)
+        asks |= (lifted >= HIGHEST) | ((before == 0.0) & (size > 0.0) & (lifted < LOWEST))
+        table[f.z, i] = before
+    return asks != 0 and rule.lifted
+
+
+@slow
+def raise_lifts(table, f, rule, heads, n):
+    """After `grow`, which left the largest values of before in ``z``: adapt the lifts."""
+    for i in range(n):
+        size, before = abs(table[f.x, i]), table[f.z, i]
+        lifted = size * table[f.lift, i]
+        if lifted >= HIGHEST or (before == 0.0 and size > 0.0 and lifted < LOWEST):
+            raise_lift(table, f, rule, heads, i, size)
 
 
 @fast
@@ -270,7 +278,7 @@ def new_gradient_lifts(gradient_lift, g, ratios):
     changed = False
     for k in range(g.size):
         ratios[k] = 1.0
-        if abs(g[k]) * gradient_lift[k] >= LIFT_LIMIT:
+        if abs(g[k]) * gradient_lift[k] >= HIGHEST:
             new = min(gradient_lift[k], lift_of(abs(g[k])))
             ratios[k] = (new / gradient_lift[k]) ** 2
             changed = changed or new != gradient_lift[k]
@@ -281,7 +289,7 @@ def new_gradient_lifts(gradient_lift, g, ratios):
 @exact
 def finite(values):
     """Whether no entry is NaN or infinite."""
-    for value in values:
+    for value in values:  # noqa: SIM110 (a generator does not compile)
         if not abs(value) <= LARGEST:
             return False
     return True
@@ -316,8 +324,10 @@ def work_table(fields, n):
 @exact
 def clear_padding(table, f, rule, heads, start, stop):
     """Make columns that are always 0, and stay as they are."""
+    for field in range(table.shape[0]):
+        for i in range(start, stop):
+            table[field, i] = 0.0
     for i in range(start, stop):
-        table[:, i] = 0.0
         table[f.lift, i] = table[f.inverse, i] = 1.0
         if rule.adaptive:
             for k in range(heads):
@@ -352,7 +362,8 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift,
             table[f.x, bias] = 1.0
             grows |= table[f.largest, bias] < 1.0
         if grows:
-            grow(table, f, rule, heads, width)
+            if grow(table, f, rule, n):
+                raise_lifts(table, f, rule, heads, width)
             refresh = True
         if refresh and rule.norm == MAX:
             for i in range(n):
@@ -388,9 +399,10 @@ def learn_sparse(
     for row in range(indptr.size - 1):
         most = max(most, indptr[row + 1] - indptr[row])
     most = padded(most + rule.intercept)
-    index = np.empty(most, np.int64)
+    index = np.empty(most, np.uint64)
     part = work_table(fields, most)
-    in_range = True
+    changed = np.ones(fields, np.bool_)
+    changed[f.lift] = False
     g, target, ratios, last = np.empty(heads), np.empty(heads), np.empty(heads), np.empty(heads)
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
@@ -409,15 +421,16 @@ def learn_sparse(
         width, n = n, padded(n)
         clear_padding(part, f, rule, heads, width, n)
         for i in range(width):
-            for field in range(fields):
+            column = index[i]
+            part[0, i], part[1, i], part[2, i] = columns[column, 0], columns[column, 1], columns[column, 2]
+        for field in range(3, fields):
+            for i in range(width):
                 part[field, i] = columns[index[i], field]
         if rule.penalised or rule.averaged:
             before_play(part, f, rule, eta, gradient_lift, clock, width, bias)
-        grows = 0
-        for i in range(n):
-            grows |= abs(part[f.x, i]) > part[f.largest, i]
-        if grows:
-            grow(part, f, rule, heads, width)
+        lifts = grow(part, f, rule, n)
+        if lifts:
+            raise_lifts(part, f, rule, heads, width)
         if rule.norm == MAX:
             for i in range(n):
                 size = part[f.largest, i] * part[f.lift, i]
@@ -435,13 +448,14 @@ def learn_sparse(
                 for i in range(n):
                     part[f.G + k, i] = max(part[f.G + k, i] * ratios[k], TINY)
         descend(part, f, rule, eta, gradient_lift, g, rate, n)
-        for i in range(width):
-            for field in range(fields):
-                value = part[field, i]
-                columns[index[i], field] = value
-                in_range &= abs(value) <= LARGEST
-        if not in_range:
-            return False
+        for field in range(fields):
+            if changed[field] or lifts:
+                total = 0.0
+                for i in range(width):
+                    columns[index[i], field] = part[field, i]
+                    total += part[field, i]
+                if field != f.largest and not abs(total) <= LARGEST:
+                    return False
     return True
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._state import LIFT_LIMIT, lift, positive, shrink
+from ._state import HIGHEST, LARGEST, LOWEST, lift, positive, shrink
 
 _BLOCK = 2**15  # entries of a dense block: 256 KiB
 _SPARSE_ROWS = 1024
-_LARGEST = np.finfo(np.float64).max
 
 
 class Diverged(ArithmeticError):
@@ -41,8 +40,8 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
                 if state.rule.intercept:
                     x = np.hstack([x, np.ones((len(x), 1))])
                 _learn_block(state, state.columns, loss, x.astype(np.float64, copy=False), targets, weight, played)
-            losses = np.minimum(loss.value(played, targets) * weight[:, None], _LARGEST)
-            state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], _LARGEST)
+            losses = np.minimum(loss.value(played, targets) * weight[:, None], LARGEST)
+            state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
             sums = state.t + state.N + state.shrinkage + state.playtime + state.averaged
             if not (np.isfinite(played).all() and np.isfinite(sums)):
                 raise Diverged
@@ -100,21 +99,34 @@ def _learn_block(state, columns, loss, x, y, c, played):
 
 def _raise_lifts(rule, columns, absolute, start):
     """Adapt the lifts to row ``start``; return the first row after it that needs others."""
-    if not rule.lifted or (absolute[start:].max(axis=0) * columns.lift < LIFT_LIMIT).all():
+    if not rule.lifted:
         return len(absolute)
-    over = absolute[start] * columns.lift >= LIFT_LIMIT
-    if over.any():
-        new = np.where(over, lift(absolute[start]), columns.lift)
-        ratio = new / columns.lift
-        columns.lift[:] = new
-        if columns.squares is not None:
-            columns.squares *= ratio**2
+    peak = absolute[start:].max(axis=0)
+    suspects = np.flatnonzero((peak * columns.lift >= HIGHEST) | ((columns.largest == 0) & (peak > 0)))
+    if suspects.size == 0:
+        return len(absolute)
+    values = absolute[start:, suspects]
+    lifted = values * columns.lift[suspects]
+    seen = np.logical_or.accumulate(np.vstack([columns.largest[suspects] > 0, values > 0]))[:-1]
+    if (needs := _need_lifts(values[0], lifted[0], seen[0])).any():
+        changed = suspects[needs]
+        part = columns.take(changed)
+        part.lift[:] = lift(values[0, needs])
+        ratio = np.minimum(part.lift / columns.lift[changed], 1.0)  # one that rises has nothing to rescale yet
+        if part.squares is not None:
+            part.squares *= ratio**2
         if rule.adaptive:
-            columns.rescale_G(ratio**2)
+            part.rescale_G(ratio**2)
         else:
-            columns.weight *= ratio
-    later = np.flatnonzero((absolute[start:] * columns.lift >= LIFT_LIMIT).any(axis=1))
-    return start + later[0] if later.size else len(absolute)
+            part.weight *= ratio
+        columns.put(changed, part)
+        lifted = values * columns.lift[suspects]
+    later = np.flatnonzero(_need_lifts(values[1:], lifted[1:], seen[1:]).any(axis=1))
+    return start + 1 + later[0] if later.size else len(absolute)
+
+
+def _need_lifts(values, lifted, seen):
+    return (lifted >= HIGHEST) | (~seen & (values > 0) & (lifted < LOWEST))
 
 
 def _learn_segment(state, columns, loss, x, absolute, y, c, played):
@@ -177,7 +189,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
         if not some(g):
             continue
         if rule.adaptive:
-            if some(abs(g) >= LIFT_LIMIT / gradient_lift):
+            if some(abs(g) >= HIGHEST / gradient_lift):
                 _raise_gradient_lift(state, columns, np.abs(g))
                 gradient_lift = _gradient_lift(state, heads)
             np.multiply(g * gradient_lift, lifted[i], out=gradient)
@@ -219,7 +231,7 @@ def _gradient_lift(state, heads):
 def _raise_gradient_lift(state, columns, largest):
     """Adapt the lifts of gradients to the ones at hand."""
     largest = np.reshape(largest, -1)
-    new = np.minimum(state.gradient_lift, lift(np.where(largest > 0, largest, 0.0)))
+    new = np.minimum(state.gradient_lift, lift(largest))
     ratio = (new / state.gradient_lift)[:, None]
     state.gradient_lift[:] = new
     state.columns.rescale_G(ratio**2)
@@ -265,4 +277,4 @@ def predict_unit_free(state, X):
         z = (X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()) / s
         for head, weight in enumerate(u[:, :n_features]):
             p[rows, head] = np.add.reduce(z * weight, axis=1) + intercept[head]
-    return np.nan_to_num(p, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
+    return np.nan_to_num(p, nan=0.0, posinf=LARGEST, neginf=-LARGEST)

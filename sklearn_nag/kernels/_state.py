@@ -9,7 +9,8 @@ Two identities keep the arithmetic short, because they leave nothing to rescale 
 * the others: ``w = theta / s^2`` with ``theta = -sum eta (t/N) g x``, which is what squashing by ``(s/|x|)^2`` keeps.
 
 Squares of doubles overflow, so columns and gradients are *lifted*: multiplied by a power of two, exactly, that brings
-the largest value seen into [1, 2**128). A lift changes at most fifteen times in the life of a model.
+the largest value seen near 1. A lift is set when a column is first seen, 1 for values between 2**-64 and 2**64, and
+changes at most fourteen times after.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-LIFT_LIMIT = 2.0**128
-_SMALLEST = 2.0**896  # the lift of what has not been seen yet
-_TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
-_LARGEST = np.finfo(np.float64).max
-_STEEPEST = 1e150
+LIFT_STEP = 2.0**128
+HIGHEST, LOWEST = 2.0**64, 2.0**-64  # lifted values that ask for another lift: at any time, when first seen
+LARGEST_LIFT = 2.0**896  # the largest lift
+TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
+LARGEST = np.finfo(np.float64).max
+STEEPEST = 1e150
 _FIELDS = ("largest", "lift", "shrunk", "squares", "averaged", "weight", "G", "total")
 _PER_HEAD = ("weight", "G", "total")
 
@@ -83,10 +85,10 @@ class Rule(NamedTuple):
 
 
 def lift(largest):
-    """Power of two, with an exponent in steps of 128, that brings ``largest`` into [1, 2**128) where it can."""
+    """Power of two, with an exponent in steps of 128, that brings ``largest`` into [2**-64, 2**64) or near."""
     _, exponent = np.frexp(largest)
-    steps = np.clip((exponent - 1) // 128, -7, 7)
-    return np.where(largest > 0, np.ldexp(1.0, -128 * steps), _SMALLEST)
+    steps = np.clip((exponent + 63) // 128, -7, 7)
+    return np.ldexp(1.0, -128 * steps)
 
 
 class Columns:
@@ -110,8 +112,8 @@ class Columns:
         The largest ``|x|`` seen.
     lift : ndarray of shape (n_columns,)
         Powers of two; below, ``x'`` is ``x * lift``.
-    shrunk : ndarray of shape (n_columns,)
-        Reading of ``State.shrinkage`` up to which the penalty has been applied.
+    shrunk : ndarray of shape (n_columns,) or None
+        Reading of ``State.shrinkage`` up to which a penalty has been applied.
     squares : ndarray of shape (n_columns,) or None
         ``sum c x'^2``, for "rms".
     averaged : ndarray of shape (n_columns,) or None
@@ -132,16 +134,22 @@ class Columns:
             setattr(self, name, table[row : row + n_heads] if name in _PER_HEAD else table[row])
 
     @classmethod
-    def new(cls, rule, n_columns):
-        """Columns before the first row."""
-        wanted = {"squares": rule.normalization == "rms", "G": rule.adaptive}
-        wanted |= dict.fromkeys(("averaged", "total"), rule.averaged)
-        names, n_heads = tuple(name for name in _FIELDS if wanted.get(name, True)), len(rule.eta)
+    def new(cls, rule, n_columns, names=()):
+        """Columns before the first row, with the fields that the rule needs and those named."""
+        needed = {
+            "shrunk": rule.penalised,
+            "squares": rule.normalization == "rms",
+            "averaged": rule.averaged,
+            "G": rule.adaptive,
+            "total": rule.averaged,
+        }
+        names = tuple(name for name in _FIELDS if name in names or needed.get(name, True))
+        n_heads = len(rule.eta)
         n_fields = sum(n_heads if name in _PER_HEAD else 1 for name in names)
         columns = cls(np.zeros((n_fields, n_columns)), names, n_heads)
-        columns.lift[:] = _SMALLEST if rule.lifted else 1.0
+        columns.lift[:] = 1.0
         if rule.adaptive:
-            columns.G[:] = _TINY
+            columns.G[:] = TINY
         return columns
 
     def rows(self):
@@ -178,7 +186,7 @@ class Columns:
 
     def rescale_G(self, factor):
         """Multiply ``G``, which stays positive."""
-        np.maximum(self.G * factor, _TINY, out=self.G)
+        np.maximum(self.G * factor, TINY, out=self.G)
 
     def resting_size(self, rule):
         """Scale ``s``, lifted, but for the factor ``t ** -0.5`` that changes while a column is not named."""
@@ -191,7 +199,7 @@ class Columns:
     def size(self, rule, t):
         """Scale ``s``, lifted, after rows of total weight ``t``."""
         size = self.resting_size(rule)
-        return size / np.sqrt(max(t, _TINY)) if rule.normalization == "rms" else size
+        return size / np.sqrt(max(t, TINY)) if rule.normalization == "rms" else size
 
     def resting_weight(self, rule):
         """Weight ``u``, but for the factor ``t ** 0.5`` that changes while a column is not named."""
@@ -242,7 +250,7 @@ class State:
         """State before the first row."""
         n_heads = len(rule.eta)
         columns = Columns.new(rule, n_features + rule.intercept)
-        return cls(rule, columns, 0.0, 0.0, np.zeros(n_heads), np.full(n_heads, _SMALLEST))
+        return cls(rule, columns, 0.0, 0.0, np.zeros(n_heads), np.full(n_heads, LARGEST_LIFT))
 
     def __getstate__(self):
         return {**vars(self), "cached": None}
@@ -285,11 +293,12 @@ class State:
         columns = self.columns
         if self.rule.penalised:
             columns.weight[:] = shrink(self, columns)
-        columns.shrunk[:] = self.shrinkage
-        if rule.averaged and columns.total is None:
-            self.columns = Columns.new(rule, columns.largest.size)
-            for name in columns.names:
-                getattr(self.columns, name)[:] = getattr(columns, name)
+        self.columns = Columns.new(rule, columns.largest.size, columns.names)
+        for name in columns.names:
+            getattr(self.columns, name)[:] = getattr(columns, name)
+        if rule.penalised:
+            self.columns.shrunk[:] = self.shrinkage
+        if rule.averaged and columns.averaged is None:
             self.columns.averaged[:] = self.playtime
         self.rule = rule
 
@@ -329,7 +338,7 @@ class State:
                 w = self.unit_free_weight() / positive(self.scale())
             exact = bool(np.isfinite(w).all())
             if not exact:
-                w = np.clip(w, -_LARGEST, _LARGEST)
+                w = np.clip(w, -LARGEST, LARGEST)
             coef, intercept = (w[:, :-1], w[:, -1]) if self.rule.intercept else (w, np.zeros(len(w)))
             coef.flags.writeable = intercept.flags.writeable = False
             self.cached = coef, intercept, exact
@@ -367,7 +376,7 @@ def shrink(state, columns):
     if rule.adaptive:  # 1 / sqrt(H), but for what the clock holds; bounded, as it is huge before the first gradient
         with np.errstate(over="ignore"):
             root = state.gradient_lift[:, None] * columns.resting_size(rule) / np.sqrt(columns.G)
-        rate *= np.minimum(root, _STEEPEST)
+        rate *= np.minimum(root, STEEPEST)
     decay = np.exp(-rule.l2 * rate)
     threshold = -np.expm1(-rule.l2 * rate) * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
     if not rule.adaptive:  # the weight is theta, not u
