@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from numbers import Integral, Real
 
@@ -23,6 +24,7 @@ from ._callbacks import CallbackSupportMixin, with_callbacks
 
 _STATE_VERSION = 1
 _MOST_NONZEROS = 2**31 - 1
+_CHUNK = 2**16
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
@@ -98,6 +100,45 @@ def two_or_more(classes):
     return classes
 
 
+def class_codes(y, classes):
+    """Place of each label in the sorted ``classes``, as int32; raise for labels that are not there."""
+    codes = np.empty(len(y), np.int32)
+    for start in range(0, len(y), _CHUNK):
+        part = y[start : start + _CHUNK]
+        if len(classes) == 2 and part.dtype.kind == classes.dtype.kind != "O":
+            found = part == classes[1]
+            known = found | (part == classes[0])
+        else:
+            found = np.searchsorted(classes, part)
+            found[found == len(classes)] = 0
+            known = classes[found] == part
+        if not np.all(known):
+            check_classification_targets(y)
+            raise ValueError(f"y contains {as_given(part[np.argmin(known)])}, which is not one of classes {classes}.")
+        codes[start : start + _CHUNK] = found
+    return codes
+
+
+@functools.cache
+def parameter_names(estimator_class):
+    """Names of the parameters of an estimator class."""
+    return tuple(name for name in inspect.signature(estimator_class).parameters)
+
+
+def is_plain(X, n_features):
+    """Whether ``X`` is beyond doubt what `validate_data` would return as it is, which is far cheaper to tell."""
+    if type(X) is np.ndarray:
+        data, fits = X, X.ndim == 2
+    elif sparse.issparse(X) and X.format == "csr":
+        data, fits = X.data, X.has_canonical_format and X.indices.dtype.kind == "i"
+    else:
+        return False
+    if not (fits and data.dtype in (np.float64, np.float32) and X.shape[0] > 0 and X.shape[1] == n_features):
+        return False
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(data.sum()))
+
+
 def canonical(X):
     """``X`` as the kernel takes it: dense, or CSR with sorted columns, each at most once in a row."""
     if sparse.issparse(X) and not X.has_canonical_format:
@@ -118,6 +159,14 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     def _rule(self, n_heads):
         """The `kernels.Rule` that the parameters stand for."""
         raise NotImplementedError
+
+    def _check_changed_parameters(self):
+        """`_check_parameters`, unless all are as they were when it last passed."""
+        values = [getattr(self, name) for name in parameter_names(type(self))]
+        values.append([type(value) for value in values])  # True == 1, but only one of them is a boolean
+        if vars(self).get("_checked") != values:
+            self._check_parameters()
+            self._checked = values
 
     def _check_parameters(self):
         """Raise for parameters that are out of range or unknown."""
@@ -168,7 +217,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             For input or parameters that cannot be used, and when the learning rate makes the model leave the range of
             float64. The estimator is then as it was before.
         """
-        self._check_parameters()
+        self._check_changed_parameters()
         first = not (self.warm_start and self.__sklearn_is_fitted__())
         X, y, weight = self._validate(X, y, sample_weight, first)
         self._see_all_targets(y, first)
@@ -191,7 +240,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         while self.n_iter_ < self.max_iter:
             task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=X, y=y)
             order = rows if not self.shuffle else random_state.permutation(len(encoded) if rows is None else rows)
-            loss = self._learn(X, encoded, weight, order)
+            loss, t = self._state.loss.mean(), self._state.t
+            self._learn(X, encoded, weight, order)
+            loss = (self._state.loss.mean() - loss) / max(self._state.t - t, np.finfo(float).tiny)
             self.n_iter_ += 1
             if self.verbose:
                 print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}")
@@ -234,8 +285,14 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
                 f"X has {X.nnz} nonzeros; one call takes at most {_MOST_NONZEROS}: "
                 "give the rows to partial_fit in batches."
             )
-        X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
-        return canonical(X), self._check_targets(y, first), check_weights(sample_weight, X.shape[0])
+        if first or not (self._takes_as_is(X) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
+            X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
+            y = self._check_targets(y, first)
+        return canonical(X), y, check_weights(sample_weight, X.shape[0])
+
+    def _takes_as_is(self, X):
+        """Whether ``X`` needs no validation; with names of features to compare it does."""
+        return not hasattr(self, "feature_names_in_") and is_plain(X, self.n_features_in_)
 
     def _new_state(self):
         return kernels.State.new(self._rule(self._n_heads), self.n_features_in_)
@@ -263,12 +320,11 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         )
 
     def _learn(self, X, encoded, weight, order=None):
-        """One pass, which leaves the model as it was when it raises; return the mean progressive loss over heads."""
+        """One pass, which leaves the model as it was when it raises."""
         state, rule = self._state, self._rule(self._n_heads)
         touched = None
         if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
             touched = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
-        loss, t = state.loss.sum(), state.t
         with state.unchanged_on_error(touched):
             state.adopt(rule)
             try:
@@ -278,7 +334,6 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
                     f"eta0={self.eta0!r} made the model leave the range of float64 on these rows: use a smaller eta0, "
                     "normalization='max' or 'rms' with adaptive=True, or targets and weights of smaller size."
                 ) from None
-        return (state.loss.sum() - loss) / (len(state.loss) * (state.t - t)) if state.t > t else 0.0
 
     # -- the model
 
@@ -291,7 +346,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return tags
 
     def __getstate__(self):
-        return {**super().__getstate__(), "_state_version": _STATE_VERSION}
+        state = {**super().__getstate__(), "_state_version": _STATE_VERSION}
+        state.pop("_checked", None)
+        return state
 
     def __setstate__(self, state):
         version = state.get("_state_version", _STATE_VERSION)
@@ -309,8 +366,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return read(self._state)
 
     def _decision(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **_ROWS)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        if not self._takes_as_is(X):
+            X = validate_data(self, X, reset=False, **_ROWS)
         return kernels.predict(self._state, X)
 
     @property
@@ -413,20 +472,20 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             For input or parameters that cannot be used; for a class that ``classes`` did not name; when ``classes`` is
             missing at the first call or differs later. The estimator is then as it was before.
         """
-        self._check_parameters()
+        self._check_changed_parameters()
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all rows at once: with partial_fit give a dict, such as "
                 "dict(zip(classes, compute_class_weight('balanced', classes=classes, y=y))), or sample_weight."
             )
         known = self.__sklearn_is_fitted__()
-        if classes is not None:
+        if classes is None and not known:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if classes is not None and not (known and np.array_equal(classes, self.classes_)):
             classes = two_or_more(unique_labels(classes))
             if known and not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
             self.classes_ = classes
-        elif not known:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
         return self._partial_fit(X, y, sample_weight)
 
     def _check_parameters(self):
@@ -435,21 +494,18 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             check_option("class_weight", self.class_weight, ("balanced", None))
 
     def _check_targets(self, y, first):
-        check_classification_targets(y)
         return y
 
     def _see_all_targets(self, y, first):
+        check_classification_targets(y)
         if first:
             self.classes_ = two_or_more(np.unique(y))
 
+    def _plain_targets(self, y, n_rows):
+        return y.shape == (n_rows,) and y.dtype.kind == self.classes_.dtype.kind in "biuSU"
+
     def _encode(self, y):
-        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        unknown = self.classes_[codes] != y
-        if np.any(unknown):
-            raise ValueError(
-                f"y contains {as_given(y[np.argmax(unknown)])}, which is not one of classes {self.classes_}."
-            )
-        return codes
+        return class_codes(y, self.classes_)
 
     def _weigh(self, y, weight):
         if self.class_weight is None:
@@ -576,7 +632,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
             For input or parameters that cannot be used, and when the learning rate makes the model leave the range of
             float64. The estimator is then as it was before.
         """
-        self._check_parameters()
+        self._check_changed_parameters()
         return self._partial_fit(X, y, sample_weight)
 
     def __sklearn_tags__(self):
@@ -595,6 +651,10 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     def _see_all_targets(self, y, first):
         pass
+
+    def _plain_targets(self, y, n_rows):
+        shape = (n_rows,) if self._n_outputs is None else (n_rows, self._n_outputs)
+        return y.shape == shape and y.dtype == np.float64 and np.isfinite(y).all()
 
     def _encode(self, y):
         return y if y.ndim == 2 else y[:, None]

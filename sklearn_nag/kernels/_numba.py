@@ -509,7 +509,8 @@ def constant(array, dtype=None):
     return view
 
 
-NO_INTEGERS, NO_FLOATS, NO_TABLE = constant(np.empty(0, np.int64)), constant(np.empty(0)), constant(np.empty((0, 0)))
+NO_CLASSES, NO_INTEGERS = constant(np.empty(0, np.int32)), constant(np.empty(0, np.int64))
+NO_FLOATS, NO_TABLE = constant(np.empty(0)), constant(np.empty((0, 0)))
 NOTHING_KEPT = np.empty((0, 0))
 
 
@@ -534,7 +535,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     )
     targets = (
         constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
-        constant(y, np.int64) if y.ndim == 1 else NO_INTEGERS,
+        constant(y, np.int32) if y.ndim == 1 else NO_CLASSES,
         NO_FLOATS if sample_weight is None else constant(sample_weight),
     )
     order = NO_INTEGERS if order is None else constant(order, np.int64)
