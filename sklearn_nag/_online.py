@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_random_state, check_scalar
 from sklearn.utils.class_weight import compute_class_weight
@@ -63,23 +64,16 @@ def check_flag(name, value):
         raise TypeError(f"{name} must be True or False; got {value!r}.")
 
 
-def check_nonzeros(X):
-    """Raise when a sparse matrix holds more entries than one call can take."""
-    if sparse.issparse(X) and X.nnz > _MOST_NONZEROS:
-        raise ValueError(
-            f"X has {X.nnz} nonzeros; one call takes at most {_MOST_NONZEROS}: give the rows to partial_fit in batches."
-        )
-
-
 def check_weights(sample_weight, n_rows):
-    """Weights of the rows as float64, or None where all are 1."""
+    """Weights of the rows as float64, or None where all are 1; a single number stands for all rows."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_rows, sample_weight)
-    weight = check_array(
-        sample_weight, ensure_2d=False, ensure_min_samples=0, dtype=np.float64, input_name="sample_weight"
-    )
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must hold numbers; got {sample_weight!r:.60}.") from None
+    weight = np.full(n_rows, weight) if weight.ndim == 0 else weight
+    weight = check_array(weight, ensure_2d=False, ensure_min_samples=0, allow_nd=True, input_name="sample_weight")
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has shape {weight.shape}; X has {n_rows} rows, so it must be ({n_rows},).")
     if n_rows and weight.min() < 0:
@@ -96,7 +90,8 @@ def as_given(label):
 def two_or_more(classes):
     """``classes``, unless there is only one."""
     if len(classes) < 2:
-        raise ValueError(f"there is only one class, {as_given(classes[0])}; a classifier needs at least two classes.")
+        got = f"1 class, {as_given(classes[0])}" if len(classes) else "no class"
+        raise ValueError(f"a classifier needs at least two classes; got {got}.")
     return classes
 
 
@@ -109,7 +104,10 @@ def class_codes(y, classes):
             found = part == classes[1]
             known = found | (part == classes[0])
         else:
-            found = np.searchsorted(classes, part)
+            try:
+                found = np.searchsorted(classes, part)
+            except TypeError:
+                raise ValueError(f"y has labels of another kind than the classes {classes}.") from None
             found[found == len(classes)] = 0
             known = classes[found] == part
         if not np.all(known):
@@ -144,7 +142,36 @@ def canonical(X):
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+        if not np.isfinite(X.data).all():
+            raise ValueError("X has entries for the same place whose sum is infinite.")
     return X
+
+
+class _Stopping:
+    """Tells when passes no longer help, as SGDClassifier does.
+
+    Parameters
+    ----------
+    tol : float or None
+        By how much an objective has to fall below the best one to count as better; None for never stopping.
+    n_iter_no_change : int
+        Passes in a row without a better one after which to stop.
+    relative : bool
+        Whether ``tol`` is a share of the best objective.
+    """
+
+    def __init__(self, tol, n_iter_no_change, relative):
+        self.tol, self.n_iter_no_change, self.relative = tol, n_iter_no_change, relative
+        self.best, self.since_best = np.inf, 0
+
+    def settled(self, objective):
+        """Whether to stop after a pass with this objective."""
+        if self.tol is None:
+            return False
+        step = self.tol * abs(self.best) if self.relative and self.best < np.inf else self.tol
+        self.since_best = 0 if objective < self.best - step else self.since_best + 1
+        self.best = min(self.best, objective)
+        return self.since_best >= self.n_iter_no_change
 
 
 class OnlineLinear(CallbackSupportMixin, BaseEstimator):
@@ -180,7 +207,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         check_number(
             "validation_fraction", self.validation_fraction, min_val=0, max_val=1, include_boundaries="neither"
         )
-        check_number("average", self.average, Integral, min_val=0)
+        if not isinstance(self.average, np.bool_):
+            check_number("average", self.average, Integral, min_val=0)
         check_number("verbose", self.verbose, Integral, min_val=0)
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, Integral)
@@ -204,7 +232,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+            Weights of the rows, not negative; 1 by default. From a row of weight 0 nothing is learnt.
 
         Returns
         -------
@@ -219,52 +247,81 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """
         self._check_changed_parameters()
         first = not (self.warm_start and self.__sklearn_is_fitted__())
+        given = X
         X, y, weight = self._validate(X, y, sample_weight, first)
         self._see_all_targets(y, first)
         self._state = self._new_state() if first else self._continued_state(self._state.copy())
+        self._sparse_coef = False
         context = self._init_callback_context(max_subtasks=int(self.max_iter))
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        context.call_on_fit_task_begin(estimator=self, X=given, y=y)
         self.n_iter_ = 0
-        self._learn_passes(X, y, weight, context)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        self._learn_passes(X, y, weight, context, given)
+        context.call_on_fit_task_end(estimator=self, X=given, y=y, reconstruction_attributes={})
         return self
 
-    def _learn_passes(self, X, y, weight, context):
+    def _learn_passes(self, X, y, weight, context, given):
         rows, others = self._split(y)
-        held_out = None if rows is None else (X[others], y[others], None if weight is None else weight[others])
-        encoded, weight = self._encode(y), self._weigh(y, weight)
-        if weight is not None and not weight.any():
+        encoded, row_weight = self._encode(y), self._weigh(y, weight)
+        if row_weight is not None and not row_weight.any():
             raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
+        stopping = _Stopping(self.tol, self.n_iter_no_change, self._tol_is_relative and not self.early_stopping)
         random_state = check_random_state(self.random_state)
-        best, since_best = np.inf, 0
-        while self.n_iter_ < self.max_iter:
-            task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=X, y=y)
-            order = rows if not self.shuffle else random_state.permutation(len(encoded) if rows is None else rows)
-            loss, t = self._state.loss.mean(), self._state.t
-            self._learn(X, encoded, weight, order)
-            loss = (self._state.loss.mean() - loss) / max(self._state.t - t, np.finfo(float).tiny)
+        stop = False
+        while self.n_iter_ < self.max_iter and not stop:
+            task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=given, y=y)
+            order = rows if not self.shuffle else random_state.permutation(len(y) if rows is None else rows)
+            loss = self._learn_pass(X, encoded, row_weight, order)
             self.n_iter_ += 1
             if self.verbose:
                 print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}")
+            objective = -self._score_rows(X, y, weight, others) if self.early_stopping else loss
+            settled = stopping.settled(objective)
             stop = task.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
+                estimator=self, X=given, y=y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
             )
-            if self.tol is None:
-                settled = False
-            else:
-                objective = loss if held_out is None else -self.score(*held_out)
-                needed = self.tol * (best if self._tol_is_relative and held_out is None and best < np.inf else 1.0)
-                since_best = since_best + 1 if objective > best - needed else 0
-                best = min(best, objective)
-                settled = since_best >= self.n_iter_no_change
-            if stop or settled:
-                return
-        if self.tol is not None and self.max_iter > self.n_iter_no_change:
+            stop = stop or settled
+        self._warn_about(loss, self._constant_loss(encoded, row_weight, rows), settled or stop)
+
+    def _learn_pass(self, X, encoded, weight, order):
+        """One pass of `fit`; return its mean progressive loss over rows and heads, summed afresh to keep its digits."""
+        state = self._state
+        loss, t = state.loss.copy(), state.t
+        state.loss[:] = 0.0
+        self._learn(X, encoded, weight, order)
+        state = self._state
+        mean = float(np.mean(state.loss / max(state.t - t, np.finfo(float).tiny)))
+        with np.errstate(over="ignore"):
+            state.loss[:] = np.minimum(loss + state.loss, np.finfo(float).max)
+        return mean
+
+    def _score_rows(self, X, y, weight, rows):
+        """Score on held out rows, without validating them again."""
+        predicted = self._interpret(kernels.predict(self._state, X[rows]))
+        return self._metric(y[rows], predicted, sample_weight=None if weight is None else weight[rows])
+
+    def _constant_loss(self, encoded, weight, rows):
+        """Mean loss over rows and heads of the best that can be said without features, or about that."""
+        rows = slice(None) if rows is None else rows
+        weight = None if weight is None else weight[rows]
+        with np.errstate(all="ignore"):
+            value = self._value_of_constant(encoded[rows], weight, self._loss())
+            return float(np.average(value, weights=weight))
+
+    def _warn_about(self, loss, constant_loss, settled):
+        if loss > 2.0 * constant_loss:
             warnings.warn(
-                f"{type(self).__name__} used all max_iter={self.max_iter} passes while its loss still fell by tol; "
-                "a larger max_iter goes on, a larger tol stops sooner.",
+                f"{type(self).__name__} has learnt nothing useful: the mean loss of its last pass is {loss:.4g}, that "
+                f"of a constant is {constant_loss:.4g}. eta0={self.eta0!r} is too large, or too small for the unit of "
+                "the target.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
+            )
+        elif self.tol is not None and not settled and self.max_iter > self.n_iter_no_change:
+            warnings.warn(
+                f"{type(self).__name__} made max_iter={self.max_iter} passes and has not settled; "
+                "raise max_iter to go on, or tol to stop sooner.",
+                ConvergenceWarning,
+                stacklevel=6,
             )
 
     def _partial_fit(self, X, y, sample_weight):
@@ -300,7 +357,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     def _continued_state(self, state):
         """``state``, once it is known that the parameters can go on with it."""
         rule = self._rule(self._n_heads)
-        for name, old, new in zip(("normalization", "adaptive", "fit_intercept"), state.rule, rule, strict=False):
+        for name, field in (("normalization",) * 2, ("adaptive",) * 2, ("fit_intercept", "intercept")):
+            old, new = getattr(state.rule, field), getattr(rule, field)
             if old != new:
                 raise ValueError(
                     f"{name} was {old!r} when this model was new and is {new!r} now; "
@@ -312,27 +370,33 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """Rows to learn, and for early stopping the others; None and None where all are learnt."""
         if not self.early_stopping:
             return None, None
-        return train_test_split(
+        rows, others = train_test_split(
             np.arange(len(y)),
             test_size=self.validation_fraction,
             random_state=self.random_state,
             stratify=y if self._stratified else None,
         )
+        if len(others) < 2:
+            raise ValueError(
+                f"early_stopping holds out validation_fraction={self.validation_fraction!r} of {len(y)} rows, which is "
+                "one row; a score needs at least two."
+            )
+        return rows, others
 
     def _learn(self, X, encoded, weight, order=None):
         """One pass, which leaves the model as it was when it raises."""
         state, rule = self._state, self._rule(self._n_heads)
-        touched = None
+        named = None
         if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
-            touched = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
-        with state.unchanged_on_error(touched):
+            named = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
+        with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
                 kernels.learn(state, self._loss(), X, encoded, weight, order=order)
             except kernels.Diverged:
                 raise ValueError(
-                    f"eta0={self.eta0!r} made the model leave the range of float64 on these rows: use a smaller eta0, "
-                    "normalization='max' or 'rms' with adaptive=True, or targets and weights of smaller size."
+                    f"eta0={self.eta0!r} made the model leave the range of float64 on these rows, or their targets or "
+                    "weights are too large for it; normalization='max' with adaptive=True bears most."
                 ) from None
 
     # -- the model
@@ -397,10 +461,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     @property
     def progressive_loss_(self):
         """Mean loss, over rows and heads, of the predictions made before each row was learnt; NaN before the first."""
-        return self._attribute(lambda state: float(state.loss.mean() / state.t) if state.t > 0 else np.nan)
+        return self._attribute(lambda state: float(np.mean(state.loss / state.t)) if state.t > 0 else np.nan)
 
     def sparsify(self):
-        """Give `coef_` as a CSR matrix from now on, which saves memory where an L1 penalty left few weights.
+        """Give `coef_` as a CSR matrix, until the next `fit`; what is learnt and predicted stays as it is.
 
         Returns
         -------
@@ -488,10 +552,16 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             self.classes_ = classes
         return self._partial_fit(X, y, sample_weight)
 
+    _metric = staticmethod(accuracy_score)
+
     def _check_parameters(self):
         super()._check_parameters()
-        if not (self.class_weight is None or isinstance(self.class_weight, dict)):
+        if not isinstance(self.class_weight, dict):
             check_option("class_weight", self.class_weight, ("balanced", None))
+            return
+        for label, weight in self.class_weight.items():
+            if not (isinstance(weight, Real) and 0 <= weight < np.inf):
+                raise ValueError(f"class_weight must be finite and not negative; it is {weight!r} for class {label!r}.")
 
     def _check_targets(self, y, first):
         return y
@@ -542,9 +612,14 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         ndarray of shape (n_samples,)
             Entries of ``classes_``.
         """
-        decision = self._decision(X)
+        return self._interpret(self._decision(X))
+
+    def _interpret(self, decision):
         codes = (decision[:, 0] > 0).astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
         return self.classes_[codes]
+
+    def _value_of_constant(self, encoded, weight, loss):
+        return np.full(len(encoded), loss.value(0.0, 1.0))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -640,13 +715,16 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         tags.target_tags.multi_output = True
         return tags
 
+    _metric = staticmethod(r2_score)
+
     def _check_targets(self, y, first):
         y = np.asarray(y, dtype=np.float64)
         n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
             self._n_outputs = n_outputs
         elif n_outputs != self._n_outputs:
-            raise ValueError(f"y has {n_outputs or 1} outputs; this model was made for {self._n_outputs or 1}.")
+            made_for = "(n_samples,)" if self._n_outputs is None else f"(n_samples, {self._n_outputs})"
+            raise ValueError(f"y has shape {y.shape}; this model was made for targets of shape {made_for}.")
         return y
 
     def _see_all_targets(self, y, first):
@@ -675,5 +753,11 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             As the targets were.
         """
-        prediction = self._decision(X)
-        return prediction[:, 0] if self._n_outputs is None else prediction
+        return self._interpret(self._decision(X))
+
+    def _interpret(self, decision):
+        return decision[:, 0] if self._n_outputs is None else decision
+
+    def _value_of_constant(self, encoded, weight, loss):
+        mean = np.average(encoded, axis=0, weights=weight)
+        return loss.value(np.broadcast_to(mean, encoded.shape), encoded).mean(axis=1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 
@@ -50,6 +51,7 @@ BOTH = {
     "no rows": ({"X": X[:0], "y": Y[:0]}, "0 sample"),
     "no features": ({"X": X[:, :0]}, "0 feature"),
     "complex": ({"X": X + 1j}, "Complex data not supported"),
+    "words for weights": ({"sample_weight": ["a"] * 30}, "sample_weight must hold numbers; got"),
     "words": ({"X": np.full((30, 3), "word")}, "could not convert string"),
     "2**31 nonzeros": ({"X": huge(), "y": Y[:1]}, "X has 2147483648 nonzeros; one call takes at most 2147483647"),
 }
@@ -57,6 +59,7 @@ CLASSIFIER = {
     "unknown class": ({"y": np.where(ONES > 0, 7, Y)}, r"y contains 7, which is not one of classes \[0 1\]"),
     "unknown label": ({"y": np.full(30, "a")}, "y contains 'a', which"),
     "other classes": ({"classes": [0, 1, 2]}, r"classes is \[0 1 2\] but was \[0 1\]"),
+    "other kinds of labels": ({"y": np.array(["a", 1] * 15, dtype=object)}, "y has labels of another kind"),
     "numbers for classes": ({"y": X[:, 0]}, "Unknown label type"),
     "NaN in y": ({"y": spoilt(np.nan, 30)}, "NaN"),
     "several outputs": ({"y": np.column_stack([Y, Y])}, "y should be a 1d array"),
@@ -65,7 +68,7 @@ REGRESSOR = {
     "NaN in y": ({"y": spoilt(np.nan, 30)}, "y contains NaN"),
     "inf in y": ({"y": spoilt(np.inf, 30)}, "y contains infinity"),
     "words in y": ({"y": np.full(30, "a")}, "could not convert string"),
-    "several outputs": ({"y": np.column_stack([Y, Y])}, "y has 2 outputs; this model was made for 1"),
+    "several outputs": ({"y": np.column_stack([Y, Y])}, r"y has shape \(30, 2\); this model was made for targets of"),
     "complex y": ({"y": Y + 1j}, "Complex data"),
 }
 CASES = [(NAGClassifier(), *case) for case in {**BOTH, **CLASSIFIER}.items()]
@@ -87,7 +90,8 @@ def test_the_model_stays_as_it_was(estimator, name, case):
         model.partial_fit(**arguments)
     assert np.array_equal(flat(model._state), before)
     assert set(vars(model)) == attributes
-    if name not in ("unknown class", "unknown label", "other classes", "fewer features", "several outputs"):
+    fine_for_fit = ("unknown class", "unknown label", "other classes", "fewer features", "several outputs")
+    if name not in (*fine_for_fit, "other kinds of labels"):
         arguments.pop("classes", None)
         with pytest.raises((ValueError, TypeError), match=message):
             model.fit(**arguments)
@@ -209,6 +213,48 @@ def test_what_cannot_change_on_the_way(change):
         with pytest.raises(ValueError, match="when this model was new"):
             method(X, Y)
     assert np.array_equal(flat(model._state), before)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "auto"])
+@pytest.mark.parametrize(
+    "options", [{}, {"penalty": "l2", "average": True}, {"penalty": "l1", "normalization": "rms", "adaptive": False}]
+)
+def test_a_sparse_batch_that_fails_late_changes_no_column(kernel, options):
+    rows = sparse.random(50, 40, density=0.2, random_state=0, format="csr")
+    with config_context(kernel=kernel):
+        model = NAGRegressor(**options).partial_fit(rows, RNG.normal(size=50))
+        before = flat(model._state).copy()
+        bad = sparse.csr_array(np.eye(3, 40))
+        with pytest.raises(ValueError, match="leave the range"):
+            model.partial_fit(bad, [1e30, 1, 1], sample_weight=[1, 1.7e308, 1.7e308])
+        assert np.array_equal(flat(model._state), before)
+        model.partial_fit(rows, RNG.normal(size=50))
+        assert np.isfinite(flat(model._state)).all()
+
+
+@pytest.mark.parametrize("weight", [-0.1, np.nan, np.inf, "heavy"])
+def test_class_weights_that_are_no_weights(weight):
+    with pytest.raises(ValueError, match="class_weight must be finite and not negative; it is .* for class 1"):
+        NAGClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y)
+
+
+def test_a_model_that_learns_nothing_says_so():
+    rows = np.random.default_rng(0).lognormal(0, 3, size=(1000, 5))
+    with pytest.warns(ConvergenceWarning, match=r"learnt nothing useful: .* eta0=0.5 is too large"):
+        NAGRegressor(normalization="rms", adaptive=False, random_state=0).fit(rows, np.log(rows).sum(axis=1))
+    with pytest.warns(ConvergenceWarning, match="too small for the unit of the target"):
+        NAGRegressor(random_state=0).fit(X, 1e6 * (5 + X[:, 0]))
+
+
+def test_a_score_of_one_row():
+    with pytest.raises(ValueError, match=r"holds out validation_fraction=0.1 of 5 rows, which is one row"):
+        NAGRegressor(early_stopping=True).fit(X[:5], Y[:5])
+
+
+def test_entries_that_add_up_to_infinity():
+    rows = sparse.csr_array((np.array([1.7e308, 1.7e308]), np.array([0, 0]), np.array([0, 2])), shape=(1, 3))
+    with pytest.raises(ValueError, match="same place whose sum is infinite"):
+        NAGRegressor().partial_fit(rows, [1.0])
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

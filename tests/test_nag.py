@@ -153,6 +153,29 @@ def test_early_stopping_holds_out_rows(container):
     assert reg.n_iter_ < 1000
 
 
+def test_early_stopping_takes_frames_in_silence():
+    pd = pytest.importorskip("pandas")
+    X, y = load_wine(return_X_y=True)
+    frame = pd.DataFrame(X, columns=[f"column {i}" for i in range(13)])
+    named = NAGClassifier(early_stopping=True, random_state=0).fit(frame, y)
+    assert np.array_equal(named.coef_, NAGClassifier(early_stopping=True, random_state=0).fit(X, y).coef_)
+
+
+def test_the_loss_of_a_pass_is_its_own(capsys):
+    """Not a difference of running sums, which loses its digits after one large loss."""
+    X, y = load_diabetes(return_X_y=True)
+    reg = NAGRegressor("absolute_error", warm_start=True, random_state=0, verbose=1, eta0=20.0, max_iter=30)
+    reg.partial_fit(X[:1], [1e17]).fit(X, y)
+    losses = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()]
+    assert min(losses) > 10
+    assert reg.n_iter_ < 30
+
+
+def test_a_loss_of_0_is_settled():
+    reg = NAGRegressor("epsilon_insensitive", epsilon=100.0).fit([[1.0], [2.0]], [1.0, 2.0])
+    assert reg.n_iter_ == 6
+
+
 def test_warm_start_goes_on():
     X, y = load_wine(return_X_y=True)
     twice = NAGClassifier(max_iter=1, shuffle=False, warm_start=True).fit(X, y).fit(X, y)
@@ -256,6 +279,23 @@ def test_attributes():
         clf.coef_[0, 0] = 1.0
 
 
+@pytest.mark.parametrize("exponent", [-900, 0, 900, 1000])
+def test_predictions_where_coef_leaves_the_range(exponent, rng):
+    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    y = 1e-40 * (y + X[:, 0])
+    factors = np.array([2.0**exponent, 1.0, 1.0])
+    here, there = (NAGRegressor(eta0=1e-40).partial_fit(rows, y) for rows in (X, X * factors))
+    np.testing.assert_allclose(there.predict(X * factors), here.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(there.predict(sparse.csr_array(X * factors)), here.predict(X), rtol=1e-12)
+
+
+def test_the_scale_of_the_largest_double():
+    reg = NAGRegressor(normalization="rms", fit_intercept=False, max_iter=20, tol=None, eta0=0.1)
+    reg.fit(np.full((5, 1), np.finfo(float).max), np.ones(5))
+    assert reg.scale_ == np.finfo(float).max
+    np.testing.assert_allclose(reg.predict([[np.finfo(float).max]]), 1.0, atol=0.2)
+
+
 def test_sparsify_and_densify():
     X, y = load_digits(return_X_y=True)
     clf = NAGClassifier(penalty="l1", alpha=1e-3, random_state=0, max_iter=3).fit(X, y)
@@ -302,6 +342,27 @@ def test_class_weight():
         in_parts.partial_fit(X[rows], y[rows], classes=[0, 1])
     assert np.array_equal(bits(by_dict), bits(by_rows))
     assert np.array_equal(bits(by_dict), bits(in_parts))
+
+
+@pytest.mark.parametrize("normalization", ["max", "rms"])
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_averaging_may_be_turned_off_and_on(normalization, adaptive, rng):
+    X, y = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.3), rng.normal(size=60)
+    models = []
+    for container in (np.asarray, sparse.csr_array):
+        reg = NAGRegressor(normalization=normalization, adaptive=adaptive, eta0=0.1)
+        for i, change in zip(range(0, 60, 15), [True, False, True, 40]):
+            reg.set_params(average=change).partial_fit(container(X[i : i + 15]), y[i : i + 15])
+        models.append(reg)
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-10)
+
+
+def test_any_boolean_will_do():
+    X, y = load_wine(return_X_y=True)
+    a, b = (NAGClassifier(average=a, max_iter=1, random_state=0).fit(X, y) for a in (True, np.True_))
+    assert np.array_equal(a.coef_, b.coef_)
+    a, b = (NAGClassifier().partial_fit(X, y, [0, 1, 2], weight) for weight in (2.0, np.array(2.0)))
+    assert np.array_equal(a.coef_, b.coef_)
 
 
 def test_average_from_a_row_on():

@@ -65,7 +65,7 @@ def get_config():
     {'kernel': 'numpy'}
     """
     kernel = _context.get() or _chosen["kernel"]
-    return {"kernel": kernel or _checked(os.environ.get(ENVIRONMENT, "auto"), ENVIRONMENT)}
+    return {"kernel": kernel or _checked(os.environ.get(ENVIRONMENT) or "auto", ENVIRONMENT)}
 
 
 @contextmanager

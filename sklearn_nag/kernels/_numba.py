@@ -393,7 +393,11 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift,
 def learn_sparse(
     data, indices, indptr, y, codes, weights, order, columns, f, rule, eta, gradient_lift, clock, loss, losses, played
 ):
-    """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side."""
+    """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
+
+    Returns with it ``G`` as it was before all of it was rescaled, transposed, or an array without entries.
+    """
+    G_before = np.empty((0, 0))
     fields, heads = columns.shape[1], eta.size
     most = 0
     for row in range(indptr.size - 1):
@@ -437,11 +441,13 @@ def learn_sparse(
                 part[f.inverse, i] = 1.0 / size if size > 0 else 1.0
         rate = play(part, f, rule, eta, clock, loss, target, c, g, losses, last, n)
         if not finite(last):
-            return False
+            return False, G_before
         if keep:
             for k in range(heads):
                 played[step, k] = last[k]
         if rule.adaptive and new_gradient_lifts(gradient_lift, g, ratios):
+            if G_before.size == 0:
+                G_before = columns[:, f.G : f.G + heads].copy()
             for k in range(heads):
                 for i in range(columns.shape[0]):
                     columns[i, f.G + k] = max(columns[i, f.G + k] * ratios[k], TINY)
@@ -455,8 +461,8 @@ def learn_sparse(
                     columns[index[i], field] = part[field, i]
                     total += part[field, i]
                 if field != f.largest and not abs(total) <= LARGEST:
-                    return False
-    return True
+                    return False, G_before
+    return True, G_before
 
 
 # -- from arrays and names to what compiled code takes
@@ -530,7 +536,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         np.array(rule.eta),
         state.gradient_lift,
         clock,
-        CompiledLoss(LOSSES.index(loss.name), float(sum(getattr(loss, name) for name in loss.parameters))),
+        compiled_loss(loss),
         state.loss,
     )
     targets = (
@@ -541,7 +547,10 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     order = NO_INTEGERS if order is None else constant(order, np.int64)
     kept = NOTHING_KEPT if predictions is None else predictions
     if by_row:
-        ok = learn_sparse(constant(X.data), constant(X.indices), constant(X.indptr), *targets, order, *model, kept)
+        csr = constant(X.data), constant(X.indices), constant(X.indptr)
+        ok, G_before = learn_sparse(*csr, *targets, order, *model, kept)
+        if G_before.size:
+            state.G_before = G_before.T
     elif not sparse and X.flags.c_contiguous:
         ok = learn_dense(constant(X), *targets, order, *model, kept)
     else:
@@ -553,6 +562,12 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     state.t, state.N, state.shrinkage, state.playtime, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged
+
+
+def compiled_loss(loss):
+    """`CompiledLoss` of a loss, which has one parameter at most."""
+    parameters = [float(getattr(loss, name)) for name in loss.parameters]
+    return CompiledLoss(LOSSES.index(loss.name), *(parameters or [0.0]))
 
 
 def fields(columns):

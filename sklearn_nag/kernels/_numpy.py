@@ -173,7 +173,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     else:
         step, y = step[:, :, None], y[:, :, None]
     product, gradient = np.empty_like(weight), np.empty_like(weight)
-    gradient_lift = _gradient_lift(state, heads)
+    gradient_lift = _gradient_lift(state, single)
     for i in range(n):
         if rule.penalised or rule.averaged:
             _before_play(state, columns, i, t[i], shrinkage[i], largest, squares)
@@ -191,7 +191,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
         if rule.adaptive:
             if some(abs(g) >= HIGHEST / gradient_lift):
                 _raise_gradient_lift(state, columns, np.abs(g))
-                gradient_lift = _gradient_lift(state, heads)
+                gradient_lift = _gradient_lift(state, single)
             np.multiply(g * gradient_lift, lifted[i], out=gradient)
             np.multiply(gradient, gradient, out=product)
             G += product
@@ -224,8 +224,8 @@ def _before_play(state, columns, i, t, shrinkage, largest, squares):
         columns.shrunk[:] = shrinkage
 
 
-def _gradient_lift(state, heads):
-    return state.gradient_lift[0] if heads == 0 else state.gradient_lift[:, None]
+def _gradient_lift(state, single):
+    return state.gradient_lift[0] if single else state.gradient_lift[:, None]
 
 
 def _raise_gradient_lift(state, columns, largest):
@@ -234,6 +234,8 @@ def _raise_gradient_lift(state, columns, largest):
     new = np.minimum(state.gradient_lift, lift(largest))
     ratio = (new / state.gradient_lift)[:, None]
     state.gradient_lift[:] = new
+    if state.G_before is None:
+        state.G_before = state.columns.G.copy()
     state.columns.rescale_G(ratio**2)
     if columns is not state.columns:
         columns.rescale_G(ratio**2)

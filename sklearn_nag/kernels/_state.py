@@ -232,6 +232,8 @@ class State:
         Total weight of the rows that are averaged.
     cached : tuple or None
         What `linear` returned since the last row was learnt.
+    G_before : ndarray or None
+        ``columns.G`` before a kernel rescaled all of it, within `unchanged_on_error`.
     """
 
     rule: Rule
@@ -244,6 +246,7 @@ class State:
     playtime: float = 0.0
     averaged: float = 0.0
     cached: tuple | None = field(default=None, repr=False)
+    G_before: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
     def new(cls, rule, n_features):
@@ -261,36 +264,48 @@ class State:
         return replace(self, **arrays)
 
     @contextmanager
-    def unchanged_on_error(self, index=None):
+    def unchanged_on_error(self, named=None):
         """Undo what happens inside when it raises.
 
         Parameters
         ----------
-        index : ndarray of int, optional
-            The only columns that may change; all by default.
+        named : ndarray of int, optional
+            The columns that the rows to be learnt name, where they are few: only these are copied if only these can
+            change, but for ``G``, of which kernels keep a copy in ``G_before`` when they rescale all of it.
         """
+        if not self.rule.lazy:
+            named = None
+        self.G_before = None
         before = vars(self).copy()
-        columns = self.columns.copy() if index is None else self.columns.take(index)
+        columns = self.columns.copy() if named is None else self.columns.take(named)
         arrays = self.loss.copy(), self.gradient_lift.copy()
         try:
             yield
         except BaseException:
+            G = self.G_before
             vars(self).update(before)
             self.loss, self.gradient_lift = arrays
-            if index is None:
+            if named is None:
                 self.columns = columns
             else:
-                self.columns.put(index, columns)
+                if G is not None:
+                    self.columns.G[:] = G
+                self.columns.put(named, columns)
             raise
+        finally:
+            self.G_before = None
 
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
 
-        A penalty that is due is applied first, by the rule under which it fell due.
+        A penalty or an average that is due is made up for first, by the rule under which it fell due.
         """
         if rule == self.rule:
             return
         columns = self.columns
+        if columns.total is not None:
+            columns.total += columns.resting_weight(self.rule) * (self.playtime - columns.averaged)
+            columns.averaged[:] = self.playtime
         if self.rule.penalised:
             columns.weight[:] = shrink(self, columns)
         self.columns = Columns.new(rule, columns.largest.size, columns.names)
@@ -310,7 +325,8 @@ class State:
             return np.ones_like(self.columns.largest)
         if self.rule.normalization == "max":
             return self.columns.largest.copy()
-        return self.columns.size(self.rule, self.t) / self.columns.lift
+        with np.errstate(over="ignore"):
+            return np.minimum(self.columns.size(self.rule, self.t) / self.columns.lift, self.columns.largest)
 
     def unit_free_weight(self):
         """``u`` to predict with: the average, or the last one, shrunk by the penalty that is due."""
@@ -331,12 +347,14 @@ class State:
         intercept : ndarray of shape (n_heads,)
             Weight of the constant 1.
         exact : bool
-            Whether every weight is below the largest double, so that ``coef`` predicts as ``u`` does.
+            Whether every weight is in the range of normal doubles, so that ``coef`` predicts as ``u`` does.
         """
         if self.cached is None:
-            with np.errstate(over="ignore"):
-                w = self.unit_free_weight() / positive(self.scale())
-            exact = bool(np.isfinite(w).all())
+            u = self.unit_free_weight()
+            with np.errstate(over="ignore", under="ignore"):
+                w = u / positive(self.scale())
+            size = np.abs(w)
+            exact = bool((size <= LARGEST).all() and ((size >= TINY) | (u == 0)).all())
             if not exact:
                 w = np.clip(w, -LARGEST, LARGEST)
             coef, intercept = (w[:, :-1], w[:, -1]) if self.rule.intercept else (w, np.zeros(len(w)))
