@@ -8,6 +8,7 @@ eta may vary while the error stays within 5 % of the best.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -290,4 +291,5 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("PYTHONWARNINGS", "ignore")  # in worker processes, too: a range of eta has bad ends
     main()

@@ -299,20 +299,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         predicted = self._interpret(kernels.predict(self._state, X[rows]))
         return self._metric(y[rows], predicted, sample_weight=None if weight is None else weight[rows])
 
-    def _constant_loss(self, encoded, weight, rows):
-        """Mean loss over rows and heads of the best that can be said without features, or about that."""
-        rows = slice(None) if rows is None else rows
-        weight = None if weight is None else weight[rows]
-        with np.errstate(all="ignore"):
-            value = self._value_of_constant(encoded[rows], weight, self._loss())
-            return float(np.average(value, weights=weight))
-
     def _warn_about(self, loss, constant_loss, settled):
         if loss > 2.0 * constant_loss:
             warnings.warn(
                 f"{type(self).__name__} has learnt nothing useful: the mean loss of its last pass is {loss:.4g}, that "
-                f"of a constant is {constant_loss:.4g}. eta0={self.eta0!r} is too large, or too small for the unit of "
-                "the target.",
+                f"of predicting the mean is {constant_loss:.4g}. eta0={self.eta0!r} is too large, or too small for the "
+                "unit of the target.",
                 ConvergenceWarning,
                 stacklevel=6,
             )
@@ -618,8 +610,8 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         codes = (decision[:, 0] > 0).astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
         return self.classes_[codes]
 
-    def _value_of_constant(self, encoded, weight, loss):
-        return np.full(len(encoded), loss.value(0.0, 1.0))
+    def _constant_loss(self, encoded, weight, rows):
+        return np.inf  # a large loss does not mean that classes are told apart badly
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -758,6 +750,10 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _interpret(self, decision):
         return decision[:, 0] if self._n_outputs is None else decision
 
-    def _value_of_constant(self, encoded, weight, loss):
-        mean = np.average(encoded, axis=0, weights=weight)
-        return loss.value(np.broadcast_to(mean, encoded.shape), encoded).mean(axis=1)
+    def _constant_loss(self, encoded, weight, rows):
+        """Mean loss over rows and outputs of predicting the mean of each output."""
+        rows = slice(None) if rows is None else rows
+        weight = None if weight is None else weight[rows]
+        with np.errstate(all="ignore"):
+            mean = np.average(encoded[rows], axis=0, weights=weight)
+            return float(np.average(self._loss().value(mean, encoded[rows]).mean(axis=1), weights=weight))

@@ -259,15 +259,21 @@ FIT = (
 
 
 @needs_numba
-def test_where_nothing_can_be_cached(tmp_path):
+def test_where_nothing_can_be_cached():
     """No home and no folder for a cache: slower at first, never an error."""
-    nowhere = {"HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/proc/nonexistent", "XDG_CACHE_HOME": "/nonexistent"}
+    nowhere = {
+        _backend.ENVIRONMENT: "numba",
+        "HOME": "/nonexistent",
+        "NUMBA_CACHE_DIR": "/proc/nonexistent",
+        "XDG_CACHE_HOME": "/nonexistent",
+    }
     assert float(fresh(FIT, **nowhere)) == pytest.approx(float(fresh(FIT)))
 
 
 @needs_numba
 def test_a_cache_on_disk(tmp_path):
-    assert fresh(FIT, NUMBA_CACHE_DIR=str(tmp_path)) == fresh(FIT, NUMBA_CACHE_DIR=str(tmp_path))
+    environment = {_backend.ENVIRONMENT: "numba", "NUMBA_CACHE_DIR": str(tmp_path)}
+    assert fresh(FIT, **environment) == fresh(FIT, **environment)
     assert list(tmp_path.rglob("*.nbi"))
 
 
