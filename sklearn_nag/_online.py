@@ -123,8 +123,11 @@ def parameter_names(estimator_class):
     return tuple(name for name in inspect.signature(estimator_class).parameters)
 
 
-def is_plain(X, n_features):
-    """Whether ``X`` is beyond doubt what `validate_data` would return as it is, which is far cheaper to tell."""
+def is_plain(X, n_features, finite):
+    """Whether ``X`` is beyond doubt what `validate_data` would return as it is, which is far cheaper to tell.
+
+    With ``finite`` it also has to have neither NaN nor infinity.
+    """
     if type(X) is np.ndarray:
         data, fits = X, X.ndim == 2
     elif sparse.issparse(X) and X.format == "csr":
@@ -133,6 +136,8 @@ def is_plain(X, n_features):
         return False
     if not (fits and data.dtype in (np.float64, np.float32) and X.shape[0] > 0 and X.shape[1] == n_features):
         return False
+    if not finite:
+        return True
     with np.errstate(all="ignore"):
         return bool(np.isfinite(data.sum()))
 
@@ -288,7 +293,6 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         loss, t = state.loss.copy(), state.t
         state.loss[:] = 0.0
         self._learn(X, encoded, weight, order)
-        state = self._state
         mean = float(np.mean(state.loss / max(state.t - t, np.finfo(float).tiny)))
         with np.errstate(over="ignore"):
             state.loss[:] = np.minimum(loss + state.loss, np.finfo(float).max)
@@ -318,7 +322,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _partial_fit(self, X, y, sample_weight):
         first = not self.__sklearn_is_fitted__()
-        X, y, weight = self._validate(X, y, sample_weight, first)
+        # A row that is learnt shows NaN and infinity by itself; one that may be skipped has to be looked at.
+        every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
+        X, y, weight = self._validate(X, y, sample_weight, first, finite=not every_row_learnt)
         if first:
             self._state = self._new_state()
         else:
@@ -328,20 +334,20 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         self._learn(X, self._encode(y), self._weigh(y, weight))
         return self
 
-    def _validate(self, X, y, sample_weight, first):
+    def _validate(self, X, y, sample_weight, first, finite=True):
         if sparse.issparse(X) and X.nnz > _MOST_NONZEROS:
             raise ValueError(
                 f"X has {X.nnz} nonzeros; one call takes at most {_MOST_NONZEROS}: "
                 "give the rows to partial_fit in batches."
             )
-        if first or not (self._takes_as_is(X) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
-            X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
+        if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
+            X, y = validate_data(self, X, y, reset=first, ensure_all_finite=finite, **self._target_options, **_ROWS)
             y = self._check_targets(y, first)
         return canonical(X), y, check_weights(sample_weight, X.shape[0])
 
-    def _takes_as_is(self, X):
+    def _takes_as_is(self, X, finite=True):
         """Whether ``X`` needs no validation; with names of features to compare it does."""
-        return not hasattr(self, "feature_names_in_") and is_plain(X, self.n_features_in_)
+        return not hasattr(self, "feature_names_in_") and is_plain(X, self.n_features_in_, finite)
 
     def _new_state(self):
         return kernels.State.new(self._rule(self._n_heads), self.n_features_in_)
@@ -386,6 +392,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             try:
                 kernels.learn(state, self._loss(), X, encoded, weight, order=order)
             except kernels.Diverged:
+                check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 raise ValueError(
                     f"eta0={self.eta0!r} made the model leave the range of float64 on these rows, or their targets or "
                     "weights are too large for it; normalization='max' with adaptive=True bears most."
