@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from . import kernels
@@ -166,29 +168,29 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 
     def __init__(
         self,
-        loss="log_loss",
+        loss: Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] = "log_loss",
         *,
-        normalization="max",
-        adaptive=True,
-        eta0=0.5,
-        learning_rate="constant",
-        power_t=0.5,
-        penalty=None,
-        alpha=0.0001,
-        l1_ratio=0.15,
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-3,
-        shuffle=True,
-        verbose=0,
-        n_jobs=None,
-        random_state=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        class_weight=None,
-        warm_start=False,
-        average=False,
+        normalization: Literal["max", "rms"] | None = "max",
+        adaptive: bool = True,
+        eta0: float = 0.5,
+        learning_rate: Literal["constant", "invscaling"] = "constant",
+        power_t: float = 0.5,
+        penalty: Literal["l2", "l1", "elasticnet"] | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: dict | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+        average: bool | int = False,
     ):
         self.loss = loss
         self.normalization = normalization
@@ -320,30 +322,32 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
 
     def __init__(
         self,
-        loss="squared_error",
+        loss: Literal[
+            "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile"
+        ] = "squared_error",
         *,
-        normalization="max",
-        adaptive=True,
-        eta0=0.5,
-        learning_rate="constant",
-        power_t=0.5,
-        penalty=None,
-        alpha=0.0001,
-        l1_ratio=0.15,
-        epsilon=0.1,
-        quantile=0.5,
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-3,
-        shuffle=True,
-        verbose=0,
-        n_jobs=None,
-        random_state=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        warm_start=False,
-        average=False,
+        normalization: Literal["max", "rms"] | None = "max",
+        adaptive: bool = True,
+        eta0: float = 0.5,
+        learning_rate: Literal["constant", "invscaling"] = "constant",
+        power_t: float = 0.5,
+        penalty: Literal["l2", "l1", "elasticnet"] | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        warm_start: bool = False,
+        average: bool | int = False,
     ):
         self.loss = loss
         self.normalization = normalization

@@ -6,8 +6,10 @@ import functools
 import inspect
 import warnings
 from numbers import Integral, Real
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -22,6 +24,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _losses, kernels
 from ._callbacks import CallbackSupportMixin, with_callbacks
+
+Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a checker can tell apart
 
 _STATE_VERSION = 1
 _MOST_NONZEROS = 2**31 - 1
@@ -227,7 +231,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     @unchanged_on_error
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from scratch (or go on, with ``warm_start``), by passes over the rows until the loss settles.
 
         Parameters
@@ -436,33 +440,33 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return kernels.predict(self._state, X)
 
     @property
-    def coef_(self):
+    def coef_(self) -> np.ndarray | sparse.csr_matrix:
         """Weights in raw units: an array, or a CSR matrix after `sparsify`."""
         coef = self._attribute(kernels.State.linear)[0]
         coef = coef[0] if self._flat_coef else coef
         return sparse.csr_matrix(coef) if vars(self).get("_sparse_coef") else coef
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> np.ndarray:
         """Value where every feature is 0; zeros without ``fit_intercept``."""
         return self._attribute(kernels.State.linear)[1]
 
     @property
-    def scale_(self):
+    def scale_(self) -> np.ndarray:
         """What each feature was divided by; 1 for a feature that has been 0 so far."""
         return kernels.positive(self._attribute(kernels.State.scale)[: self.n_features_in_])
 
     @property
-    def t_(self):
+    def t_(self) -> float:
         """Total weight of the rows learnt, over every pass and every call."""
         return self._attribute(lambda state: state.t)
 
     @property
-    def progressive_loss_(self):
+    def progressive_loss_(self) -> float:
         """Mean loss, over rows and heads, of the predictions made before each row was learnt; NaN before the first."""
         return self._attribute(lambda state: float(np.mean(state.loss / state.t)) if state.t > 0 else np.nan)
 
-    def sparsify(self):
+    def sparsify(self) -> Self:
         """Give `coef_` as a CSR matrix, until the next `fit`; what is learnt and predicted stays as it is.
 
         Returns
@@ -474,7 +478,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         self._sparse_coef = True
         return self
 
-    def densify(self):
+    def densify(self) -> Self:
         """Give `coef_` as an array again.
 
         Returns
@@ -510,7 +514,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     @unchanged_on_error
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn each row once, in the order given.
 
         Parameters
@@ -582,7 +588,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         return of_class[self._encode(y)] * (1.0 if weight is None else weight)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> np.ndarray:
         """Confidence of each class, in units of the loss's argument.
 
         Parameters
@@ -598,7 +604,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         decision = self._decision(X)
         return decision[:, 0] if decision.shape[1] == 1 else decision
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> np.ndarray:
         """Class of each row.
 
         Parameters
@@ -621,7 +627,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         return np.inf  # a large loss does not mean that classes are told apart badly
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> np.ndarray:
         """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
 
         With more than two classes the heads' probabilities are divided by their sum (all equal where each is 0).
@@ -649,7 +655,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         return np.where(total > 0, probability / np.where(total > 0, total, 1.0), 1.0 / len(self.classes_))
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Logarithm of `predict_proba`.
 
         Parameters
@@ -683,7 +689,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         return self._n_outputs is None
 
     @unchanged_on_error
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn each row once, in the order given.
 
         Parameters
@@ -739,7 +745,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _weigh(self, y, weight):
         return weight
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> np.ndarray:
         """Prediction for each row, in units of the target.
 
         Parameters

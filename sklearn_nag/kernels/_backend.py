@@ -5,17 +5,20 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Literal, get_args
 
-KERNELS = ("auto", "numpy", "numba")
+Kernel = Literal["auto", "numpy", "numba"]
+KERNELS = get_args(Kernel)
 ENVIRONMENT = "SKLEARN_NAG_KERNEL"
 
 _chosen = {"kernel": None}  # for the process, by set_config
 _context = ContextVar("sklearn_nag_kernel", default=None)  # for a block of code, by config_context
 
 
-def set_config(*, kernel=None):
+def set_config(*, kernel: Kernel | None = None) -> None:
     """Choose what the update kernel runs on, in this process.
 
     Parameters
@@ -45,7 +48,7 @@ def set_config(*, kernel=None):
         _chosen["kernel"] = _checked(kernel, "kernel")
 
 
-def get_config():
+def get_config() -> dict[str, str]:
     """Show what is chosen.
 
     Returns
@@ -69,7 +72,7 @@ def get_config():
 
 
 @contextmanager
-def config_context(*, kernel=None):
+def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
     """Choose what the update kernel runs on, within a ``with`` block of this thread.
 
     Parameters
