@@ -234,7 +234,7 @@ def draw(outcome, path):
 
 
 def progress(done, total, what):
-    """Redraw the progress bar, in a terminal."""
+    """Redraw the progress bar, in a terminal; wipe it when all is done."""
     if sys.stderr.isatty():
         filled = 30 * done // total
         text = f"[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {what}"
@@ -279,7 +279,7 @@ def main(arguments=None):
             progress(done, total, f"{task.name}: {learner[0]}")
             results.append(search(task, learner, options.folds, options.jobs))
             done += 1
-        progress(done, total, "")
+        progress(total, total, "")
         outcome.append((task, results))
         print(f"\n{table(task, results)}", flush=True)
     try:
