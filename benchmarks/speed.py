@@ -137,6 +137,8 @@ def calls(table, n):
     if HAVE["river"]:
         from river import linear_model
 
+        n *= 10
+        X, y = dense_rows(n)
         dicts = [dict(enumerate(row)) for row in X]
 
         def river():
