@@ -273,6 +273,14 @@ def test_order_names_the_rows(rng):
         assert np.array_equal(a, b)
 
 
+def test_an_empty_order_names_no_row(rng):
+    X, y = make_data(rng, n=10)
+    for rows in (X, sparse.csr_array(X)):
+        state = make_state(6)
+        assert progressive(state, rows, y, order=np.array([], dtype=int)).shape == (0, 1)
+        assert state.t == 0
+
+
 def test_classes_become_one_against_the_rest(rng):
     X, _ = make_data(rng, n=100)
     classes = rng.integers(0, 3, 100)

@@ -522,6 +522,8 @@ NOTHING_KEPT = np.empty((0, 0))
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `_numpy.learn_rows`."""
+    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
+        return None
     if loss.name not in LOSSES:
         return _numpy.learn_rows(state, loss, X, y, sample_weight, order, predictions)
     rule = state.rule
