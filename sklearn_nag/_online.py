@@ -359,7 +359,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     def _continued_state(self, state):
         """``state``, once it is known that the parameters can go on with it."""
         rule = self._rule(self._n_heads)
-        for name, field in (("normalization",) * 2, ("adaptive",) * 2, ("fit_intercept", "intercept")):
+        fields = {"normalization": "normalization", "adaptive": "adaptive", "fit_intercept": "intercept"}
+        for name, field in fields.items():
             old, new = getattr(state.rule, field), getattr(rule, field)
             if old != new:
                 raise ValueError(

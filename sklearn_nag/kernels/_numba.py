@@ -193,6 +193,14 @@ def raise_lifts(table, f, rule, heads, n):
 
 
 @fast
+def invert_sizes(table, f, n):
+    """Fill the row ``inverse`` with ``1 / s'``, for "max"."""
+    for i in range(n):
+        size = table[f.largest, i] * table[f.lift, i]
+        table[f.inverse, i] = 1.0 / size if size > 0 else 1.0
+
+
+@fast
 def play(table, f, rule, eta, clock, loss, y, c, g, losses, played, n):
     """Normalise the row, predict for each head, suffer the loss; return the factor of eta.
 
@@ -286,6 +294,14 @@ def new_gradient_lifts(gradient_lift, g, ratios):
     return changed
 
 
+@fast
+def rescale_G(table, f, ratios, n):
+    """As `Columns.rescale_G`."""
+    for k in range(ratios.size):
+        for i in range(n):
+            table[f.G + k, i] = max(table[f.G + k, i] * ratios[k], TINY)
+
+
 @exact
 def finite(values):
     """Whether no entry is NaN or infinite."""
@@ -366,9 +382,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift,
                 raise_lifts(table, f, rule, heads, width)
             refresh = True
         if refresh and rule.norm == MAX:
-            for i in range(n):
-                size = table[f.largest, i] * table[f.lift, i]
-                table[f.inverse, i] = 1.0 / size if size > 0 else 1.0
+            invert_sizes(table, f, n)
             refresh = False
         rate = play(table, f, rule, eta, clock, loss, target, c, g, losses, last, n)
         if not finite(last):
@@ -377,9 +391,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift,
             for k in range(heads):
                 played[step, k] = last[k]
         if rule.adaptive and new_gradient_lifts(gradient_lift, g, ratios):
-            for k in range(heads):
-                for i in range(n):
-                    table[f.G + k, i] = max(table[f.G + k, i] * ratios[k], TINY)
+            rescale_G(table, f, ratios, n)
         descend(table, f, rule, eta, gradient_lift, g, rate, n)
     for field in range(model.shape[0]):
         for i in range(width):
@@ -436,9 +448,7 @@ def learn_sparse(
         if lifts:
             raise_lifts(part, f, rule, heads, width)
         if rule.norm == MAX:
-            for i in range(n):
-                size = part[f.largest, i] * part[f.lift, i]
-                part[f.inverse, i] = 1.0 / size if size > 0 else 1.0
+            invert_sizes(part, f, n)
         rate = play(part, f, rule, eta, clock, loss, target, c, g, losses, last, n)
         if not finite(last):
             return False, G_before
@@ -451,8 +461,7 @@ def learn_sparse(
             for k in range(heads):
                 for i in range(columns.shape[0]):
                     columns[i, f.G + k] = max(columns[i, f.G + k] * ratios[k], TINY)
-                for i in range(n):
-                    part[f.G + k, i] = max(part[f.G + k, i] * ratios[k], TINY)
+            rescale_G(part, f, ratios, n)
         descend(part, f, rule, eta, gradient_lift, g, rate, n)
         for field in range(fields):
             if changed[field] or lifts:

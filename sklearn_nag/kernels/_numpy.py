@@ -268,15 +268,13 @@ def predict(state, X):
 
 def predict_unit_free(state, X):
     """As `predict`, by ``sum u x / s``: slower, but in range, and the same bits however the rows are cut."""
-    n_rows, n_features = X.shape
+    n_features = X.shape[1]
     s = positive(state.scale())[:n_features]
     u = state.unit_free_weight()
     intercept = u[:, n_features:].sum(axis=1)
-    p = np.empty((n_rows, len(u)))
-    height = max(1, _BLOCK // max(n_features, 1))
-    for start in range(0, n_rows, height):
-        rows = slice(start, start + height)
-        z = (X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()) / s
+    p = np.empty((X.shape[0], len(u)))
+    for rows, x in dense_blocks(X):
+        z = x / s
         for head, weight in enumerate(u[:, :n_features]):
             p[rows, head] = np.add.reduce(z * weight, axis=1) + intercept[head]
     return np.nan_to_num(p, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
