@@ -1,7 +1,12 @@
-"""The losses: value and derivative for each, looked up by name.
+"""The losses: value, derivative and importance-aware move for each, looked up by name.
 
 Everything here works on scalars and on arrays alike, element by element, so that one head or a hundred give the same
-bits. For classification ``y`` is -1 or 1 and ``p`` the decision value; for regression both are in units of the target.
+bits. For classification ``y`` is -1 or 1 and ``p`` the decision value; for regression both are in units of the target,
+and thresholds are multiplied by ``unit``.
+
+The importance-aware move (Karampatziakis and Langford, "Online importance weight aware updates", UAI 2011) is where
+``dp/da = -gradient(p, y)`` leads in the time ``a``, the size of the explicit step over its gradient: the limit of
+infinitely many small steps, which cannot pass the target.
 """
 
 from __future__ import annotations
@@ -11,20 +16,27 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+LEAST_MARGIN, MOST_MARGIN, LONGEST = -300.0, 700.0, 1e100  # where moves of the log loss are cut off, to stay in range
+HALLEY_STEPS = 5  # enough for all digits, wherever they start
+
 
 class Loss:
     """A convex loss of a prediction ``p`` and a target ``y``."""
 
     name: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]] = ()
+    degree: ClassVar[int] = 2  # ``y -> a y`` multiplies the loss by ``a ** degree``
+    coupled: ClassVar[bool] = False  # whether the heads of a row are compared with one another before the loss
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         """Loss, with the shape of ``p``."""
         raise NotImplementedError
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         """Derivative by ``p``; 0 where the loss has a kink and 0 is a subgradient."""
         raise NotImplementedError
+
+    move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None where no formula says
 
 
 class Log(Loss):
@@ -32,11 +44,51 @@ class Log(Loss):
 
     name = "log_loss"
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         return np.logaddexp(0.0, -y * p)
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return -y * expit(-y * p)
+
+    def move(self, p, y, a, unit=1.0):
+        """``d = y move`` solves ``d + e^(yp) (e^d - 1) = a``, here by Halley's method, down from two bounds."""
+        e = np.exp(np.minimum(np.maximum(y * p, LEAST_MARGIN), MOST_MARGIN))
+        a = np.minimum(a, LONGEST)
+        d = np.minimum(a / (1.0 + e), np.log1p(a / e))
+        for _ in range(HALLEY_STEPS):
+            grown = e * np.expm1(d)
+            slope = 1.0 + grown + e
+            excess = d + grown - a
+            d = d - excess / (slope - excess * (slope - 1.0) / (2.0 * slope))
+        return y * np.maximum(d, 0.0)
+
+
+class Softmax(Log):
+    """``-log`` of the share ``exp(p_k) / sum exp(p)`` of the row's class, over one head for each class.
+
+    Head ``k`` has the gradient of the log loss at its margin over the others, ``p_k - log sum_{j != k} exp(p_j)``.
+    """
+
+    name = "softmax"
+    coupled = True
+
+    def margins(self, p):
+        """What each head has over the others, for the last axis of ``p``."""
+        best = p.argmax(axis=-1)[..., None]
+        others = p.copy()
+        np.put_along_axis(others, best, -np.inf, axis=-1)
+        second = others.max(axis=-1, keepdims=True)
+        gap = np.take_along_axis(p, best, axis=-1) - second
+        shares = np.exp(others - second)
+        total = np.add.reduce(shares, axis=-1, keepdims=True)
+        share = np.exp(-gap)
+        margins = others - second - gap - np.log1p(np.maximum(total - shares, 0.0) * share)
+        np.put_along_axis(margins, best, gap - np.log(total), axis=-1)
+        return margins
+
+    def value(self, p, y, unit=1.0):
+        """The loss of the row at its class, 0 at the others: summed over heads, not averaged."""
+        return np.where(y > 0, super().value(p, y), 0.0)
 
 
 class Hinge(Loss):
@@ -44,11 +96,14 @@ class Hinge(Loss):
 
     name = "hinge"
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         return np.maximum(0.0, 1.0 - y * p)
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return -y * (y * p < 1.0)
+
+    def move(self, p, y, a, unit=1.0):
+        return y * np.minimum(a, np.maximum(0.0, 1.0 - y * p))
 
 
 class SquaredHinge(Loss):
@@ -56,11 +111,14 @@ class SquaredHinge(Loss):
 
     name = "squared_hinge"
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         return np.maximum(0.0, 1.0 - y * p) ** 2
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return -2.0 * y * np.maximum(0.0, 1.0 - y * p)
+
+    def move(self, p, y, a, unit=1.0):
+        return y * np.maximum(0.0, 1.0 - y * p) * -np.expm1(-2.0 * a)
 
 
 class ModifiedHuber(Loss):
@@ -68,12 +126,19 @@ class ModifiedHuber(Loss):
 
     name = "modified_huber"
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         margin = y * p
         return np.where(margin < -1.0, -4.0 * margin, np.maximum(0.0, 1.0 - np.maximum(margin, -1.0)) ** 2)
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return -2.0 * y * np.minimum(np.maximum(1.0 - y * p, 0.0), 2.0)
+
+    def move(self, p, y, a, unit=1.0):
+        """At the slope 4 up to a margin of -1, as the squared hinge from there."""
+        margin = y * p
+        steep = np.minimum(4.0 * a, np.maximum(0.0, -1.0 - margin))
+        gap = np.maximum(0.0, 1.0 - margin - steep)
+        return y * (steep - gap * np.expm1(-2.0 * (a - steep / 4.0)))
 
 
 class Perceptron(Loss):
@@ -81,10 +146,10 @@ class Perceptron(Loss):
 
     name = "perceptron"
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         return np.maximum(0.0, -y * p)
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return -y * (y * p <= 0.0)
 
 
@@ -93,39 +158,50 @@ class SquaredError(Loss):
 
     name = "squared_error"
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         return 0.5 * (p - y) ** 2
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return p - y
+
+    def move(self, p, y, a, unit=1.0):
+        return (p - y) * np.expm1(-a)
 
 
 class Quantile(Loss):
     """``quantile (y - p)`` where ``p`` is too low, ``(1 - quantile) (p - y)`` where it is too high."""
 
     name = "quantile"
+    degree = 1
     parameters = ("quantile",)
 
     def __init__(self, quantile=0.5):
         self.quantile = quantile
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         return np.maximum(self.quantile * (y - p), (1.0 - self.quantile) * (p - y))
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return (1.0 - self.quantile) * (p > y) - self.quantile * (p < y)
+
+    def move(self, p, y, a, unit=1.0):
+        return np.minimum(np.maximum(y - p, (self.quantile - 1.0) * a), self.quantile * a)
 
 
 class AbsoluteError(Loss):
     """``|p - y|``."""
 
     name = "absolute_error"
+    degree = 1
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         return np.abs(p - y)
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return 1.0 * (p > y) - 1.0 * (p < y)
+
+    def move(self, p, y, a, unit=1.0):
+        return np.minimum(np.maximum(y - p, -a), a)
 
 
 class Huber(Loss):
@@ -137,41 +213,59 @@ class Huber(Loss):
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         distance = np.abs(p - y)
-        near = np.minimum(distance, self.epsilon)
+        near = np.minimum(distance, self.epsilon * unit)
         return near * (distance - 0.5 * near)
 
-    def gradient(self, p, y):
-        return np.minimum(np.maximum(p - y, -self.epsilon), self.epsilon)
+    def gradient(self, p, y, unit=1.0):
+        return np.minimum(np.maximum(p - y, -self.epsilon * unit), self.epsilon * unit)
+
+    def move(self, p, y, a, unit=1.0):
+        """At a constant slope up to a distance of ``epsilon``, as the squared error from there."""
+        slope = self.epsilon * unit
+        distance = np.abs(y - p)
+        far = np.minimum(slope * a, np.maximum(distance - slope, 0.0))
+        left = a - far / np.where(slope > 0, slope, 1.0)
+        return np.copysign(far - (distance - far) * np.expm1(-left) * (slope > 0), y - p)
 
 
 class EpsilonInsensitive(Loss):
     """``max(0, |p - y| - epsilon)``."""
 
     name = "epsilon_insensitive"
+    degree = 1
     parameters = ("epsilon",)
 
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
 
-    def value(self, p, y):
-        return np.maximum(0.0, np.abs(p - y) - self.epsilon)
+    def value(self, p, y, unit=1.0):
+        return np.maximum(0.0, np.abs(p - y) - self.epsilon * unit)
 
-    def gradient(self, p, y):
-        return 1.0 * (p - y > self.epsilon) - 1.0 * (y - p > self.epsilon)
+    def gradient(self, p, y, unit=1.0):
+        return 1.0 * (p - y > self.epsilon * unit) - 1.0 * (y - p > self.epsilon * unit)
+
+    def move(self, p, y, a, unit=1.0):
+        beyond = np.maximum(0.0, np.abs(p - y) - self.epsilon * unit)
+        return np.copysign(np.minimum(a, beyond), y - p)
 
 
 class SquaredEpsilonInsensitive(EpsilonInsensitive):
     """``max(0, |p - y| - epsilon)^2``."""
 
     name = "squared_epsilon_insensitive"
+    degree = 2
 
-    def value(self, p, y):
-        return super().value(p, y) ** 2
+    def value(self, p, y, unit=1.0):
+        return super().value(p, y, unit) ** 2
 
-    def gradient(self, p, y):
-        return 2.0 * super().value(p, y) * super().gradient(p, y)
+    def gradient(self, p, y, unit=1.0):
+        return 2.0 * super().value(p, y, unit) * super().gradient(p, y, unit)
+
+    def move(self, p, y, a, unit=1.0):
+        beyond = super().value(p, y, unit)
+        return np.copysign(beyond * -np.expm1(-2.0 * a), y - p)
 
 
 CLASSIFICATION = {loss.name: loss for loss in (Log, Hinge, SquaredHinge, ModifiedHuber, Perceptron)}

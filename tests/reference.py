@@ -35,10 +35,52 @@ def gradient(loss, p, y, epsilon=0.1, quantile=0.5):
     raise KeyError(loss)
 
 
+def move(loss, p, y, a):
+    """Where ``dp/da = -gradient`` leads, less ``p``: Karampatziakis and Langford, table 1; a bisection for log loss."""
+    if loss == "log_loss":
+        m, low, high = y * p, 0.0, a
+        for _ in range(2000):
+            d = (low + high) / 2
+            low, high = (d, high) if d + math.exp(m) * math.expm1(d) < a else (low, d)
+        return y * (low + high) / 2
+    if loss == "hinge":
+        return y * min(a, 1 - y * p) if y * p < 1 else 0.0
+    if loss == "squared_error":
+        return (y - p) * -math.expm1(-a)
+    if loss == "absolute_error":
+        return math.copysign(min(a, abs(y - p)), y - p)
+    raise KeyError(loss)
+
+
+def moments(values, weights):
+    """Weighted mean, and root of the mean squared deviation from it, in two passes; exact where all values agree."""
+    total = math.fsum(weights)
+    mean = values[0] + math.fsum(c * (v - values[0]) for c, v in zip(weights, values)) / total
+    return mean, math.sqrt(math.fsum(c * (v - mean) ** 2 for c, v in zip(weights, values)) / total)
+
+
 def run(
-    X, y, *, loss, normalization, adaptive, eta, power_t=0.0, weights=None, intercept=True, alpha=0.0, l1_ratio=0.0
+    X,
+    y,
+    *,
+    loss,
+    normalization,
+    adaptive,
+    eta,
+    power_t=0.0,
+    weights=None,
+    intercept=True,
+    alpha=0.0,
+    l1_ratio=0.0,
+    centred=False,
+    importance_aware=False,
+    target_unit=False,
 ):
     """Progressive predictions and final ``w`` (the intercept last), over rows in order.
+
+    With ``centred`` or ``target_unit`` every mean and deviation is computed from all rows so far, at each row; ``w``
+    then multiplies deviations from the mean, and predicts deviations from the mean of the targets. Predictions are held
+    within the range of the targets before, widened by its own width.
 
     The penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact solution
     of ``du = -rate (l1 sign(u) + l2 u)``.
@@ -47,6 +89,7 @@ def run(
     w, s, G, squares = [0.0] * d, [0.0] * d, [0.0] * d, [0.0] * d
     N = t = 0.0
     predictions = []
+    seen, seen_y, seen_c = [[] for _ in range(d)], [], []
     for row, (features, target) in enumerate(zip(X, y)):
         c = 1.0 if weights is None else float(weights[row])
         if c == 0:
@@ -54,8 +97,16 @@ def run(
             continue
         x = [float(v) for v in features] + [1.0] * intercept
         t += c
+        seen_c.append(c)
         for i in range(d):
-            if normalization == "max":
+            rms = 0.0
+            seen[i].append(x[i])
+            if centred and not (intercept and i == d - 1):
+                mean, rms = moments(seen[i], seen_c)
+                x[i] -= mean
+            if normalization == "rms" and rms:
+                new = rms
+            elif normalization == "max":
                 new = max(s[i], abs(x[i]))
             elif normalization == "rms":
                 squares[i] += c * x[i] ** 2
@@ -67,11 +118,40 @@ def run(
             s[i] = new
         N += c * sum((x[i] / s[i]) ** 2 for i in range(d) if s[i] > 0)
         p = sum(w[i] * x[i] for i in range(d))
-        predictions.append(p)
-        g = c * gradient(loss, p, target)
+        unit = 1.0
+        if target_unit:
+            if seen_y:
+                mean, width = moments(seen_y, seen_c[:-1])[0], max(seen_y) - min(seen_y)
+                predictions.append(min(max(p + mean, min(seen_y) - width), max(seen_y) + width))
+            else:
+                predictions.append(0.0)
+            seen_y.append(target)
+            mean, unit = moments(seen_y, seen_c)
+            p += mean
+        else:
+            predictions.append(p)
         rate = eta / t**power_t
         if normalization is not None:
             rate *= (math.sqrt(t / N) if adaptive else t / N) if N > 0 else 0.0
+        slope = gradient(loss, p, target)
+        if adaptive or loss == "absolute_error":
+            rate *= unit
+        if importance_aware and slope:
+            step = [0.0] * d
+            for i in range(d):
+                if x[i] == 0:
+                    continue
+                if adaptive:
+                    G[i] += c * (slope * x[i]) ** 2
+                    step[i] = x[i] / (s[i] * math.sqrt(G[i]))
+                else:
+                    step[i] = x[i] / s[i] ** 2
+            reach = sum(step[i] * x[i] for i in range(d))
+            far = move(loss, p, target, c * rate * reach) / reach if reach else 0.0
+            for i in range(d):
+                w[i] += far * step[i]
+            continue
+        g = c * slope
         for i in range(d):
             gi = g * x[i]
             G[i] += gi**2

@@ -15,6 +15,12 @@ from . import reference
 
 RULES = list(itertools.product(["max", "rms", None], [True, False]))
 LOSSES = {**_losses.CLASSIFICATION, **_losses.REGRESSION}
+EXTENSIONS = [
+    ("centred",),
+    ("importance_aware",),
+    ("target_unit",),
+    ("centred", "importance_aware", "target_unit"),
+]
 
 
 def make_state(d, normalization="max", adaptive=True, intercept=True, eta=(0.5,), **options):
@@ -33,7 +39,8 @@ def flat(state):
     """Every number of a state, for comparison bit by bit."""
     arrays = [getattr(state.columns, name) for name in state.columns.names]
     scalars = [state.t, state.N, state.shrinkage, state.playtime, state.averaged]
-    return np.concatenate([np.ravel(a) for a in [*arrays, state.loss, state.gradient_lift, np.array(scalars)]])
+    small = [state.loss, state.gradient_lift, state.targets.table, state.mixture.excess, state.mixture.gap]
+    return np.concatenate([np.ravel(a) for a in [*arrays, *small, np.array(scalars)]])
 
 
 def make_data(rng, n=300, d=6, density=0.7, loss="log_loss"):
@@ -64,6 +71,34 @@ def test_agrees_with_the_paper(rng, normalization, adaptive, loss, weighted, int
         coef, bias, _ = state.linear()
         raw = [*coef[0], *bias] if intercept else coef[0]
         np.testing.assert_allclose(raw, w, rtol=1e-10, atol=1e-12 * np.abs(w).max())
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error", "absolute_error"])
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda e: "+".join(e))
+@pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
+def test_extensions_agree_with_computing_everything_from_scratch(
+    rng, normalization, adaptive, extension, loss, weighted, intercept
+):
+    X, y = make_data(rng, n=200, d=4, loss=loss)
+    X += 10.0 * np.abs(X).max(axis=0)
+    weights = rng.integers(0, 3, len(X)) * rng.random(len(X)) if weighted else None
+    extension = {name: True for name in extension if name != "target_unit" or loss not in _losses.CLASSIFICATION}
+    rule = {"normalization": normalization, "adaptive": adaptive, "intercept": intercept, **extension}
+    eta = 0.3 if adaptive else 0.01
+    if loss == "absolute_error" and "target_unit" in extension:
+        degree = {"degree": 1}
+    else:
+        degree = {}
+    kept = slice(None) if weights is None else weights > 0  # rows without weight are predicted differently
+    expected, w = reference.run(X, y, loss=loss, eta=eta, weights=weights, **rule)
+    state = make_state(4, eta=[eta], **rule, **degree)
+    played = progressive(state, X, y, weights, loss)[:, 0]
+    # The first deviations from a mean are small differences, whose rounding the adaptive rules magnify.
+    np.testing.assert_allclose(played[kept], np.array(expected)[kept], rtol=1e-6, atol=1e-7 * np.abs(expected).max())
+    u = np.array(w) * state.scale()
+    np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-6, atol=1e-7 * np.abs(u).max())
 
 
 @pytest.mark.parametrize(("alpha", "l1_ratio"), [(0.05, 0.0), (0.05, 1.0), (0.05, 0.4)])
@@ -113,15 +148,15 @@ def test_average_is_the_mean_of_the_unit_free_weights_played(rng, normalization,
         np.testing.assert_allclose(state.unit_free_weight(), total / count, rtol=1e-10, atol=1e-13)
 
 
-class _Flat:
+class _Flat(_losses.Loss):
     """A loss from which nothing is learnt, and which no backend knows."""
 
-    name, parameters = "flat", ()
+    name = "flat"
 
-    def value(self, p, y):
+    def value(self, p, y, unit=1.0):
         return 0.0 * p
 
-    def gradient(self, p, y):
+    def gradient(self, p, y, unit=1.0):
         return 0.0 * p
 
 

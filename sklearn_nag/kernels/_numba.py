@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from .._losses import HALLEY_STEPS, LEAST_MARGIN, LONGEST, MOST_MARGIN
 from . import _numpy
 from ._state import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, STEEPEST, TINY
 
@@ -28,11 +29,15 @@ LOSSES = (
     "huber",
     "epsilon_insensitive",
     "squared_epsilon_insensitive",
+    "softmax",
 )
-LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON, SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, _ = range(11)
+LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
+SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
 NONE, MAX, RMS = range(3)
 PADDING, APART = 8, 64
 T, N, SHRINKAGE, PLAYTIME, AVERAGED = range(5)  # entries of ``clock``
+ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of the table of targets
+SCRATCH = ("x", "z", "inverse", "direction")
 
 
 def compiled(**options):
@@ -55,10 +60,11 @@ entry, slow = compiled(fastmath=FAST), compiled(fastmath=FAST)
 def loss_and_gradient(loss, parameter, p, y):
     """Value of a loss and its derivative by ``p``; see `sklearn_nag._losses`."""
     margin = y * p
-    if loss == LOG:
+    if loss in (LOG, SOFTMAX):
         e = np.exp(-abs(margin))
         share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
-        return np.log1p(e) + max(0.0, -margin), -y * share
+        value = np.log1p(e) + max(0.0, -margin) if loss == LOG or y > 0 else 0.0
+        return value, -y * share
     if loss == HINGE:
         return (1.0 - margin, -y) if margin < 1.0 else (0.0, 0.0)
     if loss == SQUARED_HINGE:
@@ -86,6 +92,75 @@ def loss_and_gradient(loss, parameter, p, y):
     if loss == INSENSITIVE:
         return beyond, sign if distance > parameter else 0.0
     return beyond * beyond, 2.0 * beyond * sign
+
+
+@fast
+def way(loss, parameter, p, y, a):
+    """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag._losses`."""
+    margin = y * p
+    if loss in (LOG, SOFTMAX):
+        e = np.exp(min(max(margin, LEAST_MARGIN), MOST_MARGIN))
+        a = min(a, LONGEST)
+        d = a / (1.0 + e)
+        if a > 1e-8:
+            d = min(d, np.log1p(a / e))
+            for _ in range(HALLEY_STEPS):
+                grown = e * np.expm1(d)
+                slope = 1.0 + grown + e
+                excess = d + grown - a
+                change = excess / (slope - excess * (slope - 1.0) / (2.0 * slope))
+                d -= change
+                if abs(change) <= 1e-16 * d:
+                    break
+        return y * max(d, 0.0)
+    if loss == HINGE:
+        return y * min(a, max(0.0, 1.0 - margin))
+    if loss == SQUARED_HINGE:
+        return y * max(0.0, 1.0 - margin) * -np.expm1(-2.0 * a)
+    if loss == MODIFIED_HUBER:
+        steep = min(4.0 * a, max(0.0, -1.0 - margin))
+        gap = max(0.0, 1.0 - margin - steep)
+        return y * (steep - gap * np.expm1(-2.0 * (a - steep / 4.0)))
+    residual = p - y
+    distance = abs(residual)
+    back = -1.0 if residual > 0 else 1.0
+    if loss == SQUARED:
+        return residual * np.expm1(-a)
+    if loss == QUANTILE:
+        return min(max(-residual, (parameter - 1.0) * a), parameter * a)
+    if loss == ABSOLUTE:
+        return back * min(a, distance)
+    if loss == HUBER:
+        if parameter == 0.0:
+            return 0.0
+        far = min(parameter * a, max(distance - parameter, 0.0))
+        return back * (far - (distance - far) * np.expm1(far / parameter - a))
+    beyond = max(0.0, distance - parameter)
+    if loss == INSENSITIVE:
+        return back * min(a, beyond)
+    return back * beyond * -np.expm1(-2.0 * a)
+
+
+@fast
+def margins(p, start, stop):
+    """As `Softmax.margins`, in place, for the heads from ``start`` to ``stop``."""
+    best, second = start, -np.inf
+    for k in range(start + 1, stop):
+        if p[k] > p[best]:
+            best, second = k, p[best]
+        else:
+            second = max(second, p[k])
+    gap = p[best] - second
+    share = np.exp(-gap)
+    total = 0.0
+    for k in range(start, stop):
+        if k != best:
+            total += np.exp(p[k] - second)
+    for k in range(start, stop):
+        if k != best:
+            others = max(total - np.exp(p[k] - second), 0.0)
+            p[k] = p[k] - second - gap - np.log1p(others * share)
+    p[best] = gap - np.log(total)
 
 
 @exact
@@ -116,6 +191,11 @@ def raise_lift(table, f, rule, heads, i, largest):
     new = lift_of(largest)
     ratio = min(new / table[f.lift, i], 1.0)  # a lift that rises does so before there is anything to rescale
     table[f.lift, i] = new
+    if rule.centred:
+        table[f.origin, i] *= ratio
+        table[f.sum, i] *= ratio
+        if rule.norm == MAX:
+            table[f.deviation, i] *= ratio
     if rule.norm == RMS:
         table[f.squares, i] *= ratio * ratio
     for k in range(heads):
@@ -129,15 +209,15 @@ def raise_lift(table, f, rule, heads, i, largest):
 def resting_size(table, f, rule, i):
     """As `Columns.resting_size`, of one column."""
     if rule.norm == MAX:
-        return table[f.largest, i] * table[f.lift, i]
+        return table[f.deviation, i] if rule.centred else table[f.largest, i] * table[f.lift, i]
     if rule.norm == RMS:
         return np.sqrt(table[f.squares, i])
     return table[f.lift, i]
 
 
 @slow
-def before_play(table, f, rule, eta, gradient_lift, clock, n, bias):
-    """Bring weights and averages up to the row before this one, by the scales that held then."""
+def before_play(table, f, rule, eta, gradient_lift, clock, units, n, bias):
+    """Bring weights and averages up to the row before this one, by the scales and units that held then."""
     heads = eta.size
     root = 1.0 / np.sqrt(max(clock[T], TINY)) if rule.norm == RMS else 1.0
     for i in range(n):
@@ -161,8 +241,11 @@ def before_play(table, f, rule, eta, gradient_lift, clock, n, bias):
                 rate = eta[k] * due
                 if rule.adaptive:
                     rate *= min(gradient_lift[k] * rest / np.sqrt(table[f.G + k, i]), STEEPEST)
+                    if rule.degree == 2:
+                        rate *= units[k]
                 gone = -np.expm1(-rule.l2 * rate)
                 threshold = gone * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
+                threshold *= units[k]
                 if not rule.adaptive:
                     threshold *= rest * root
                 size = max(abs(w) * (1.0 - gone) - threshold, 0.0)
@@ -192,6 +275,16 @@ def raise_lifts(table, f, rule, heads, n):
             raise_lift(table, f, rule, heads, i, size)
 
 
+@exact
+def add_deviations(table, f, n, factor):
+    """As `add_squares`, for a row that is lifted and centred."""
+    for i in range(n):
+        x = table[f.x, i]
+        table[f.z, i] = factor * (x * x)
+    for i in range(n):
+        table[f.squares, i] += table[f.z, i]
+
+
 @fast
 def invert_sizes(table, f, n):
     """Fill the row ``inverse`` with ``1 / s'``, for "max"."""
@@ -200,22 +293,68 @@ def invert_sizes(table, f, n):
         table[f.inverse, i] = 1.0 / size if size > 0 else 1.0
 
 
-@fast
-def play(table, f, rule, eta, clock, loss, y, c, g, losses, played, n):
-    """Normalise the row, predict for each head, suffer the loss; return the factor of eta.
+@exact
+def centre(table, f, clock, before, c, n, bias):
+    """Lift the row and subtract the mean up to it; in loops of their own, so that nothing is fused and rounds alike."""
+    inverse = 1.0 / clock[T]
+    for i in range(n):
+        table[f.x, i] *= table[f.lift, i]
+    if before == 0:
+        for i in range(n):
+            table[f.origin, i] = table[f.x, i] if i != bias else 0.0
+    for i in range(n):
+        x = table[f.x, i] - table[f.origin, i]
+        table[f.x, i] = x
+        table[f.z, i] = c * x
+    for i in range(n):
+        total = table[f.sum, i] + table[f.z, i]
+        table[f.sum, i] = total
+        table[f.z, i] = total * inverse
+    for i in range(n):
+        table[f.x, i] -= table[f.z, i]
+    if bias >= 0:
+        table[f.x, bias] = 1.0
+        table[f.sum, bias] = 0.0
 
-    The row ``x`` of the table is lifted in place, ``z`` becomes what weights are multiplied by; ``inverse`` holds
-    ``1 / s'`` for "max", and is filled here for "rms".
+
+@exact
+def welford(t, before, c):
+    """As `_numpy._welford`: factor on a squared deviation from the mean of the rows up to its own."""
+    return c * (t / before) if before > 0 else 0.0
+
+
+@fast
+def normalise(table, f, rule, clock, before, c, n, bias):
+    """Make the row ``x`` of the table what gradients are made of, ``z`` the features; return the factor of eta.
+
+    ``inverse`` holds ``1 / s'``: filled by the caller for "max", but here where the rule is centred, and for "rms".
     """
     clock[T] += c
     squared = 0.0
+    if rule.centred:
+        centre(table, f, clock, before, c, n, bias)
     if rule.norm == RMS:
         root = np.sqrt(clock[T])
-        add_squares(table, f, n, c)
+        if rule.centred:
+            add_deviations(table, f, n, welford(clock[T], before, c))
+            if bias >= 0:
+                table[f.squares, bias] = clock[T]
+        else:
+            add_squares(table, f, n, c)
         for i in range(n):
             size = np.sqrt(table[f.squares, i])
             inverse = root / size if size > 0 else 1.0
             z = table[f.x, i] * inverse
+            table[f.inverse, i] = inverse
+            table[f.z, i] = z
+            squared += z * z
+    elif rule.norm == MAX and rule.centred:
+        for i in range(n):
+            x = table[f.x, i]
+            size = max(table[f.deviation, i], abs(x))
+            inverse = 1.0 / size if size > 0 else 1.0
+            z = x * inverse
+            table[f.deviation, i] = size
             table[f.inverse, i] = inverse
             table[f.z, i] = z
             squared += z * z
@@ -226,6 +365,9 @@ def play(table, f, rule, eta, clock, loss, y, c, g, losses, played, n):
             table[f.x, i] = x
             table[f.z, i] = z
             squared += z * z
+    elif rule.centred:
+        for i in range(n):
+            table[f.z, i] = table[f.x, i] / table[f.lift, i]
     else:
         for i in range(n):
             x = table[f.x, i]
@@ -241,53 +383,204 @@ def play(table, f, rule, eta, clock, loss, y, c, g, losses, played, n):
     if rule.averaged and clock[T] >= rule.average_from:
         clock[PLAYTIME] += c if rule.adaptive else c * rest
         clock[AVERAGED] += c
-        for i in range(n):
-            factor = c if rule.adaptive or rule.norm == NONE else c * table[f.inverse, i]
-            for k in range(eta.size):
-                table[f.total + k, i] += table[f.weight + k, i] * factor
-            table[f.averaged, i] = clock[PLAYTIME]
     if not rule.adaptive and rule.norm != NONE:
         for i in range(n):
             table[f.z, i] *= table[f.inverse, i]
-    for k in range(eta.size):
-        p = 0.0
-        for i in range(n):
-            p += table[f.weight + k, i] * table[f.z, i]
-        played[k] = p
-        value, slope = loss_and_gradient(loss.code, loss.parameter, p, y[k])
-        losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
-        g[k] = slope * c
     return rate
 
 
 @fast
-def descend(table, f, rule, eta, gradient_lift, g, rate, n):
-    """One step of each head."""
-    for k in range(eta.size):
-        if g[k] == 0.0:
-            continue
-        step = rate * eta[k]
-        if rule.adaptive:
-            slope = g[k] * gradient_lift[k]
-            for i in range(n):
-                gradient = slope * table[f.x, i]
-                G = table[f.G + k, i] + gradient * gradient
-                table[f.G + k, i] = G
-                table[f.weight + k, i] -= step * gradient / np.sqrt(G)
+def count_played(table, f, rule, clock, c, heads, n):
+    """Add the weights that the row is played with to those that are averaged."""
+    for i in range(n):
+        factor = c if rule.adaptive or rule.norm == NONE else c * table[f.inverse, i]
+        for k in range(heads):
+            table[f.total + k, i] += table[f.weight + k, i] * factor
+        table[f.averaged, i] = clock[PLAYTIME]
+
+
+@slow
+def share_out(excess, gap, shares):
+    """As `Mixture.weights`, for one group."""
+    total = 0.0
+    rate = np.log(excess.size) / gap if gap > 0 else 0.0
+    for k in range(excess.size):
+        if gap > 0:
+            shares[k] = np.exp(-np.log(excess.size) * (excess[k] / gap))
         else:
-            step *= g[k]
-            for i in range(n):
-                table[f.weight + k, i] -= step * table[f.x, i]
+            shares[k] = 1.0 if excess[k] == 0 else 0.0
+        total += shares[k]
+    for k in range(excess.size):
+        shares[k] /= total
+    return rate
+
+
+@slow
+def suffer(excess, gap, shares, losses):
+    """As `Mixture.suffer`, for one group; return the total of gaps."""
+    least = losses.min()
+    mean = mixed = 0.0
+    leaders = np.inf
+    rate = np.log(excess.size) / gap if gap > 0 else 1.0
+    for k in range(excess.size):
+        beyond = losses[k] - least
+        mean += shares[k] * beyond
+        mixed += shares[k] * np.exp(-rate * beyond)
+        if shares[k] > 0:
+            leaders = min(leaders, beyond)
+        excess[k] = min(excess[k] + beyond, LARGEST)
+    least = excess.min()
+    for k in range(excess.size):
+        excess[k] -= least
+    return min(gap + max(0.0, mean - (-np.log(mixed) / rate if gap > 0 else leaders)), LARGEST)
 
 
 @fast
-def new_gradient_lifts(gradient_lift, g, ratios):
-    """Adapt the lifts of gradients; tell whether any changed, and the factors on ``G``."""
+def play(table, f, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n, target_unit):
+    """Predict for each head and each target, suffer the losses; leave derivatives in ``g``.
+
+    ``p`` becomes what the derivatives are taken at: predictions after the mean of the targets has moved, or margins.
+    """
+    heads, n_targets = p.size, last.size
+    n_experts = heads // n_targets
+    shown, shares, suffered = work[0], work[1], work[2]
+    for k in range(heads):
+        value = 0.0
+        for i in range(n):
+            value += table[f.weight + k, i] * table[f.z, i]
+        p[k] = value
+        shown[k] = value
+    if target_unit:
+        if before <= 0:
+            target[ORIGIN, :] = y
+        for j in range(n_targets):
+            y[j] -= target[ORIGIN, j]
+            old = target[SUM, j] / max(before, TINY)
+            target[SUM, j] += c * y[j]
+            mean = target[SUM, j] / clock[T]
+            deviation = np.sqrt(welford(clock[T], before, c)) * abs(y[j] - mean)
+            target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
+            low, high = target[LOW, j], target[HIGH, j]
+            width = high - low
+            unit = target[SPREAD, j] / np.sqrt(clock[T])
+            for k in range(j, heads, n_targets):
+                shown[k] = min(max(p[k] + old, low - width), high + width)
+                p[k] += mean
+                units[k] = unit
+            target[LOW, j], target[HIGH, j] = min(low, y[j]), max(high, y[j])
+    if n_experts > 1:
+        mix(loss, c, y, units, shown, shares, suffered, last, excess, gap)
+    else:
+        for j in range(n_targets):
+            last[j] = shown[j]
+    for j in range(n_targets):
+        shown[j] = last[j]
+    if loss.code == SOFTMAX:
+        for k in range(0, heads, n_targets):
+            margins(p, k, k + n_targets)
+        if n_experts > 1:
+            margins(shown, 0, n_targets)
+    for k in range(heads):
+        j = k % n_targets
+        parameter = loss.parameter * units[k] if loss.scaled else loss.parameter
+        value, g[k] = loss_and_gradient(loss.code, parameter, p[k], y[j])
+        if k < n_targets:
+            if target_unit or n_experts > 1:
+                value, _ = loss_and_gradient(loss.code, parameter, shown[j], y[j])
+            losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
+    if target_unit:
+        for j in range(n_targets):
+            last[j] = last[j] + target[ORIGIN, j] if before > 0 else 0.0
+
+
+@slow
+def mix(loss, c, y, units, shown, shares, suffered, last, excess, gap):
+    """As `_numpy._mix`."""
+    n_targets = last.size
+    n_groups, n_experts = excess.shape
+    at = shown.copy()
+    if loss.code == SOFTMAX:
+        for k in range(0, shown.size, n_targets):
+            margins(at, k, k + n_targets)
+    for j in range(n_targets):
+        last[j] = 0.0
+    for group in range(n_groups):
+        share_out(excess[group], gap[group], shares[:n_experts])
+        for k in range(n_experts):
+            suffered[k] = 0.0
+            for j in range(group, n_targets, n_groups):
+                head = k * n_targets + j
+                parameter = loss.parameter * units[head] if loss.scaled else loss.parameter
+                value, _ = loss_and_gradient(loss.code, parameter, at[head], y[j])
+                unit = units[head] if units[head] > 0 else 1.0
+                suffered[k] += value * c / (unit * unit if loss.degree == 2 else unit)
+                last[j] += shares[k] * shown[head]
+            suffered[k] = min(suffered[k], LARGEST)
+        gap[group] = suffer(excess[group], gap[group], shares[:n_experts], suffered[:n_experts])
+
+
+@exact
+def is_careful(rule, loss):
+    """Whether steps are importance-aware."""
+    return rule.importance_aware and loss.code != PERCEPTRON
+
+
+@fast
+def descend(table, f, rule, eta, gradient_lift, loss, c, y, p, g, units, rate, n):
+    """One step of each head; see `_numpy._learn_segment`."""
+    n_targets = y.size
+    careful = is_careful(rule, loss)
+    for k in range(eta.size):
+        if g[k] == 0.0:
+            continue
+        step = rate * eta[k] * (units[k] if rule.adaptive or loss.degree == 1 else 1.0)
+        reach = 0.0
+        if rule.adaptive:
+            slope = g[k] * (np.sqrt(c) if careful else c) * gradient_lift[k]
+            if not careful:
+                for i in range(n):
+                    gradient = slope * table[f.x, i]
+                    G = table[f.G + k, i] + gradient * gradient
+                    table[f.G + k, i] = G
+                    table[f.weight + k, i] -= step * gradient / np.sqrt(G)
+                continue
+            for i in range(n):
+                x = table[f.x, i]
+                gradient = slope * x
+                G = table[f.G + k, i] + gradient * gradient
+                direction = x / np.sqrt(G) if G > TINY else 0.0
+                table[f.G + k, i] = G
+                table[f.direction, i] = direction
+                reach += direction * table[f.z, i]
+            step *= c * gradient_lift[k]
+        elif not careful:
+            step *= g[k] * c
+            for i in range(n):
+                table[f.weight + k, i] -= step * table[f.x, i]
+            continue
+        else:
+            for i in range(n):
+                direction = table[f.x, i]
+                table[f.direction, i] = direction
+                reach += direction * table[f.z, i]
+            step *= c
+        if reach == 0.0:
+            continue
+        parameter = loss.parameter * units[k] if loss.scaled else loss.parameter
+        factor = way(loss.code, parameter, p[k], y[k % n_targets], step * reach) / reach
+        for i in range(n):
+            table[f.weight + k, i] += factor * table[f.direction, i]
+
+
+@fast
+def new_gradient_lifts(gradient_lift, g, factor, ratios):
+    """Adapt the lifts of gradients, ``g`` times ``factor``; tell whether any changed, and the factors on ``G``."""
     changed = False
     for k in range(g.size):
         ratios[k] = 1.0
-        if abs(g[k]) * gradient_lift[k] >= HIGHEST:
-            new = min(gradient_lift[k], lift_of(abs(g[k])))
+        pull = abs(g[k] * factor)
+        if pull * gradient_lift[k] >= HIGHEST:
+            new = min(gradient_lift[k], lift_of(pull))
             ratios[k] = (new / gradient_lift[k]) ** 2
             changed = changed or new != gradient_lift[k]
             gradient_lift[k] = new
@@ -330,11 +623,11 @@ def padded(n):
 
 @exact
 def work_table(fields, n):
-    """A table with room for ``x``, ``z`` and ``inverse`` below the fields of the model.
+    """A table with room for scratch rows below the fields of the model.
 
     Rows are far enough apart for compiled loops, which compare distances, to run the same way whatever the batch.
     """
-    return np.zeros((fields + 3, max(n, APART)))
+    return np.zeros((fields + len(SCRATCH), max(n, APART)))
 
 
 @exact
@@ -350,8 +643,33 @@ def clear_padding(table, f, rule, heads, start, stop):
                 table[f.G + k, i] = 1.0
 
 
+@fast
+def play_row(table, f, rule, eta, units, y, c, loss, gradient_lift, clock, sums, scratch, bias, n):
+    """Play the row ``x`` of the table, whose lifts and, for "max", inverse sizes are up to date.
+
+    Returns the factor of eta, whether predictions are finite, and whether lifts of gradients changed, by ``ratios``.
+    """
+    losses, target, excess, gap = sums
+    p, g, last, ratios, work = scratch
+    before = clock[T]
+    rate = normalise(table, f, rule, clock, before, c, n, bias)
+    if rule.averaged and clock[T] >= rule.average_from:
+        count_played(table, f, rule, clock, c, eta.size, n)
+    play(table, f, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n, rule.target_unit)
+    if not finite(last):
+        return rate, False, False
+    factor = np.sqrt(c) if is_careful(rule, loss) else c
+    return rate, True, rule.adaptive and new_gradient_lifts(gradient_lift, g, factor, ratios)
+
+
+@exact
+def scratch_of(heads, n_targets):
+    """Arrays that a row is learnt with: ``p``, ``g``, ``last``, ``ratios`` and ``work``."""
+    return np.empty(heads), np.empty(heads), np.empty(n_targets), np.empty(heads), np.empty((3, heads))
+
+
 @entry
-def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift, clock, loss, losses, played):
+def learn_dense(X, y, codes, weights, order, table, f, rule, eta, units, gradient_lift, clock, loss, sums, played):
     """Learn the rows in order; return whether all numbers stayed in range."""
     d, width, heads = X.shape[1], table.shape[1], eta.size
     n = padded(width)
@@ -360,7 +678,8 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift,
     table = work_table(model.shape[0], n)
     table[: model.shape[0], :width] = model
     clear_padding(table, f, rule, heads, width, n)
-    g, target, ratios, last = np.empty(heads), np.empty(heads), np.empty(heads), np.empty(heads)
+    target, scratch = np.empty(sums[0].size), scratch_of(heads, sums[0].size)
+    p, g, last, ratios, _ = scratch
     keep = played.shape[0] > 0
     refresh = True
     for step in range(order.size if order.size > 0 else X.shape[0]):
@@ -368,7 +687,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift,
         c = weights[row] if weights.size > 0 else 1.0
         targets(y, codes, row, target)
         if rule.penalised or rule.averaged:
-            before_play(table, f, rule, eta, gradient_lift, clock, width, bias)
+            before_play(table, f, rule, eta, gradient_lift, clock, units, width, bias)
         grows = 0
         for i in range(d):
             value = X[row, i]
@@ -381,18 +700,20 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift,
             if grow(table, f, rule, n):
                 raise_lifts(table, f, rule, heads, width)
             refresh = True
-        if refresh and rule.norm == MAX:
+        if refresh and rule.norm == MAX and not rule.centred:
             invert_sizes(table, f, n)
             refresh = False
-        rate = play(table, f, rule, eta, clock, loss, target, c, g, losses, last, n)
-        if not finite(last):
+        rate, ok, relifted = play_row(
+            table, f, rule, eta, units, target, c, loss, gradient_lift, clock, sums, scratch, bias, n
+        )
+        if not ok:
             return False
         if keep:
-            for k in range(heads):
+            for k in range(last.size):
                 played[step, k] = last[k]
-        if rule.adaptive and new_gradient_lifts(gradient_lift, g, ratios):
+        if relifted:
             rescale_G(table, f, ratios, n)
-        descend(table, f, rule, eta, gradient_lift, g, rate, n)
+        descend(table, f, rule, eta, gradient_lift, loss, c, target, p, g, units, rate, n)
     for field in range(model.shape[0]):
         for i in range(width):
             model[field, i] = table[field, i]
@@ -403,7 +724,23 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, gradient_lift,
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, f, rule, eta, gradient_lift, clock, loss, losses, played
+    data,
+    indices,
+    indptr,
+    y,
+    codes,
+    weights,
+    order,
+    columns,
+    f,
+    rule,
+    eta,
+    units,
+    gradient_lift,
+    clock,
+    loss,
+    sums,
+    played,
 ):
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
@@ -419,7 +756,8 @@ def learn_sparse(
     part = work_table(fields, most)
     changed = np.ones(fields, np.bool_)
     changed[f.lift] = False
-    g, target, ratios, last = np.empty(heads), np.empty(heads), np.empty(heads), np.empty(heads)
+    target, scratch = np.empty(sums[0].size), scratch_of(heads, sums[0].size)
+    p, g, last, ratios, _ = scratch
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
@@ -443,26 +781,28 @@ def learn_sparse(
             for i in range(width):
                 part[field, i] = columns[index[i], field]
         if rule.penalised or rule.averaged:
-            before_play(part, f, rule, eta, gradient_lift, clock, width, bias)
+            before_play(part, f, rule, eta, gradient_lift, clock, units, width, bias)
         lifts = grow(part, f, rule, n)
         if lifts:
             raise_lifts(part, f, rule, heads, width)
         if rule.norm == MAX:
             invert_sizes(part, f, n)
-        rate = play(part, f, rule, eta, clock, loss, target, c, g, losses, last, n)
-        if not finite(last):
+        rate, ok, relifted = play_row(
+            part, f, rule, eta, units, target, c, loss, gradient_lift, clock, sums, scratch, bias, n
+        )
+        if not ok:
             return False, G_before
         if keep:
-            for k in range(heads):
+            for k in range(last.size):
                 played[step, k] = last[k]
-        if rule.adaptive and new_gradient_lifts(gradient_lift, g, ratios):
+        if relifted:
             if G_before.size == 0:
                 G_before = columns[:, f.G : f.G + heads].copy()
             for k in range(heads):
                 for i in range(columns.shape[0]):
                     columns[i, f.G + k] = max(columns[i, f.G + k] * ratios[k], TINY)
             rescale_G(part, f, ratios, n)
-        descend(part, f, rule, eta, gradient_lift, g, rate, n)
+        descend(part, f, rule, eta, gradient_lift, loss, c, target, p, g, units, rate, n)
         for field in range(fields):
             if changed[field] or lifts:
                 total = 0.0
@@ -484,6 +824,9 @@ class Fields(NamedTuple):
     lift: int = 0
     shrunk: int = 0
     squares: int = 0
+    origin: int = 0
+    sum: int = 0
+    deviation: int = 0
     averaged: int = 0
     weight: int = 0
     G: int = 0
@@ -491,6 +834,7 @@ class Fields(NamedTuple):
     x: int = 0
     z: int = 0
     inverse: int = 0
+    direction: int = 0
 
 
 class CompiledRule(NamedTuple):
@@ -506,13 +850,19 @@ class CompiledRule(NamedTuple):
     l1: float
     l2: float
     average_from: float
+    centred: bool
+    importance_aware: bool
+    target_unit: bool
+    degree: int
 
 
 class CompiledLoss(NamedTuple):
-    """A loss by its place in ``LOSSES``, and its parameter if it has one."""
+    """A loss by its place in ``LOSSES``, and its parameter if it has one, which the target's unit ``scaled`` or not."""
 
     code: int
+    degree: int
     parameter: float
+    scaled: bool
 
 
 def constant(array, dtype=None):
@@ -545,10 +895,11 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         fields(state.columns),
         compiled_rule(rule),
         np.array(rule.eta),
+        state.unit(),
         state.gradient_lift,
         clock,
         compiled_loss(loss),
-        state.loss,
+        (state.loss, state.targets.table, state.mixture.excess, state.mixture.gap),
     )
     targets = (
         constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
@@ -578,13 +929,13 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 def compiled_loss(loss):
     """`CompiledLoss` of a loss, which has one parameter at most."""
     parameters = [float(getattr(loss, name)) for name in loss.parameters]
-    return CompiledLoss(LOSSES.index(loss.name), *(parameters or [0.0]))
+    return CompiledLoss(LOSSES.index(loss.name), loss.degree, *(parameters or [0.0]), "epsilon" in loss.parameters)
 
 
 def fields(columns):
     """`Fields` of `Columns`, with the scratch rows below them."""
     n = len(columns.table)
-    return Fields(**columns.rows(), x=n, z=n + 1, inverse=n + 2)
+    return Fields(**columns.rows(), **{name: n + i for i, name in enumerate(SCRATCH)})
 
 
 def compiled_rule(rule):

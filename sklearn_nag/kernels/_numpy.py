@@ -8,9 +8,11 @@ how a stream is cut, how many heads there are and how many threads run changes n
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ._state import HIGHEST, LARGEST, LOWEST, lift, positive, shrink
+from ._state import HIGHEST, LARGEST, LOWEST, TINY, lift, positive, shrink
 
 _BLOCK = 2**15  # entries of a dense block: 256 KiB
 _SPARSE_ROWS = 1024
@@ -30,7 +32,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
             blocks = dense_blocks(X, order)
         done = 0
         for rows, x in blocks:
-            targets = _targets(y[rows], len(state.loss))
+            targets = _targets(y[rows], state.rule.n_targets)
             weight = np.ones(len(targets)) if sample_weight is None else sample_weight[rows]
             played = np.empty(targets.shape) if predictions is None else predictions[done : done + len(targets)]
             done += len(targets)
@@ -40,8 +42,6 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
                 if state.rule.intercept:
                     x = np.hstack([x, np.ones((len(x), 1))])
                 _learn_block(state, state.columns, loss, x.astype(np.float64, copy=False), targets, weight, played)
-            losses = np.minimum(loss.value(played, targets) * weight[:, None], LARGEST)
-            state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
             sums = state.t + state.N + state.shrinkage + state.playtime + state.averaged
             if not (np.isfinite(played).all() and np.isfinite(sums)):
                 raise Diverged
@@ -111,14 +111,7 @@ def _raise_lifts(rule, columns, absolute, start):
     if (needs := _need_lifts(values[0], lifted[0], seen[0])).any():
         changed = suspects[needs]
         part = columns.take(changed)
-        part.lift[:] = lift(values[0, needs])
-        ratio = np.minimum(part.lift / columns.lift[changed], 1.0)  # one that rises has nothing to rescale yet
-        if part.squares is not None:
-            part.squares *= ratio**2
-        if rule.adaptive:
-            part.rescale_G(ratio**2)
-        else:
-            part.weight *= ratio
+        part.relift(rule, lift(values[0, needs]))
         columns.put(changed, part)
         lifted = values * columns.lift[suspects]
     later = np.flatnonzero(_need_lifts(values[1:], lifted[1:], seen[1:]).any(axis=1))
@@ -129,30 +122,62 @@ def _need_lifts(values, lifted, seen):
     return (lifted >= HIGHEST) | (~seen & (values > 0) & (lifted < LOWEST))
 
 
-def _learn_segment(state, columns, loss, x, absolute, y, c, played):
-    """Learn rows that need no new lift. Arrays with a row more than ``x`` begin with what was before."""
-    rule = state.rule
-    n, n_heads = y.shape
-    single = n_heads == 1
+class _Inputs(NamedTuple):
+    """What depends on the inputs alone, for each row of a segment; with a row more, for what was before, in ``before``.
 
-    # -- what depends on inputs alone
+    ``x`` is lifted and, where the rule says so, centred; ``z`` is what ``u`` is multiplied by, ``features`` what the
+    weights that are kept are multiplied by; ``rest`` is the factor that `Columns.resting_size` leaves out.
+    """
+
+    t: np.ndarray
+    x: np.ndarray
+    features: np.ndarray
+    sizes: np.ndarray
+    rest: np.ndarray
+    rate: np.ndarray
+    N: float
+    shrinkage: np.ndarray
+    before: dict
+
+
+def _read_inputs(state, columns, x, absolute, c):
+    """`_Inputs` of rows that need no new lift."""
+    rule = state.rule
+    n = len(x)
     t = np.add.accumulate(np.append(state.t, c))
+    before = {"largest": np.maximum.accumulate(np.vstack([columns.largest, absolute]))}
     lifted = x * columns.lift if rule.lifted else x
-    largest = squares = None
-    if rule.normalization == "max":
-        largest = np.maximum.accumulate(np.vstack([columns.largest, absolute]))
-        z = x / positive(largest[1:])
-        sizes = largest[1:] * columns.lift
-        rest = np.ones(n)
-    elif rule.normalization == "rms":
-        largest = np.maximum(columns.largest, absolute.max(axis=0))[None]
-        squares = np.add.accumulate(np.vstack([columns.squares, c[:, None] * lifted**2]))
-        sizes = np.sqrt(squares[1:]) / np.sqrt(t[1:, None])
+    factor = c
+    if rule.centred:
+        bias = slice(-1, None) if rule.intercept else slice(0, 0)
+        if state.t == 0:
+            columns.origin[:] = lifted[0]
+            columns.origin[bias] = 0.0
+        lifted = lifted - columns.origin
+        before["sum"] = sums = np.add.accumulate(np.vstack([columns.sum, c[:, None] * lifted]))
+        sums[:, bias] = 0.0
+        lifted -= sums[1:] * (1.0 / t[1:, None])
+        factor = _welford(c, t)
+    if rule.normalization == "rms":
+        before["squares"] = np.vstack([columns.squares, factor[:, None] * lifted**2])
+        if rule.centred:
+            before["squares"][1:, bias] = c[:, None]
+        np.add.accumulate(before["squares"], out=before["squares"])
+        sizes = np.sqrt(before["squares"][1:]) / np.sqrt(t[1:, None])
         z = lifted / positive(sizes)
         rest = np.sqrt(t[1:])
     else:
-        largest = np.maximum(columns.largest, absolute.max(axis=0))[None]
-        z, sizes, rest = x, np.broadcast_to(columns.lift, x.shape), np.ones(n)
+        rest = np.ones(n)
+        if rule.normalization is None:
+            sizes = np.broadcast_to(columns.lift, x.shape)
+            z = lifted / sizes if rule.centred else x
+        elif rule.centred:
+            before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, np.abs(lifted)]))
+            sizes = before["deviation"][1:]
+            z = lifted / positive(sizes)
+        else:
+            sizes = before["largest"][1:] * columns.lift
+            z = x / positive(before["largest"][1:])
     features = z if rule.adaptive or rule.normalization is None else z / positive(sizes)
     rate = t[1:] ** -rule.power_t if rule.power_t else np.ones(n)
     N = state.N
@@ -162,70 +187,174 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
         rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
         N = N[-1]
     shrinkage = np.add.accumulate(np.append(state.shrinkage, c * rate / rest if rule.adaptive else c * rate))
+    return _Inputs(t, lifted, features, sizes, rest, rate, float(N), shrinkage, before)
 
-    # -- what depends on the targets, row by row; one head goes by vectors and scalars, as they cost less
-    heads, some = (0, bool) if single else (slice(None), np.any)
-    weight = columns.weight[heads]
-    G = columns.G[heads] if rule.adaptive else None
-    step = np.multiply.outer(rate, rule.eta)
-    if single:
-        step, y = step[:, 0], y[:, 0]
-    else:
-        step, y = step[:, :, None], y[:, :, None]
+
+def _welford(c, t):
+    """Factors on squared deviations from the mean of rows up to and with their own, for the sum of squares."""
+    return np.where(t[:-1] > 0, c * (t[1:] / positive(t[:-1])), 0.0)
+
+
+class _Goals(NamedTuple):
+    """What depends on the targets alone, for each row of a segment, relative to their origin."""
+
+    y: np.ndarray
+    mean: np.ndarray
+    moved: np.ndarray
+    unit: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+
+def _read_targets(state, y, c, t):
+    """`_Goals`, of arrays of shape (n_rows, n_targets); the targets of the state go on to the end of the rows.
+
+    Returns with them the spread before each row.
+    """
+    targets = state.targets
+    n = len(y)
+    if not state.rule.target_unit:
+        nothing = np.zeros(y.shape)
+        return _Goals(y, nothing, nothing, np.ones(y.shape), nothing - np.inf, nothing + np.inf), None
+    if state.t == 0:
+        targets.origin[:] = y[0]
+    y = y - targets.origin
+    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y]))
+    means = sums / np.maximum(t, TINY)[:, None]
+    deviations = np.sqrt(_welford(c, t))[:, None] * np.abs(y - means[1:])
+    spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
+    low = np.minimum.accumulate(np.vstack([targets.low, y]))
+    high = np.maximum.accumulate(np.vstack([targets.high, y]))
+    width = high - low
+    targets.sum[:], targets.spread[:], targets.low[:], targets.high[:] = sums[n], spread[n], low[n], high[n]
+    unit = spread[1:] / np.sqrt(t[1:, None])
+    goals = _Goals(y, means[:-1], means[1:] - means[:-1], unit, (low - width)[:-1], (high + width)[:-1])
+    return goals, spread
+
+
+def _learn_segment(state, columns, loss, x, absolute, y, c, played):
+    """Learn rows that need no new lift."""
+    rule = state.rule
+    inputs = _read_inputs(state, columns, x, absolute, c)
+    first = rule.target_unit and state.t == 0
+    goals, spread = _read_targets(state, y, c, inputs.t)
+    heads, targets, units = (np.tile(a, rule.experts) for a in (goals.mean, goals.y, goals.unit))
+    means, moved = heads, np.tile(goals.moved, rule.experts)
+    least, most = np.tile(goals.least, rule.experts), np.tile(goals.most, rule.experts)
+    step = np.multiply.outer(inputs.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
+    single = len(rule.eta) == 1
+    if single:  # by vectors and scalars, as they cost less
+        means, moved, least, most, targets, units, step = (
+            a[:, 0] for a in (means, moved, least, most, targets, units, step)
+        )
+    weight = columns.weight[0] if single else columns.weight
+    G = None if not rule.adaptive else columns.G[0] if single else columns.G
     product, gradient = np.empty_like(weight), np.empty_like(weight)
-    gradient_lift = _gradient_lift(state, single)
-    for i in range(n):
+    careful = rule.importance_aware and loss.move is not None
+    some = bool if single else np.any
+    column = (lambda a: a) if single else (lambda a: a[:, None])
+    gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
+    for i in range(len(x)):
         if rule.penalised or rule.averaged:
-            _before_play(state, columns, i, t[i], shrinkage[i], largest, squares)
-        if rule.averaged and t[i + 1] >= rule.average_from:
-            columns.total += (columns.weight if rule.adaptive else columns.weight / positive(sizes[i])) * c[i]
-            state.playtime += c[i] if rule.adaptive else c[i] * rest[i]
-            state.averaged += c[i]
-            columns.averaged[:] = state.playtime
-        np.multiply(weight, features[i], out=product)
-        p = np.add.reduce(product, axis=-1, keepdims=not single)
-        played[i] = p if single else p[:, 0]
-        g = loss.gradient(p, y[i]) * c[i]
+            _before_play(state, columns, i, inputs, spread)
+        if rule.averaged and inputs.t[i + 1] >= rule.average_from:
+            _count_played(state, columns, c[i], inputs.sizes[i], inputs.rest[i])
+        features = inputs.features[i]
+        np.multiply(weight, features, out=product)
+        p = np.add.reduce(product, axis=-1)
+        p += means[i]
+        shown = np.minimum(np.maximum(p, least[i]), most[i])
+        if rule.experts > 1:
+            played[i] = _mix(state.mixture, loss, shown, targets[i], units[i], c[i])
+        else:
+            played[i] = shown
+        p += moved[i]
+        if loss.coupled:
+            p = loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
+        g = loss.gradient(p, targets[i], units[i])
         if not some(g):
             continue
+        pull = g * (np.sqrt(c[i]) if careful else c[i])
         if rule.adaptive:
-            if some(abs(g) >= HIGHEST / gradient_lift):
-                _raise_gradient_lift(state, columns, np.abs(g))
-                gradient_lift = _gradient_lift(state, single)
-            np.multiply(g * gradient_lift, lifted[i], out=gradient)
+            if some(abs(pull) >= HIGHEST / gradient_lift):
+                _raise_gradient_lift(state, columns, np.abs(pull))
+                gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
+            np.multiply(column(pull * gradient_lift), inputs.x[i], out=gradient)
             np.multiply(gradient, gradient, out=product)
             G += product
             np.sqrt(G, out=product)
-            gradient /= product
-            gradient *= step[i]
+            if careful:
+                np.divide(inputs.x[i], product, out=gradient)
+                gradient[G <= TINY] = 0.0
+                pace = step[i] * c[i] * gradient_lift
+            else:
+                gradient /= product
+                pace = step[i]
+        elif careful:
+            gradient[:] = inputs.x[i]
+            pace = step[i] * c[i]
         else:
-            np.multiply(step[i] * g, lifted[i], out=gradient)
-        weight -= gradient
-    columns.largest[:] = largest[-1]
-    if squares is not None:
-        columns.squares[:] = squares[-1]
-    state.t, state.N, state.shrinkage = float(t[-1]), float(N), float(shrinkage[-1])
+            np.multiply(column(pull), inputs.x[i], out=gradient)
+            pace = step[i]
+        if careful:
+            np.multiply(gradient, features, out=product)
+            reach = np.add.reduce(product, axis=-1)
+            move = loss.move(p, targets[i], pace * reach, units[i])
+            gradient *= column(move / np.where(reach == 0, 1.0, reach))
+            weight += gradient
+        else:
+            gradient *= column(pace)
+            weight -= gradient
+    for name, values in inputs.before.items():
+        getattr(columns, name)[:] = values[-1]
+    state.t, state.N, state.shrinkage = float(inputs.t[-1]), inputs.N, float(inputs.shrinkage[-1])
     if not columns.finite():
         raise Diverged
+    shown = loss.margins(played) if loss.coupled else played
+    losses = np.minimum(loss.value(shown, goals.y, goals.unit) * c[:, None], LARGEST)
+    state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
+    if rule.target_unit:
+        played += state.targets.origin
+        if first:  # before the first target there is nothing to predict by
+            played[0] = 0.0
 
 
-def _before_play(state, columns, i, t, shrinkage, largest, squares):
-    """Bring weights and averages up to the row before ``i``, by the scales that held then."""
-    if state.rule.normalization == "max":
-        columns.largest[:] = largest[i]
-    elif squares is not None:
-        columns.squares[:] = squares[i]
-    state.t, state.shrinkage = t, shrinkage
+def _mix(mixture, loss, p, y, unit, c):
+    """Prediction of all experts together, from those of the heads; AdaHedge counts their losses."""
+    n_groups, n_experts = mixture.excess.shape
+    p = p.reshape(n_experts, -1)
+    share = mixture.weights()
+    y, unit = y.reshape(p.shape), unit.reshape(p.shape)
+    losses = loss.value(loss.margins(p) if loss.coupled else p, y, unit) * c / positive(unit) ** loss.degree
+    losses = np.minimum(np.add.reduce(losses.reshape(n_experts, n_groups, -1), axis=2).T, LARGEST)
+    mixture.suffer(share, losses)
+    return np.add.reduce(share.T * p, axis=0)
+
+
+def _count_played(state, columns, c, size, rest):
+    """Add the weights that a row is played with to those that are averaged."""
+    adaptive = state.rule.adaptive
+    columns.total += (columns.weight if adaptive else columns.weight / positive(size)) * c
+    state.playtime += c if adaptive else c * rest
+    state.averaged += c
+    columns.averaged[:] = state.playtime
+
+
+def _before_play(state, columns, i, inputs, spread):
+    """Bring weights and averages up to the row before ``i``, by the scales and units that held then."""
+    for name, values in inputs.before.items():
+        getattr(columns, name)[:] = values[i]
+    state.t, state.shrinkage = inputs.t[i], inputs.shrinkage[i]
     if state.rule.averaged and (columns.averaged != state.playtime).any():
         columns.total += columns.resting_weight(state.rule) * (state.playtime - columns.averaged)
         columns.averaged[:] = state.playtime
     if state.rule.penalised:
+        if spread is not None:
+            last, state.targets.spread[:] = state.targets.spread.copy(), spread[i]
         columns.weight[:] = shrink(state, columns)
-        columns.shrunk[:] = shrinkage
-
-
-def _gradient_lift(state, single):
-    return state.gradient_lift[0] if single else state.gradient_lift[:, None]
+        columns.shrunk[:] = state.shrinkage
+        if spread is not None:
+            state.targets.spread[:] = last
 
 
 def _raise_gradient_lift(state, columns, largest):
@@ -269,12 +398,18 @@ def predict(state, X):
 def predict_unit_free(state, X):
     """As `predict`, by ``sum u x / s``: slower, but in range, and the same bits however the rows are cut."""
     n_features = X.shape[1]
-    s = positive(state.scale())[:n_features]
+    rule, columns = state.rule, state.columns
     u = state.unit_free_weight()
-    intercept = u[:, n_features:].sum(axis=1)
+    rest = u[:, n_features:].sum(axis=1)
+    if rule.target_unit:
+        rest = rest + state.targets.mean(state.t)
+    s = positive(columns.size(rule, state.t) if rule.centred else state.scale())[:n_features]
+    mean = columns.sum[:n_features] / max(state.t, TINY) if rule.centred else None
     p = np.empty((X.shape[0], len(u)))
     for rows, x in dense_blocks(X):
+        if rule.centred:
+            x = x * columns.lift[:n_features] - columns.origin[:n_features] - mean
         z = x / s
         for head, weight in enumerate(u[:, :n_features]):
-            p[rows, head] = np.add.reduce(z * weight, axis=1) + intercept[head]
-    return np.nan_to_num(p, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+            p[rows, head] = np.add.reduce(z * weight, axis=1) + rest[head]
+    return np.nan_to_num(p + state.targets.origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST)

@@ -8,6 +8,11 @@ Two identities keep the arithmetic short, because they leave nothing to rescale 
 * adaptive rules: ``g z / sqrt(H) = g x / sqrt(G)`` with ``H = G / s^2``, so the step of ``u`` does not know ``s``;
 * the others: ``w = theta / s^2`` with ``theta = -sum eta (t/N) g x``, which is what squashing by ``(s/|x|)^2`` keeps.
 
+With ``centred`` rules ``x`` above is the deviation from the running mean, taken relative to the first row, so that a
+distant origin costs no digits; the constant column is never centred. Likewise the targets, with ``target_unit``: they
+are taken relative to the first one, predictions are counted from their running mean, steps are multiplied by their
+running standard deviation.
+
 Squares of doubles overflow, so columns and gradients are *lifted*: multiplied by a power of two, exactly, that brings
 the largest value seen near 1. A lift is set when a column is first seen, 1 for values between 2**-64 and 2**64, and
 changes at most fourteen times after.
@@ -27,7 +32,8 @@ LARGEST_LIFT = 2.0**896  # the largest lift
 TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
 LARGEST = np.finfo(np.float64).max
 STEEPEST = 1e150
-_FIELDS = ("largest", "lift", "shrunk", "squares", "averaged", "weight", "G", "total")
+FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
+_FIELDS = ("largest", "lift", "shrunk", "squares", "origin", "sum", "deviation", "averaged", "weight", "G", "total")
 _PER_HEAD = ("weight", "G", "total")
 
 
@@ -50,6 +56,16 @@ class Rule(NamedTuple):
         Strength of the penalty ``l1 |u| + l2 u^2 / 2`` for each column.
     average_from : float
         Total weight of rows after which played weights are averaged; ``inf`` for never.
+    centred : bool
+        Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
+    importance_aware : bool
+        Whether a step goes where infinitely many small ones would, for losses that have a ``move``.
+    target_unit : bool
+        Whether the origin and the unit of the targets are learnt.
+    degree : int
+        ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
+    experts : int
+        Heads for each target; they are mixed by AdaHedge. Heads of an expert lie side by side.
     """
 
     normalization: str | None
@@ -60,6 +76,16 @@ class Rule(NamedTuple):
     l1: float = 0.0
     l2: float = 0.0
     average_from: float = np.inf
+    centred: bool = False
+    importance_aware: bool = False
+    target_unit: bool = False
+    degree: int = 2
+    experts: int = 1
+
+    @property
+    def n_targets(self):
+        """Number of targets: heads, but for the experts."""
+        return len(self.eta) // self.experts
 
     @property
     def penalised(self):
@@ -115,7 +141,13 @@ class Columns:
     shrunk : ndarray of shape (n_columns,) or None
         Reading of ``State.shrinkage`` up to which a penalty has been applied.
     squares : ndarray of shape (n_columns,) or None
-        ``sum c x'^2``, for "rms".
+        ``sum c x'^2``, for "rms"; of deviations from the mean, where centred.
+    origin : ndarray of shape (n_columns,) or None
+        ``x'`` of the first row, for centred rules.
+    sum : ndarray of shape (n_columns,) or None
+        ``sum c (x' - origin)``, for centred rules.
+    deviation : ndarray of shape (n_columns,) or None
+        The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
     averaged : ndarray of shape (n_columns,) or None
         Reading of ``State.playtime`` up to which ``total`` counts.
     weight : ndarray of shape (n_heads, n_columns)
@@ -126,7 +158,7 @@ class Columns:
         ``sum c u`` over played weights, when they are averaged.
     """
 
-    largest = lift = shrunk = squares = averaged = weight = G = total = None
+    largest = lift = shrunk = squares = origin = sum = deviation = averaged = weight = G = total = None
 
     def __init__(self, table, names, n_heads):
         self.table, self.names, self.n_heads = table, names, n_heads
@@ -139,6 +171,9 @@ class Columns:
         needed = {
             "shrunk": rule.penalised,
             "squares": rule.normalization == "rms",
+            "origin": rule.centred,
+            "sum": rule.centred,
+            "deviation": rule.centred and rule.normalization == "max",
             "averaged": rule.averaged,
             "G": rule.adaptive,
             "total": rule.averaged,
@@ -184,6 +219,20 @@ class Columns:
         """Whether no number that could has left the range of float64; lifts keep the others small."""
         return all(np.isfinite(a).all() for a in (self.weight, self.squares, self.total) if a is not None)
 
+    def relift(self, rule, new):
+        """Change the lifts; one that rises does so before there is anything to rescale."""
+        ratio = np.minimum(new / self.lift, 1.0)
+        self.lift[:] = new
+        for values in (self.origin, self.sum, self.deviation):
+            if values is not None:
+                values *= ratio
+        if self.squares is not None:
+            self.squares *= ratio**2
+        if rule.adaptive:
+            self.rescale_G(ratio**2)
+        else:
+            self.weight *= ratio
+
     def rescale_G(self, factor):
         """Multiply ``G``, which stays positive."""
         np.maximum(self.G * factor, TINY, out=self.G)
@@ -191,7 +240,7 @@ class Columns:
     def resting_size(self, rule):
         """Scale ``s``, lifted, but for the factor ``t ** -0.5`` that changes while a column is not named."""
         if rule.normalization == "max":
-            return self.largest * self.lift
+            return self.deviation if rule.centred else self.largest * self.lift
         if rule.normalization == "rms":
             return np.sqrt(self.squares)
         return self.lift
@@ -204,6 +253,82 @@ class Columns:
     def resting_weight(self, rule):
         """Weight ``u``, but for the factor ``t ** 0.5`` that changes while a column is not named."""
         return self.weight if rule.adaptive else self.weight / positive(self.resting_size(rule))
+
+
+class Targets:
+    """What is learnt of the targets, one entry for each; all is 0 and 1 where a rule has no use for it.
+
+    Parameters
+    ----------
+    table : ndarray of shape (5, n_targets)
+        The attributes.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (n_targets,)
+        The first target; the others are relative to it.
+    sum : ndarray of shape (n_targets,)
+        ``sum c y``.
+    spread : ndarray of shape (n_targets,)
+        Root of ``sum c (y - mean)^2``.
+    low, high : ndarray of shape (n_targets,)
+        The smallest and the largest.
+    """
+
+    def __init__(self, table):
+        self.table = table
+        self.origin, self.sum, self.spread, self.low, self.high = table
+
+    def __reduce__(self):
+        return Targets, (self.table,)
+
+    def mean(self, t):
+        """Running mean after rows of total weight ``t``, relative to the origin."""
+        return self.sum / max(t, TINY)
+
+
+class Mixture:
+    """AdaHedge: how much each expert is trusted, for each group of heads (de Rooij et al., JMLR 15, 2014, section 2).
+
+    Parameters
+    ----------
+    excess : ndarray of shape (n_groups, n_experts)
+        Total loss of each expert, less that of the best.
+    gap : ndarray of shape (n_groups,)
+        Total of the mixability gaps.
+    """
+
+    def __init__(self, excess, gap):
+        self.excess, self.gap = excess, gap
+
+    def __reduce__(self):
+        return Mixture, (self.excess, self.gap)
+
+    def copy(self):
+        """Independent copy."""
+        return Mixture(self.excess.copy(), self.gap.copy())
+
+    def weights(self):
+        """Share of each expert, of the shape of ``excess``; of the leaders alone while there is no gap."""
+        gap = self.gap[:, None]
+        with np.errstate(all="ignore"):
+            power = np.where(gap > 0, -np.log(self.excess.shape[1]) * (self.excess / gap), -np.inf)
+        share = np.exp(np.where(self.excess == 0, 0.0, power))
+        return share / np.add.reduce(share, axis=1, keepdims=True)
+
+    def suffer(self, share, losses):
+        """Count the losses, both of shape (n_groups, n_experts), of a row that was played with these shares."""
+        n_experts = share.shape[1]
+        least = losses.min(axis=1, keepdims=True)
+        beyond = losses - least
+        mean = np.add.reduce(share * beyond, axis=1)
+        gap = self.gap[:, None]
+        rate = np.log(n_experts) / np.where(gap > 0, gap, 1.0)
+        mixed = -np.log(np.add.reduce(share * np.exp(-rate * beyond), axis=1)) / rate[:, 0]
+        leaders = np.where(share > 0, beyond, np.inf).min(axis=1)
+        self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, leaders)), LARGEST)
+        self.excess[:] = np.minimum(self.excess + beyond, LARGEST)
+        self.excess -= self.excess.min(axis=1, keepdims=True)
 
 
 @dataclass(eq=False)
@@ -220,8 +345,12 @@ class State:
         Total weight of the rows seen.
     N : float
         ``sum c z^2`` over rows and columns.
-    loss : ndarray of shape (n_heads,)
+    loss : ndarray of shape (n_targets,)
         Sum of the weighted progressive losses.
+    targets : Targets
+        Origins and units of the targets.
+    mixture : Mixture
+        How much each expert is trusted; of one group for each target, or of a single one where the loss couples heads.
     gradient_lift : ndarray of shape (n_heads,)
         Powers of two; ``g' = g * gradient_lift``.
     shrinkage : float
@@ -241,6 +370,8 @@ class State:
     t: float
     N: float
     loss: np.ndarray
+    targets: Targets
+    mixture: Mixture
     gradient_lift: np.ndarray
     shrinkage: float = 0.0
     playtime: float = 0.0
@@ -249,19 +380,27 @@ class State:
     G_before: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
-    def new(cls, rule, n_features):
-        """State before the first row."""
-        n_heads = len(rule.eta)
+    def new(cls, rule, n_features, coupled=False):
+        """State before the first row, for a loss that couples heads or not."""
         columns = Columns.new(rule, n_features + rule.intercept)
-        return cls(rule, columns, 0.0, 0.0, np.zeros(n_heads), np.full(n_heads, LARGEST_LIFT))
+        targets = Targets(np.zeros((5, rule.n_targets)))
+        n_groups = 1 if coupled else rule.n_targets
+        mixture = Mixture(np.zeros((n_groups, rule.experts)), np.zeros(n_groups))
+        lifts = np.full(len(rule.eta), LARGEST_LIFT)
+        return cls(rule, columns, 0.0, 0.0, np.zeros(rule.n_targets), targets, mixture, lifts)
 
     def __getstate__(self):
         return {**vars(self), "cached": None}
 
     def copy(self):
         """Independent copy, with arrays that can be written to."""
-        arrays = {"columns": self.columns.copy(), "loss": self.loss.copy(), "gradient_lift": self.gradient_lift.copy()}
-        return replace(self, **arrays)
+        return replace(self, columns=self.columns.copy(), **self._small())
+
+    def _small(self):
+        """Copies of what does not grow with the columns."""
+        targets = Targets(self.targets.table.copy())
+        arrays = {"loss": self.loss.copy(), "gradient_lift": self.gradient_lift.copy()}
+        return {**arrays, "targets": targets, "mixture": self.mixture.copy()}
 
     @contextmanager
     def unchanged_on_error(self, named=None):
@@ -276,15 +415,13 @@ class State:
         if not self.rule.lazy:
             named = None
         self.G_before = None
-        before = vars(self).copy()
+        before = {**vars(self), **self._small()}
         columns = self.columns.copy() if named is None else self.columns.take(named)
-        arrays = self.loss.copy(), self.gradient_lift.copy()
         try:
             yield
         except BaseException:
             G = self.G_before
             vars(self).update(before)
-            self.loss, self.gradient_lift = arrays
             if named is None:
                 self.columns = columns
             else:
@@ -319,45 +456,86 @@ class State:
 
     # -- what the arrays stand for
 
+    def unit(self):
+        """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
+        if not self.rule.target_unit:
+            return np.ones(len(self.rule.eta))
+        return np.tile(self.targets.spread / np.sqrt(max(self.t, TINY)), self.rule.experts)
+
     def scale(self):
         """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization)."""
         if self.rule.normalization is None:
             return np.ones_like(self.columns.largest)
-        if self.rule.normalization == "max":
+        if self.rule.normalization == "max" and not self.rule.centred:
             return self.columns.largest.copy()
         with np.errstate(over="ignore"):
-            return np.minimum(self.columns.size(self.rule, self.t) / self.columns.lift, self.columns.largest)
+            return np.minimum(self.columns.size(self.rule, self.t) / self.columns.lift, LARGEST)
+
+    def lifted_mean(self):
+        """Running mean of each column, lifted; 0 where the rule is not centred."""
+        columns = self.columns
+        return columns.origin + columns.sum / max(self.t, TINY) if self.rule.centred else np.zeros(columns.lift.size)
+
+    def mean(self):
+        """Running mean of each column; 0 where the rule is not centred."""
+        return self.lifted_mean() / self.columns.lift
 
     def unit_free_weight(self):
-        """``u`` to predict with: the average, or the last one, shrunk by the penalty that is due."""
+        """``u`` to predict with: the average, or the last one, shrunk by the penalty that is due; experts are mixed.
+
+        Returns
+        -------
+        ndarray of shape (n_targets, n_columns)
+            Relative to the mean of columns and targets where these are learnt.
+        """
         columns, rule = self.columns, self.rule
         if rule.averaged and self.averaged > 0:
             resting = columns.resting_weight(rule) * (self.playtime - columns.averaged)
-            return (columns.total + resting) / self.averaged
-        u = shrink(self, columns) if rule.penalised else columns.weight
-        return u if rule.adaptive else u / positive(columns.size(rule, self.t))
+            u = (columns.total + resting) / self.averaged
+        else:
+            u = shrink(self, columns) if rule.penalised else columns.weight
+            u = u if rule.adaptive else u / positive(columns.size(rule, self.t))
+        if rule.experts == 1:
+            return u
+        return np.einsum("gk,kgi->gi", self.shares(), u.reshape(rule.experts, rule.n_targets, -1))
+
+    def shares(self):
+        """How much each expert is trusted, of shape (n_targets, n_experts)."""
+        shares = self.mixture.weights()
+        return np.broadcast_to(shares, (self.rule.n_targets, shares.shape[1]))
 
     def linear(self):
         """Weights in raw units, kept until the next row is learnt.
 
         Returns
         -------
-        coef : ndarray of shape (n_heads, n_features)
+        coef : ndarray of shape (n_targets, n_features)
             ``u / s``, at most the largest double.
-        intercept : ndarray of shape (n_heads,)
-            Weight of the constant 1.
+        intercept : ndarray of shape (n_targets,)
+            Weight of the constant 1, moved by the means of columns and targets.
         exact : bool
-            Whether every weight is in the range of normal doubles, so that ``coef`` predicts as ``u`` does.
+            Whether ``coef`` and ``intercept`` predict as ``u`` does: every weight is in the range of normal doubles,
+            and no mean is so far from 0 that digits are lost.
         """
         if self.cached is None:
+            rule = self.rule
             u = self.unit_free_weight()
-            with np.errstate(over="ignore", under="ignore"):
+            size = positive(self.columns.size(rule, self.t))
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 w = u / positive(self.scale())
-            size = np.abs(w)
-            exact = bool((size <= LARGEST).all() and ((size >= TINY) | (u == 0)).all())
+                n_features = w.shape[1] - rule.intercept
+                coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
+                if rule.target_unit:
+                    intercept = intercept + self.targets.origin + self.targets.mean(self.t)
+                distance = self.lifted_mean() / size
+                if rule.centred:
+                    intercept = intercept - (u * distance)[:, :n_features].sum(axis=1)
+                sizes = np.abs(coef)
+                in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
+                near = np.abs(distance).max(initial=0.0) < FARTHEST
+                exact = bool(in_range.all() and near and np.isfinite(intercept).all())
             if not exact:
-                w = np.clip(w, -LARGEST, LARGEST)
-            coef, intercept = (w[:, :-1], w[:, -1]) if self.rule.intercept else (w, np.zeros(len(w)))
+                coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
             coef.flags.writeable = intercept.flags.writeable = False
             self.cached = coef, intercept, exact
         return self.cached
@@ -372,7 +550,8 @@ def shrink(state, columns):
     """Weights after the penalty that is due.
 
     For a column the penalty is the flow ``du = -r (l1 sign(u) + l2 u)``, stopped at 0, over ``r``: the learning rates
-    of the rows that have passed. So it has a closed form, does not overshoot, and gives true zeros.
+    of the rows that have passed. So it has a closed form, does not overshoot, and gives true zeros. With
+    ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when this is called).
 
     Parameters
     ----------
@@ -391,12 +570,14 @@ def shrink(state, columns):
     if rule.intercept:
         due[-1] = 0.0
     rate = np.multiply.outer(rule.eta, due)
+    unit = state.unit()[:, None]
     if rule.adaptive:  # 1 / sqrt(H), but for what the clock holds; bounded, as it is huge before the first gradient
         with np.errstate(over="ignore"):
             root = state.gradient_lift[:, None] * columns.resting_size(rule) / np.sqrt(columns.G)
-        rate *= np.minimum(root, STEEPEST)
+        rate *= np.minimum(root, STEEPEST) * unit ** (rule.degree - 1)
     decay = np.exp(-rule.l2 * rate)
     threshold = -np.expm1(-rule.l2 * rate) * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
+    threshold = threshold * unit
     if not rule.adaptive:  # the weight is theta, not u
         threshold = threshold * columns.size(rule, state.t)
     return np.copysign(np.maximum(np.abs(columns.weight) * decay - threshold, 0.0), columns.weight)
