@@ -9,22 +9,53 @@ import numpy as np
 from . import kernels
 from ._online import OnlineClassifier, OnlineRegressor, check_flag, check_number, check_option
 
+ETA0S = tuple(4.0 ** np.arange(-3, 4))  # learning rates that eta0="auto" mixes
+
 
 class _NAGRule:
     """The parameters by which the estimators of the family learn."""
 
     def _check_parameters(self):
         super()._check_parameters()
+        check_option("centering", self.centering, (True, False, np.True_, np.False_, "auto"))
+        if self.centering is not False and self.centering != "auto" and not self.fit_intercept:
+            raise ValueError("centering=True needs fit_intercept=True: the means have to go somewhere.")
+        check_flag("importance_aware", self.importance_aware)
         check_option("normalization", self.normalization, ("max", "rms", None))
         check_flag("adaptive", self.adaptive)
         check_option("learning_rate", self.learning_rate, ("constant", "invscaling"))
         check_option("penalty", self.penalty, ("l2", "l1", "elasticnet", None))
-        check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
+        if not (isinstance(self.eta0, str) and self.eta0 == "auto"):
+            if isinstance(self.eta0, str):
+                raise ValueError(f"eta0 must be a positive number or 'auto'; got {self.eta0!r}.")
+            check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
         check_number("power_t", self.power_t, min_val=0)
         check_number("alpha", self.alpha, min_val=0)
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1)
 
-    def _rule(self, n_heads):
+    @property
+    def _fixed(self):
+        return (*super()._fixed, "normalization", "adaptive", "centering", "eta0", "loss")
+
+    def _is_another(self, name, old, new):
+        if name == "eta0":
+            return (old == "auto") != (new == "auto")
+        if name == "loss":  # changes where the heads of the experts are trusted together
+            return self._state.rule.experts > 1 and self._loss().coupled != self._state.rule.coupled
+        return super()._is_another(name, old, new)
+
+    def _centred(self, is_sparse):
+        if self.centering == "auto":
+            return not is_sparse and self.fit_intercept and self.normalization is not None
+        if self.centering and is_sparse:
+            raise ValueError(
+                "centering=True needs dense X: subtracting means would leave no zeros. Use centering='auto' or False."
+            )
+        return bool(self.centering)
+
+    def _rule(self, centred):
+        etas = ETA0S if self.eta0 == "auto" else (float(self.eta0),)
+        loss = self._loss()
         l1_ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio, None: 0.0}[self.penalty]
         alpha = 0.0 if self.penalty is None else float(self.alpha)
         if isinstance(self.average, bool | np.bool_):
@@ -35,12 +66,26 @@ class _NAGRule:
             normalization=self.normalization,
             adaptive=bool(self.adaptive),
             intercept=bool(self.fit_intercept),
-            eta=(float(self.eta0),) * n_heads,
+            eta=tuple(eta for eta in etas for _ in range(self._n_targets)),
             power_t=float(self.power_t) if self.learning_rate == "invscaling" else 0.0,
             l1=alpha * l1_ratio,
             l2=alpha * (1.0 - l1_ratio),
             average_from=average_from,
+            centred=centred,
+            importance_aware=bool(self.importance_aware),
+            target_unit=self._target_unit,
+            degree=loss.degree,
+            coupled=loss.coupled,
+            experts=len(etas),
         )
+
+    @property
+    def eta0_weights_(self):
+        """How much each of ``eta0s_`` is trusted, with ``eta0="auto"``."""
+        weights = self._attribute(lambda state: state.mixture.weights())
+        if self._state.rule.experts == 1:
+            raise AttributeError(f'eta0_weights_ is there with eta0="auto"; eta0 is {self.eta0!r}')
+        return weights[0] if len(weights) == 1 else weights
 
 
 class NAGClassifier(_NAGRule, OnlineClassifier):
@@ -170,9 +215,12 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self,
         loss: Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] = "log_loss",
         *,
-        normalization: Literal["max", "rms"] | None = "max",
+        normalization: Literal["max", "rms"] | None = "rms",
         adaptive: bool = True,
-        eta0: float = 0.5,
+        centering: bool | Literal["auto"] = "auto",
+        importance_aware: bool = True,
+        multi_class: Literal["multinomial", "ovr"] = "multinomial",
+        eta0: float | Literal["auto"] = 1.0,
         learning_rate: Literal["constant", "invscaling"] = "constant",
         power_t: float = 0.5,
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
@@ -190,11 +238,14 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         n_iter_no_change: int = 5,
         class_weight: dict | Literal["balanced"] | None = None,
         warm_start: bool = False,
-        average: bool | int = False,
+        average: bool | int = True,
     ):
         self.loss = loss
         self.normalization = normalization
         self.adaptive = adaptive
+        self.centering = centering
+        self.importance_aware = importance_aware
+        self.multi_class = multi_class
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.power_t = power_t
@@ -326,9 +377,12 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
             "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile"
         ] = "squared_error",
         *,
-        normalization: Literal["max", "rms"] | None = "max",
+        normalization: Literal["max", "rms"] | None = "rms",
         adaptive: bool = True,
-        eta0: float = 0.5,
+        centering: bool | Literal["auto"] = "auto",
+        importance_aware: bool = True,
+        target_normalization: Literal["standard"] | None = "standard",
+        eta0: float | Literal["auto"] = 1.0,
         learning_rate: Literal["constant", "invscaling"] = "constant",
         power_t: float = 0.5,
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
@@ -347,11 +401,14 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         warm_start: bool = False,
-        average: bool | int = False,
+        average: bool | int = True,
     ):
         self.loss = loss
         self.normalization = normalization
         self.adaptive = adaptive
+        self.centering = centering
+        self.importance_aware = importance_aware
+        self.target_normalization = target_normalization
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.power_t = power_t

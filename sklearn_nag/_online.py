@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
@@ -192,8 +192,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     # -- parameters
 
-    def _rule(self, n_heads):
-        """The `kernels.Rule` that the parameters stand for."""
+    def _rule(self, centred):
+        """The `kernels.Rule` that the parameters stand for, for features that are centred or not."""
+        raise NotImplementedError
+
+    def _centred(self, is_sparse):
+        """Whether features are to be centred, by the parameters, for rows of this kind."""
         raise NotImplementedError
 
     def _check_changed_parameters(self):
@@ -259,7 +263,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         given = X
         X, y, weight = self._validate(X, y, sample_weight, first)
         self._see_all_targets(y, first)
-        self._state = self._new_state() if first else self._continued_state(self._state.copy())
+        self._state = self._new_state(X) if first else self._continued_state(self._state.copy(), X)
         self._sparse_coef = False
         context = self._init_callback_context(max_subtasks=int(self.max_iter))
         context.call_on_fit_task_begin(estimator=self, X=given, y=y)
@@ -297,7 +301,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         loss, t = state.loss.copy(), state.t
         state.loss[:] = 0.0
         self._learn(X, encoded, weight, order)
-        mean = float(np.mean(state.loss / max(state.t - t, np.finfo(float).tiny)))
+        mean = state.mean_loss(state.t - t)
         with np.errstate(over="ignore"):
             state.loss[:] = np.minimum(loss + state.loss, np.finfo(float).max)
         return mean
@@ -330,9 +334,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
         X, y, weight = self._validate(X, y, sample_weight, first, finite=not every_row_learnt)
         if first:
-            self._state = self._new_state()
+            self._state = self._new_state(X)
         else:
-            state = self._continued_state(self._state)
+            state = self._continued_state(self._state, X)
             if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
                 self._state = state.copy()
         self._learn(X, self._encode(y), self._weigh(y, weight))
@@ -353,21 +357,31 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """Whether ``X`` needs no validation; with names of features to compare it does."""
         return not hasattr(self, "feature_names_in_") and is_plain(X, self.n_features_in_, finite)
 
-    def _new_state(self):
-        return kernels.State.new(self._rule(self._n_heads), self.n_features_in_)
+    def _new_state(self, X):
+        self._begun_with = {name: getattr(self, name) for name in self._fixed}
+        return kernels.State.new(self._rule(self._centred(sparse.issparse(X))), self.n_features_in_)
 
-    def _continued_state(self, state):
-        """``state``, once it is known that the parameters can go on with it."""
-        rule = self._rule(self._n_heads)
-        fields = {"normalization": "normalization", "adaptive": "adaptive", "fit_intercept": "intercept"}
-        for name, field in fields.items():
-            old, new = getattr(state.rule, field), getattr(rule, field)
-            if old != new:
+    def _continued_state(self, state, X):
+        """``state``, once it is known that the parameters and the kind of rows can go on with it."""
+        for name, old in self._begun_with.items():
+            new = getattr(self, name)
+            if self._is_another(name, old, new):
                 raise ValueError(
                     f"{name} was {old!r} when this model was new and is {new!r} now; "
                     "a model cannot go on with another: call fit without warm_start, or clone it."
                 )
+        if state.rule.centred and sparse.issparse(X):
+            raise ValueError(
+                "X is sparse, but this model centres its features, as it began with dense rows; "
+                "centering=False makes a model that takes both."
+            )
         return state
+
+    _fixed = ("fit_intercept",)  # parameters that a model cannot go on with when they change
+
+    def _is_another(self, name, old, new):
+        """Whether a model cannot go on with the value ``new`` of a parameter that is fixed."""
+        return old != new
 
     def _split(self, y):
         """Rows to learn, and for early stopping the others; None and None where all are learnt."""
@@ -388,7 +402,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _learn(self, X, encoded, weight, order=None):
         """One pass, which leaves the model as it was when it raises."""
-        state, rule = self._state, self._rule(self._n_heads)
+        state = self._state
+        rule = self._rule(state.rule.centred)
         named = None
         if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
             named = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
@@ -400,7 +415,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 raise ValueError(
                     f"eta0={self.eta0!r} made the model leave the range of float64 on these rows, or their targets or "
-                    "weights are too large for it; normalization='max' with adaptive=True bears most."
+                    "weights are too large for it; the defaults bear most."
                 ) from None
 
     # -- the model
@@ -458,14 +473,19 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return kernels.positive(self._attribute(kernels.State.scale)[: self.n_features_in_])
 
     @property
+    def mean_(self) -> np.ndarray:
+        """What was subtracted from each feature; 0 where features are not centred."""
+        return self._attribute(kernels.State.mean)[: self.n_features_in_]
+
+    @property
     def t_(self) -> float:
         """Total weight of the rows learnt, over every pass and every call."""
         return self._attribute(lambda state: state.t)
 
     @property
     def progressive_loss_(self) -> float:
-        """Mean loss, over rows and heads, of the predictions made before each row was learnt; NaN before the first."""
-        return self._attribute(lambda state: float(np.mean(state.loss / state.t)) if state.t > 0 else np.nan)
+        """Mean loss of the predictions made before each row was learnt, over rows and targets; NaN before the first."""
+        return self._attribute(lambda state: state.mean_loss(state.t))
 
     def sparsify(self) -> Self:
         """Give `coef_` as a CSR matrix, until the next `fit`; what is learnt and predicted stays as it is.
@@ -502,7 +522,7 @@ def _has_probabilities(estimator):
 
 
 class OnlineClassifier(ClassifierMixin, OnlineLinear):
-    """Base of the classifiers: one head for two classes, else one for each class against the rest."""
+    """Base of the classifiers: one head for two classes, else one for each class."""
 
     _losses = _losses.CLASSIFICATION
     _target_options = {}
@@ -510,9 +530,17 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     _stratified = True
     _flat_coef = False
 
+    _fixed = (*OnlineLinear._fixed, "multi_class")
+    _target_unit = False
+
     @property
-    def _n_heads(self):
+    def _n_targets(self):
         return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _loss(self):
+        if self.loss == "log_loss" and self.multi_class == "multinomial" and len(self.classes_) > 2:
+            return _losses.Softmax()
+        return super()._loss()
 
     @unchanged_on_error
     def partial_fit(
@@ -562,6 +590,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def _check_parameters(self):
         super()._check_parameters()
+        check_option("multi_class", self.multi_class, ("multinomial", "ovr"))
         if not isinstance(self.class_weight, dict):
             check_option("class_weight", self.class_weight, ("balanced", None))
             return
@@ -631,7 +660,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
 
-        With more than two classes the heads' probabilities are divided by their sum (all equal where each is 0).
+        With more than two classes these are the shares of ``exp(decision_function(X))`` or, where classes were learnt
+        one against the rest, the probabilities of each against the rest divided by their sum (all equal where each is
+        0).
 
         Parameters
         ----------
@@ -646,6 +677,8 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         decision = self._decision(X)
         if decision.shape[1] == 1:
             decision = np.hstack([-decision, decision])
+        elif self._loss().coupled:
+            return softmax(decision, axis=1)
         if self.loss == "log_loss":
             probability = expit(decision)
         else:
@@ -681,9 +714,19 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     _tol_is_relative = True
     _stratified = False
 
+    _fixed = (*OnlineLinear._fixed, "target_normalization")
+
     @property
-    def _n_heads(self):
+    def _n_targets(self):
         return self._n_outputs or 1
+
+    @property
+    def _target_unit(self):
+        return self.target_normalization == "standard"
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_option("target_normalization", self.target_normalization, ("standard", None))
 
     @property
     def _flat_coef(self):
@@ -770,4 +813,5 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         weight = None if weight is None else weight[rows]
         with np.errstate(all="ignore"):
             mean = np.average(encoded[rows], axis=0, weights=weight)
-            return float(np.average(self._loss().value(mean, encoded[rows]).mean(axis=1), weights=weight))
+            unit = encoded[rows].std(axis=0) if self._target_unit else 1.0
+            return float(np.average(self._loss().value(mean, encoded[rows], unit).mean(axis=1), weights=weight))

@@ -79,8 +79,8 @@ def run(
     """Progressive predictions and final ``w`` (the intercept last), over rows in order.
 
     With ``centred`` or ``target_unit`` every mean and deviation is computed from all rows so far, at each row; ``w``
-    then multiplies deviations from the mean, and predicts deviations from the mean of the targets. Predictions are held
-    within the range of the targets before, widened by its own width.
+    then multiplies deviations from the mean, and predicts deviations from the mean of the targets (from 0 without an
+    intercept). Predictions are held within the range of the targets before, widened by its own width.
 
     The penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact solution
     of ``du = -rate (l1 sign(u) + l2 u)``.
@@ -121,13 +121,17 @@ def run(
         unit = 1.0
         if target_unit:
             if seen_y:
-                mean, width = moments(seen_y, seen_c[:-1])[0], max(seen_y) - min(seen_y)
-                predictions.append(min(max(p + mean, min(seen_y) - width), max(seen_y) + width))
+                mean = moments(seen_y, seen_c[:-1])[0] if intercept else 0.0
+                low, high = (min(seen_y), max(seen_y)) if intercept else (min(0, *seen_y), max(0, *seen_y))
+                predictions.append(min(max(p + mean, 2 * low - high), 2 * high - low))
             else:
                 predictions.append(0.0)
             seen_y.append(target)
-            mean, unit = moments(seen_y, seen_c)
-            p += mean
+            if intercept:
+                mean, unit = moments(seen_y, seen_c)
+                p += mean
+            else:
+                unit = math.sqrt(math.fsum(c * v * v for c, v in zip(seen_c, seen_y)) / t)
         else:
             predictions.append(p)
         rate = eta / t**power_t

@@ -436,7 +436,7 @@ def suffer(excess, gap, shares, losses):
 
 
 @fast
-def play(table, f, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n, target_unit):
+def play(table, f, rule, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n):
     """Predict for each head and each target, suffer the losses; leave derivatives in ``g``.
 
     ``p`` becomes what the derivatives are taken at: predictions after the mean of the targets has moved, or margins.
@@ -450,15 +450,16 @@ def play(table, f, loss, clock, before, c, y, target, p, g, units, losses, last,
             value += table[f.weight + k, i] * table[f.z, i]
         p[k] = value
         shown[k] = value
-    if target_unit:
-        if before <= 0:
+    if rule.target_unit:
+        if before == 0 and rule.intercept:
             target[ORIGIN, :] = y
         for j in range(n_targets):
             y[j] -= target[ORIGIN, j]
             old = target[SUM, j] / max(before, TINY)
-            target[SUM, j] += c * y[j]
+            if rule.intercept:
+                target[SUM, j] += c * y[j]
             mean = target[SUM, j] / clock[T]
-            deviation = np.sqrt(welford(clock[T], before, c)) * abs(y[j] - mean)
+            deviation = np.sqrt(welford(clock[T], before, c) if rule.intercept else c) * abs(y[j] - mean)
             target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
             low, high = target[LOW, j], target[HIGH, j]
             width = high - low
@@ -485,10 +486,10 @@ def play(table, f, loss, clock, before, c, y, target, p, g, units, losses, last,
         parameter = loss.parameter * units[k] if loss.scaled else loss.parameter
         value, g[k] = loss_and_gradient(loss.code, parameter, p[k], y[j])
         if k < n_targets:
-            if target_unit or n_experts > 1:
+            if rule.target_unit or n_experts > 1:
                 value, _ = loss_and_gradient(loss.code, parameter, shown[j], y[j])
             losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
-    if target_unit:
+    if rule.target_unit:
         for j in range(n_targets):
             last[j] = last[j] + target[ORIGIN, j] if before > 0 else 0.0
 
@@ -655,7 +656,7 @@ def play_row(table, f, rule, eta, units, y, c, loss, gradient_lift, clock, sums,
     rate = normalise(table, f, rule, clock, before, c, n, bias)
     if rule.averaged and clock[T] >= rule.average_from:
         count_played(table, f, rule, clock, c, eta.size, n)
-    play(table, f, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n, rule.target_unit)
+    play(table, f, rule, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n)
     if not finite(last):
         return rate, False, False
     factor = np.sqrt(c) if is_careful(rule, loss) else c

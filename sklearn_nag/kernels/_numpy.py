@@ -211,17 +211,17 @@ def _read_targets(state, y, c, t):
 
     Returns with them the spread before each row.
     """
-    targets = state.targets
+    targets, rule = state.targets, state.rule
     n = len(y)
-    if not state.rule.target_unit:
+    if not rule.target_unit:
         nothing = np.zeros(y.shape)
         return _Goals(y, nothing, nothing, np.ones(y.shape), nothing - np.inf, nothing + np.inf), None
-    if state.t == 0:
+    if state.t == 0 and rule.intercept:
         targets.origin[:] = y[0]
     y = y - targets.origin
-    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y]))
+    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y])) if rule.intercept else np.zeros((n + 1, 1))
     means = sums / np.maximum(t, TINY)[:, None]
-    deviations = np.sqrt(_welford(c, t))[:, None] * np.abs(y - means[1:])
+    deviations = np.sqrt(_welford(c, t) if rule.intercept else c)[:, None] * np.abs(y - means[1:])
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
     low = np.minimum.accumulate(np.vstack([targets.low, y]))
     high = np.maximum.accumulate(np.vstack([targets.high, y]))

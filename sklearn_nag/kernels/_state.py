@@ -61,9 +61,11 @@ class Rule(NamedTuple):
     importance_aware : bool
         Whether a step goes where infinitely many small ones would, for losses that have a ``move``.
     target_unit : bool
-        Whether the origin and the unit of the targets are learnt.
+        Whether the unit of the targets is learnt and, with an intercept, their origin.
     degree : int
         ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
+    coupled : bool
+        Whether the loss compares the heads of an expert with one another.
     experts : int
         Heads for each target; they are mixed by AdaHedge. Heads of an expert lie side by side.
     """
@@ -80,12 +82,18 @@ class Rule(NamedTuple):
     importance_aware: bool = False
     target_unit: bool = False
     degree: int = 2
+    coupled: bool = False
     experts: int = 1
 
     @property
     def n_targets(self):
         """Number of targets: heads, but for the experts."""
         return len(self.eta) // self.experts
+
+    @property
+    def n_groups(self):
+        """Number of groups of targets within which experts are trusted alike."""
+        return 1 if self.coupled else self.n_targets
 
     @property
     def penalised(self):
@@ -256,7 +264,7 @@ class Columns:
 
 
 class Targets:
-    """What is learnt of the targets, one entry for each; all is 0 and 1 where a rule has no use for it.
+    """What is learnt of the targets, one entry for each; all is 0 where a rule has no use for it.
 
     Parameters
     ----------
@@ -266,9 +274,9 @@ class Targets:
     Attributes
     ----------
     origin : ndarray of shape (n_targets,)
-        The first target; the others are relative to it.
+        The first target, to which the others are relative; 0 without an intercept.
     sum : ndarray of shape (n_targets,)
-        ``sum c y``.
+        ``sum c y``; 0 without an intercept.
     spread : ndarray of shape (n_targets,)
         Root of ``sum c (y - mean)^2``.
     low, high : ndarray of shape (n_targets,)
@@ -350,7 +358,7 @@ class State:
     targets : Targets
         Origins and units of the targets.
     mixture : Mixture
-        How much each expert is trusted; of one group for each target, or of a single one where the loss couples heads.
+        How much each expert is trusted.
     gradient_lift : ndarray of shape (n_heads,)
         Powers of two; ``g' = g * gradient_lift``.
     shrinkage : float
@@ -380,12 +388,11 @@ class State:
     G_before: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
-    def new(cls, rule, n_features, coupled=False):
-        """State before the first row, for a loss that couples heads or not."""
+    def new(cls, rule, n_features):
+        """State before the first row."""
         columns = Columns.new(rule, n_features + rule.intercept)
         targets = Targets(np.zeros((5, rule.n_targets)))
-        n_groups = 1 if coupled else rule.n_targets
-        mixture = Mixture(np.zeros((n_groups, rule.experts)), np.zeros(n_groups))
+        mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
         lifts = np.full(len(rule.eta), LARGEST_LIFT)
         return cls(rule, columns, 0.0, 0.0, np.zeros(rule.n_targets), targets, mixture, lifts)
 
@@ -455,6 +462,10 @@ class State:
         self.rule = rule
 
     # -- what the arrays stand for
+
+    def mean_loss(self, t):
+        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled."""
+        return float(np.sum(self.loss / t) / self.rule.n_groups) if t > 0 else np.nan
 
     def unit(self):
         """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
