@@ -27,7 +27,7 @@ from ._callbacks import CallbackSupportMixin, with_callbacks
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a checker can tell apart
 
-_STATE_VERSION = 1
+_STATE_VERSION = 2
 _MOST_NONZEROS = 2**31 - 1
 _CHUNK = 2**16
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -220,7 +220,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         check_number(
             "validation_fraction", self.validation_fraction, min_val=0, max_val=1, include_boundaries="neither"
         )
-        if not isinstance(self.average, np.bool_):
+        if isinstance(self.average, str):
+            check_option("average", self.average, ("auto",))
+        elif not isinstance(self.average, np.bool_):
             check_number("average", self.average, Integral, min_val=0)
         check_number("verbose", self.verbose, Integral, min_val=0)
         if self.n_jobs is not None:
@@ -316,7 +318,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             warnings.warn(
                 f"{type(self).__name__} has learnt nothing useful: the mean loss of its last pass is {loss:.4g}, that "
                 f"of predicting the mean is {constant_loss:.4g}. eta0={self.eta0!r} is too large, or too small for the "
-                "unit of the target.",
+                "unit of the target; the defaults are safe from both.",
                 ConvergenceWarning,
                 stacklevel=6,
             )
@@ -435,10 +437,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def __setstate__(self, state):
         version = state.get("_state_version", _STATE_VERSION)
-        if version > _STATE_VERSION:
+        if version != _STATE_VERSION:
             raise ValueError(
-                f"this {type(self).__name__} was saved by a newer sklearn_nag (model format {version}; this version "
-                f"reads up to {_STATE_VERSION}): upgrade sklearn_nag to load it."
+                f"this {type(self).__name__} was saved by another version of sklearn_nag (model format {version}; this "
+                f"one reads {_STATE_VERSION}): load it with that version, or fit it again."
             )
         super().__setstate__({name: value for name, value in state.items() if name != "_state_version"})
 

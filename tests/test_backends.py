@@ -17,7 +17,7 @@ import sklearn_nag
 from sklearn_nag import NAGClassifier, config_context, get_config, kernels, set_config
 from sklearn_nag.kernels import _backend
 
-from .test_kernel import LOSSES, RULES, flat, make_data, make_state, progressive
+from .test_kernel import BY_ITSELF, EXTENSIONS, LOSSES, RULES, flat, make_data, make_state, progressive
 
 HAVE_NUMBA = _backend._has_numba()
 needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="Numba is not installed")
@@ -42,19 +42,22 @@ def run(kernel, X, y, weights, loss, order=None, **options):
 def assert_same(X, y, weights, loss, order=None, **options):
     a, one = run("numpy", X, y, weights, loss, order, **options)
     b, two = run("numba", X, y, weights, loss, order, **options)
-    np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * np.abs(a).max() + 1e-300)
+    tolerance = 1e-10 if not one.rule.centred else 1e-8  # first deviations from a mean are small differences
+    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(a).max() + 1e-300)
     assert two.t == one.t
     assert np.array_equal(one.scale(), two.scale())
     for name in one.columns.names:
         u, v = getattr(one.columns, name), getattr(two.columns, name)
-        np.testing.assert_allclose(u, v, rtol=1e-9, atol=1e-10 * np.abs(u).max(), err_msg=name)
+        np.testing.assert_allclose(u, v, rtol=10 * tolerance, atol=tolerance * np.abs(u).max(), err_msg=name)
     for name in ("N", "loss", "shrinkage", "playtime", "averaged", "gradient_lift"):
-        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-10, err_msg=name)
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=tolerance, err_msg=name)
+    np.testing.assert_allclose(one.targets.table, two.targets.table, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(one.shares(), two.shares(), rtol=1e-6, atol=1e-9)
 
 
 @needs_numba
 @pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", BY_ITSELF)
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)
 def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
     X, y = make_data(rng, n=150, d=5, loss=loss)
@@ -66,6 +69,29 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
     for heads, intercept, c in [(1, True, None), (1, False, weights), (3, True, weights)]:
         targets = y if heads == 1 else np.column_stack([y, -y, np.roll(y, 1)])
         assert_same(X, targets, c, loss, eta=np.linspace(0.1, 0.05, heads), intercept=intercept, **rule)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("extension", EXTENSIONS, ids="+".join)
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_every_extension(rng, normalization, adaptive, extension, loss, container):
+    X, y = make_data(rng, n=80, d=5, loss=loss)
+    if normalization is None:
+        X /= np.abs(X).max(axis=0)
+    X = CONTAINERS[container](X)
+    options = {"normalization": normalization, "adaptive": adaptive, **dict.fromkeys(extension, True)}
+    options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled}
+    several = np.column_stack([y, -y, np.roll(y, 1)])
+    weights = rng.integers(0, 3, 80) * rng.random(80)
+    penalty = PENALTIES[rng.integers(len(PENALTIES))]
+    if loss != "softmax":
+        assert_same(X, y, weights, loss, eta=[0.1], **options, **penalty)
+        assert_same(X, several, None, loss, eta=np.repeat([0.03, 0.1], 3), intercept=False, experts=2, **options)
+    else:
+        several = np.where(np.arange(3) == rng.integers(0, 3, (80, 1)), 1.0, -1.0)
+    assert_same(X, several, weights, loss, eta=np.repeat([0.03, 0.1], 3), experts=2, **options, **penalty)
 
 
 @needs_numba
@@ -100,6 +126,7 @@ def test_any_cutting_of_a_stream_gives_the_same_bits(data):
     normalization, adaptive = data.draw(st.sampled_from(RULES))
     options = {"normalization": normalization, "adaptive": adaptive, "eta": [0.1] * heads}
     options |= data.draw(st.sampled_from(PENALTIES))
+    options |= dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
     X, _ = make_data(rng, n, d)
     X *= 10.0 ** rng.choice([0, 0, 60, -60], size=(n, 1))
     if normalization is None:
@@ -122,11 +149,15 @@ def test_any_cutting_of_a_stream_gives_the_same_bits(data):
 @needs_numba
 @pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
 @settings(max_examples=20, deadline=None)
-@given(factors=st.lists(st.integers(-900, 900), min_size=5, max_size=5), penalty=st.sampled_from(PENALTIES))
-def test_powers_of_two_change_no_bit(normalization, adaptive, factors, penalty):
+@given(
+    factors=st.lists(st.integers(-900, 900), min_size=5, max_size=5),
+    penalty=st.sampled_from(PENALTIES),
+    extension=st.sampled_from([(), *EXTENSIONS]),
+)
+def test_powers_of_two_change_no_bit(normalization, adaptive, factors, penalty, extension):
     X, y = make_data(np.random.default_rng(0), n=60, d=5)
     X = np.sign(X) * np.abs(X).clip(1e-3, 1e3) * (X != 0)
-    options = {"normalization": normalization, "adaptive": adaptive, **penalty}
+    options = {"normalization": normalization, "adaptive": adaptive, **penalty, **dict.fromkeys(extension, True)}
     for container in (np.asarray, sparse.csr_array):
         a, _ = run("numba", container(X), y, None, "log_loss", **options)
         b, _ = run("numba", container(X * 2.0 ** np.array(factors)), y, None, "log_loss", **options)

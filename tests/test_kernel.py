@@ -14,7 +14,8 @@ from sklearn_nag.kernels import Diverged, Rule, State, learn, predict
 from . import reference
 
 RULES = list(itertools.product(["max", "rms", None], [True, False]))
-LOSSES = {**_losses.CLASSIFICATION, **_losses.REGRESSION}
+LOSSES = {**_losses.CLASSIFICATION, **_losses.REGRESSION, "softmax": _losses.Softmax}
+BY_ITSELF = {name: loss for name, loss in LOSSES.items() if not loss.coupled}
 EXTENSIONS = [
     ("centred",),
     ("importance_aware",),
@@ -54,7 +55,7 @@ def make_data(rng, n=300, d=6, density=0.7, loss="log_loss"):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", BY_ITSELF)
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)
 def test_agrees_with_the_paper(rng, normalization, adaptive, loss, weighted, intercept):
     X, y = make_data(rng, n=2000, d=4, loss=loss)
@@ -139,8 +140,8 @@ def test_average_is_the_mean_of_the_unit_free_weights_played(rng, normalization,
         if weights[i] and plain.t + weights[i] >= 10:
             seen = plain.copy()  # what the row is played with: its scales, the weights before it
             learn(seen, _Flat(), X[i : i + 1], y[i : i + 1, None], weights[i : i + 1])
-            total = total + weights[i] * seen.unit_free_weight()
-            count += weights[i]
+            total = total + weights[i] * seen.t * seen.unit_free_weight()
+            count += weights[i] * seen.t
         progressive(plain, X[i : i + 1], y[i : i + 1], weights[i : i + 1])
     for rows in (X, sparse.csr_array(X)):
         state = make_state(6, average_from=10.0, **options)
@@ -170,7 +171,8 @@ def test_powers_of_two_change_no_bit(normalization, adaptive, data):
     factors = 2.0 ** np.array(data.draw(st.lists(st.integers(-900, 900), min_size=4, max_size=4)))
     penalty = data.draw(st.sampled_from([{}, {"l1": 0.01}, {"l2": 0.01}, {"average_from": 0.0}]))
     container = data.draw(st.sampled_from([np.asarray, sparse.csr_array]))
-    options = {"normalization": normalization, "adaptive": adaptive, **penalty}
+    extension = data.draw(st.sampled_from([(), *EXTENSIONS]))
+    options = {"normalization": normalization, "adaptive": adaptive, **penalty, **dict.fromkeys(extension, True)}
     one, two = make_state(4, **options), make_state(4, **options)
     a = progressive(one, container(X), y)
     b = progressive(two, container(X * factors), y)
@@ -213,6 +215,9 @@ def test_any_cutting_of_a_stream_gives_the_same_bits(data):
     )
     if data.draw(st.booleans()):
         options = {**options, "average_from": 0.0}
+    options = options | dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
+    loss = data.draw(st.sampled_from(["log_loss", "softmax"])) if heads > 1 else "log_loss"
+    options |= {"coupled": loss == "softmax", "experts": data.draw(st.sampled_from([1, 2]))}
     X, _ = make_data(rng, n, d)
     X *= 10.0 ** rng.choice([0, 0, 30, -30], size=(n, 1))
     if normalization is None:
@@ -220,12 +225,13 @@ def test_any_cutting_of_a_stream_gives_the_same_bits(data):
     y = rng.choice([-1.0, 1.0], (n, heads))
     weights = data.draw(st.sampled_from([None, rng.integers(0, 3, n) * 0.3]))
     rows = data.draw(st.sampled_from([np.asarray, sparse.csr_array, lambda a: a.astype(np.float32)]))(X)
-    options = {"normalization": normalization, "adaptive": adaptive, "eta": [0.1] * heads, **options}
+    eta = np.repeat([0.1, 0.3][: options["experts"]], heads)
+    options = {"normalization": normalization, "adaptive": adaptive, "eta": eta, **options}
     whole, parts = make_state(d, **options), make_state(d, **options)
-    a = progressive(whole, rows, y, weights)
+    a = progressive(whole, rows, y, weights, loss)
     cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=6)))
     b = [
-        progressive(parts, rows[i:j], y[i:j], None if weights is None else weights[i:j])
+        progressive(parts, rows[i:j], y[i:j], None if weights is None else weights[i:j], loss)
         for i, j in itertools.pairwise([0, *cuts, n])
     ]
     assert np.array_equal(a, np.concatenate(b))

@@ -20,10 +20,10 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
-from .test_kernel import LOSSES, flat
+from .test_kernel import BY_ITSELF, flat
 
 CLASSIFICATION = ["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"]
-REGRESSION = [loss for loss in LOSSES if loss not in CLASSIFICATION]
+REGRESSION = [loss for loss in BY_ITSELF if loss not in CLASSIFICATION]
 
 
 def bits(estimator):
@@ -88,9 +88,9 @@ def test_several_outputs_are_what_each_is_alone(rng):
         np.testing.assert_allclose(alone.predict(X), together.predict(X)[:, k], rtol=1e-12)
 
 
-def test_multiclass_is_one_against_the_rest():
+def test_one_against_the_rest_is_what_each_class_is_alone():
     X, y = load_wine(return_X_y=True)
-    clf = NAGClassifier(max_iter=4, tol=None, random_state=0).fit(X, y)
+    clf = NAGClassifier(max_iter=4, tol=None, random_state=0, multi_class="ovr").fit(X, y)
     for k in range(3):
         alone = NAGClassifier(max_iter=4, tol=None, random_state=0).fit(X, y == k)
         assert np.array_equal(alone.coef_[0], clf.coef_[k])
@@ -138,8 +138,8 @@ def test_too_few_passes_are_said():
 
 def test_the_loss_of_a_target_in_other_units_settles_as_soon():
     X, y = load_diabetes(return_X_y=True)
-    one = NAGRegressor(eta0=10.0, random_state=0).fit(X, y)
-    two = NAGRegressor(eta0=1e4, random_state=0).fit(X, y * 1e3)
+    one = NAGRegressor(random_state=0).fit(X, y)
+    two = NAGRegressor(random_state=0).fit(X, y * 1024)
     assert one.n_iter_ == two.n_iter_
 
 
@@ -164,7 +164,8 @@ def test_early_stopping_takes_frames_in_silence():
 def test_the_loss_of_a_pass_is_its_own(capsys):
     """Not a difference of running sums, which loses its digits after one large loss."""
     X, y = load_diabetes(return_X_y=True)
-    reg = NAGRegressor("absolute_error", warm_start=True, random_state=0, verbose=1, eta0=20.0, max_iter=30)
+    options = {"warm_start": True, "random_state": 0, "verbose": 1, "max_iter": 30, "target_normalization": None}
+    reg = NAGRegressor("absolute_error", eta0=20.0, **options)
     reg.partial_fit(X[:1], [1e17]).fit(X, y)
     losses = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()]
     assert min(losses) > 10
@@ -214,6 +215,7 @@ def test_coef_and_intercept_give_the_decisions(container, normalization, penalty
 def test_sparse_rows_are_dense_rows(normalization, adaptive, penalty, average):
     X, y = load_digits(return_X_y=True)
     parameters = {"normalization": normalization, "adaptive": adaptive, "penalty": penalty, "average": average}
+    parameters |= {"centering": False}
     clf = NAGClassifier(**parameters, alpha=1e-3, max_iter=2, tol=None, random_state=0)
     dense, csr, csc = (clone(clf).fit(rows, y) for rows in (X, sparse.csr_matrix(X), sparse.csc_array(X)))
     np.testing.assert_allclose(csr.coef_, dense.coef_, rtol=1e-9, atol=1e-12)
@@ -268,9 +270,13 @@ def test_attributes():
     assert clf.n_iter_ == 3
     assert clf.n_features_in_ == 30
     assert not hasattr(clf, "feature_names_in_")
-    assert np.array_equal(clf.scale_, np.abs(X).max(axis=0))
+    np.testing.assert_allclose(clf.mean_, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(clf.scale_, X.std(axis=0), rtol=1e-12)
+    largest = NAGClassifier(normalization="max", centering=False).partial_fit(X, y, [0, 1])
+    assert np.array_equal(largest.scale_, np.abs(X).max(axis=0))
+    assert np.array_equal(largest.mean_, np.zeros(30))
     assert 0 < clf.progressive_loss_ < 0.5
-    assert np.array_equal(NAGClassifier().partial_fit(np.eye(2, 3), [0, 1], [0, 1]).scale_, [1, 1, 1])
+    assert np.array_equal(NAGClassifier().partial_fit(np.eye(2, 3), [0, 1], [0, 1]).scale_, [0.5, 0.5, 1])
     with pytest.raises(AttributeError, match="not fitted"):
         _ = NAGClassifier().coef_
     with pytest.raises(NotFittedError):
@@ -316,7 +322,7 @@ def test_more_penalty_leaves_fewer_weights():
         for alpha in (1e-5, 1e-3, 1e-2, 1e-1)
     ]
     assert counts == sorted(counts, reverse=True)
-    assert counts[-1] < counts[0] / 2
+    assert counts[-1] < 0.6 * counts[0]
 
 
 def test_l2_penalty_means_what_it_means_for_a_batch_solver(rng):
@@ -350,7 +356,7 @@ def test_averaging_may_be_turned_off_and_on(normalization, adaptive, rng):
     X, y = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.3), rng.normal(size=60)
     models = []
     for container in (np.asarray, sparse.csr_array):
-        reg = NAGRegressor(normalization=normalization, adaptive=adaptive, eta0=0.1)
+        reg = NAGRegressor(normalization=normalization, adaptive=adaptive, eta0=0.1, centering=False)
         for i, change in zip(range(0, 60, 15), [True, False, True, 40]):
             reg.set_params(average=change).partial_fit(container(X[i : i + 15]), y[i : i + 15])
         models.append(reg)
@@ -385,16 +391,20 @@ def test_average_from_a_row_on():
         NAGClassifier("hinge", normalization="rms", penalty="l2", average=50),
         NAGClassifier(adaptive=False, learning_rate="invscaling", penalty="l1"),
         NAGClassifier(normalization="rms", adaptive=False),
+        NAGClassifier(eta0="auto"),
+        NAGRegressor(eta0="auto", loss="huber"),
+        NAGRegressor(normalization="max", penalty="l1", average=True),
     ],
 )
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_batches_and_pickles_between_them_change_no_bit(estimator, container):
     X, y = load_wine(return_X_y=True)
     X = container(X)
-    whole = clone(estimator).partial_fit(X, y, classes=[0, 1, 2])
+    extra = {"classes": [0, 1, 2]} if isinstance(estimator, NAGClassifier) else {}
+    whole = clone(estimator).partial_fit(X, y, **extra)
     parts = clone(estimator)
     for i, rows in enumerate(np.split(np.arange(len(y)), [1, 2, 3, 50, 51, 100, 177])):
-        parts.partial_fit(X[rows], y[rows], classes=[0, 1, 2] if i == 0 else None)
+        parts.partial_fit(X[rows], y[rows], **(extra if i == 0 else {}))
         if i % 3 == 0:
             parts = pickle.loads(pickle.dumps(parts))
         elif i % 3 == 1:

@@ -52,7 +52,8 @@ def compiled(**options):
     return decorate
 
 
-fast, exact = compiled(fastmath=FAST, forceinline=True), compiled(forceinline=True)
+fast = compiled(fastmath=FAST, forceinline=True)
+exact = compiled(fastmath=False, forceinline=True)  # said, as compiled code takes over what its caller has
 entry, slow = compiled(fastmath=FAST), compiled(fastmath=FAST)
 
 
@@ -176,13 +177,11 @@ def lift_of(largest):
 
 @exact
 def add_squares(table, f, n, c):
-    """Lift ``x``; ``squares += c x'^2``, in two loops so that it rounds as in `_numpy`, not as a fused operation."""
+    """Lift ``x``; ``squares += c x'^2``."""
     for i in range(n):
         x = table[f.x, i] * table[f.lift, i]
         table[f.x, i] = x
-        table[f.z, i] = c * (x * x)
-    for i in range(n):
-        table[f.squares, i] += table[f.z, i]
+        table[f.squares, i] += c * (x * x)
 
 
 @slow
@@ -280,9 +279,7 @@ def add_deviations(table, f, n, factor):
     """As `add_squares`, for a row that is lifted and centred."""
     for i in range(n):
         x = table[f.x, i]
-        table[f.z, i] = factor * (x * x)
-    for i in range(n):
-        table[f.squares, i] += table[f.z, i]
+        table[f.squares, i] += factor * (x * x)
 
 
 @fast
@@ -295,23 +292,16 @@ def invert_sizes(table, f, n):
 
 @exact
 def centre(table, f, clock, before, c, n, bias):
-    """Lift the row and subtract the mean up to it; in loops of their own, so that nothing is fused and rounds alike."""
+    """Lift the row and subtract the mean up to it."""
     inverse = 1.0 / clock[T]
-    for i in range(n):
-        table[f.x, i] *= table[f.lift, i]
     if before == 0:
         for i in range(n):
-            table[f.origin, i] = table[f.x, i] if i != bias else 0.0
+            table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
     for i in range(n):
-        x = table[f.x, i] - table[f.origin, i]
-        table[f.x, i] = x
-        table[f.z, i] = c * x
-    for i in range(n):
-        total = table[f.sum, i] + table[f.z, i]
+        x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
+        total = table[f.sum, i] + c * x
         table[f.sum, i] = total
-        table[f.z, i] = total * inverse
-    for i in range(n):
-        table[f.x, i] -= table[f.z, i]
+        table[f.x, i] = x - total * inverse
     if bias >= 0:
         table[f.x, bias] = 1.0
         table[f.sum, bias] = 0.0
@@ -381,8 +371,9 @@ def normalise(table, f, rule, clock, before, c, n, bias):
         rate *= np.sqrt(per_row) if rule.adaptive else per_row
     clock[SHRINKAGE] += c * rate / rest if rule.adaptive else c * rate
     if rule.averaged and clock[T] >= rule.average_from:
-        clock[PLAYTIME] += c if rule.adaptive else c * rest
-        clock[AVERAGED] += c
+        share = c * clock[T]
+        clock[PLAYTIME] += share if rule.adaptive else share * rest
+        clock[AVERAGED] += share
     if not rule.adaptive and rule.norm != NONE:
         for i in range(n):
             table[f.z, i] *= table[f.inverse, i]
@@ -390,10 +381,10 @@ def normalise(table, f, rule, clock, before, c, n, bias):
 
 
 @fast
-def count_played(table, f, rule, clock, c, heads, n):
+def count_played(table, f, rule, clock, share, heads, n):
     """Add the weights that the row is played with to those that are averaged."""
     for i in range(n):
-        factor = c if rule.adaptive or rule.norm == NONE else c * table[f.inverse, i]
+        factor = share if rule.adaptive or rule.norm == NONE else share * table[f.inverse, i]
         for k in range(heads):
             table[f.total + k, i] += table[f.weight + k, i] * factor
         table[f.averaged, i] = clock[PLAYTIME]
@@ -655,7 +646,7 @@ def play_row(table, f, rule, eta, units, y, c, loss, gradient_lift, clock, sums,
     before = clock[T]
     rate = normalise(table, f, rule, clock, before, c, n, bias)
     if rule.averaged and clock[T] >= rule.average_from:
-        count_played(table, f, rule, clock, c, eta.size, n)
+        count_played(table, f, rule, clock, c * clock[T], eta.size, n)
     play(table, f, rule, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n)
     if not finite(last):
         return rate, False, False

@@ -219,7 +219,7 @@ def _read_targets(state, y, c, t):
     if state.t == 0 and rule.intercept:
         targets.origin[:] = y[0]
     y = y - targets.origin
-    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y])) if rule.intercept else np.zeros((n + 1, 1))
+    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y * rule.intercept]))
     means = sums / np.maximum(t, TINY)[:, None]
     deviations = np.sqrt(_welford(c, t) if rule.intercept else c)[:, None] * np.abs(y - means[1:])
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
@@ -258,7 +258,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
         if rule.penalised or rule.averaged:
             _before_play(state, columns, i, inputs, spread)
         if rule.averaged and inputs.t[i + 1] >= rule.average_from:
-            _count_played(state, columns, c[i], inputs.sizes[i], inputs.rest[i])
+            _count_played(state, columns, c[i] * inputs.t[i + 1], inputs.sizes[i], inputs.rest[i])
         features = inputs.features[i]
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
@@ -331,12 +331,12 @@ def _mix(mixture, loss, p, y, unit, c):
     return np.add.reduce(share.T * p, axis=0)
 
 
-def _count_played(state, columns, c, size, rest):
+def _count_played(state, columns, share, size, rest):
     """Add the weights that a row is played with to those that are averaged."""
     adaptive = state.rule.adaptive
-    columns.total += (columns.weight if adaptive else columns.weight / positive(size)) * c
-    state.playtime += c if adaptive else c * rest
-    state.averaged += c
+    columns.total += (columns.weight if adaptive else columns.weight / positive(size)) * share
+    state.playtime += share if adaptive else share * rest
+    state.averaged += share
     columns.averaged[:] = state.playtime
 
 

@@ -55,7 +55,7 @@ class Rule(NamedTuple):
     l1, l2 : float
         Strength of the penalty ``l1 |u| + l2 u^2 / 2`` for each column.
     average_from : float
-        Total weight of rows after which played weights are averaged; ``inf`` for never.
+        Total weight of rows after which played weights are averaged; ``inf`` for never. Row ``t`` counts ``c t``.
     centred : bool
         Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
     importance_aware : bool
@@ -112,10 +112,11 @@ class Rule(NamedTuple):
     def lazy(self):
         """Whether what a row does to the columns it does not name can be made up for later, in closed form.
 
-        It cannot where shrinking weights are averaged, nor for an L1 threshold on ``u`` while ``s`` drifts (sNG).
+        It cannot where shrinking weights are averaged, nor for an L1 threshold on ``u`` while ``s`` drifts (sNG), nor
+        where a 0 is a deviation from the mean like any other.
         """
         drifting = self.normalization == "rms" and not self.adaptive
-        return not (self.penalised and (self.averaged or (self.l1 > 0 and drifting)))
+        return not (self.centred or (self.penalised and (self.averaged or (self.l1 > 0 and drifting))))
 
 
 def lift(largest):
@@ -163,7 +164,7 @@ class Columns:
     G : ndarray of shape (n_heads, n_columns) or None
         ``sum g'^2 x'^2``, for adaptive rules.
     total : ndarray of shape (n_heads, n_columns) or None
-        ``sum c u`` over played weights, when they are averaged.
+        ``sum c t u`` over played weights, when they are averaged.
     """
 
     largest = lift = shrunk = squares = origin = sum = deviation = averaged = weight = G = total = None
@@ -364,9 +365,10 @@ class State:
     shrinkage : float
         Clock of the penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
     playtime : float
-        Clock of the average: how much weight a column that is not named has been played with.
+        Clock of the average: the sum of ``c t`` over the rows that have been averaged, or of ``c t`` times ``t ** 0.5``
+        where that factor is missing from the weights of columns that are not named.
     averaged : float
-        Total weight of the rows that are averaged.
+        ``sum c t`` over the rows that are averaged.
     cached : tuple or None
         What `linear` returned since the last row was learnt.
     G_before : ndarray or None
