@@ -49,7 +49,7 @@ def assert_same(X, y, weights, loss, order=None, **options):
     for name in one.columns.names:
         u, v = getattr(one.columns, name), getattr(two.columns, name)
         np.testing.assert_allclose(u, v, rtol=10 * tolerance, atol=tolerance * np.abs(u).max(), err_msg=name)
-    for name in ("N", "loss", "shrinkage", "playtime", "averaged", "gradient_lift"):
+    for name in ("N", "loss", "shrinkage", "averaged", "gradient_lift"):
         np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=tolerance, err_msg=name)
     np.testing.assert_allclose(one.targets.table, two.targets.table, rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(one.shares(), two.shares(), rtol=1e-6, atol=1e-9)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_nag import _losses
-from sklearn_nag.kernels import Diverged, Rule, State, learn, predict
+from sklearn_nag.kernels import Diverged, Rule, State, learn, positive, predict
 
 from . import reference
 
@@ -39,7 +39,7 @@ def progressive(state, X, y, weights=None, loss="log_loss", order=None):
 def flat(state):
     """Every number of a state, for comparison bit by bit."""
     arrays = [getattr(state.columns, name) for name in state.columns.names]
-    scalars = [state.t, state.N, state.shrinkage, state.playtime, state.averaged]
+    scalars = [state.t, state.N, state.shrinkage, state.averaged]
     small = [state.loss, state.gradient_lift, state.targets.table, state.mixture.excess, state.mixture.gap]
     return np.concatenate([np.ravel(a) for a in [*arrays, *small, np.array(scalars)]])
 
@@ -131,34 +131,26 @@ def test_l1_leaves_true_zeros(rng):
 
 
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)
-def test_average_is_the_mean_of_the_unit_free_weights_played(rng, normalization, adaptive):
+def test_average_is_the_mean_of_the_weights_that_a_rule_keeps(rng, normalization, adaptive):
     X, y = make_data(rng, n=120, density=0.4)
     weights = rng.integers(0, 3, 120).astype(float)
     options = {"normalization": normalization, "adaptive": adaptive, "eta": [0.05]}
     plain, total, count = make_state(6, **options), 0.0, 0.0
     for i in range(120):
-        if weights[i] and plain.t + weights[i] >= 10:
-            seen = plain.copy()  # what the row is played with: its scales, the weights before it
-            learn(seen, _Flat(), X[i : i + 1], y[i : i + 1, None], weights[i : i + 1])
-            total = total + weights[i] * seen.t * seen.unit_free_weight()
-            count += weights[i] * seen.t
+        t = plain.t + weights[i]
+        if weights[i] and t >= 10:
+            total = total + weights[i] * t * plain.columns.weight / plain.columns.lift ** (not adaptive)
+            count += weights[i] * t
         progressive(plain, X[i : i + 1], y[i : i + 1], weights[i : i + 1])
     for rows in (X, sparse.csr_array(X)):
         state = make_state(6, average_from=10.0, **options)
         progressive(state, rows, y, weights)
-        np.testing.assert_allclose(state.unit_free_weight(), total / count, rtol=1e-10, atol=1e-13)
+        expected = total / count if adaptive else total / count * state.columns.lift / positive(size(state))
+        np.testing.assert_allclose(state.unit_free_weight(), expected, rtol=1e-10, atol=1e-13)
 
 
-class _Flat(_losses.Loss):
-    """A loss from which nothing is learnt, and which no backend knows."""
-
-    name = "flat"
-
-    def value(self, p, y, unit=1.0):
-        return 0.0 * p
-
-    def gradient(self, p, y, unit=1.0):
-        return 0.0 * p
+def size(state):
+    return state.columns.size(state.rule, state.t)
 
 
 @pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])

@@ -35,9 +35,10 @@ LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
 NONE, MAX, RMS = range(3)
 PADDING, APART = 8, 64
-T, N, SHRINKAGE, PLAYTIME, AVERAGED = range(5)  # entries of ``clock``
+T, N, SHRINKAGE, AVERAGED = range(4)  # entries of ``clock``
 ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of the table of targets
-SCRATCH = ("x", "z", "inverse", "direction")
+SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
+Y, P, SHOWN, LAST, SLOPE, UNIT, SHARE, SUFFERED, RATIO = range(9)  # rows of the table of heads
 
 
 def compiled(**options):
@@ -57,7 +58,7 @@ exact = compiled(fastmath=False, forceinline=True)  # said, as compiled code tak
 entry, slow = compiled(fastmath=FAST), compiled(fastmath=FAST)
 
 
-@fast
+@slow
 def loss_and_gradient(loss, parameter, p, y):
     """Value of a loss and its derivative by ``p``; see `sklearn_nag._losses`."""
     margin = y * p
@@ -95,7 +96,7 @@ def loss_and_gradient(loss, parameter, p, y):
     return beyond * beyond, 2.0 * beyond * sign
 
 
-@fast
+@slow
 def way(loss, parameter, p, y, a):
     """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag._losses`."""
     margin = y * p
@@ -142,26 +143,27 @@ def way(loss, parameter, p, y, a):
     return back * beyond * -np.expm1(-2.0 * a)
 
 
-@fast
-def margins(p, start, stop):
-    """As `Softmax.margins`, in place, for the heads from ``start`` to ``stop``."""
+@slow
+def margins(heads, row, start, stop):
+    """As `Softmax.margins`, in place, for some of a row of the table of heads."""
     best, second = start, -np.inf
     for k in range(start + 1, stop):
-        if p[k] > p[best]:
-            best, second = k, p[best]
+        if heads[row, k] > heads[row, best]:
+            best, second = k, heads[row, best]
         else:
-            second = max(second, p[k])
-    gap = p[best] - second
+            second = max(second, heads[row, k])
+    gap = heads[row, best] - second
     share = np.exp(-gap)
     total = 0.0
     for k in range(start, stop):
         if k != best:
-            total += np.exp(p[k] - second)
+            heads[SHARE, k] = np.exp(heads[row, k] - second)
+            total += heads[SHARE, k]
     for k in range(start, stop):
         if k != best:
-            others = max(total - np.exp(p[k] - second), 0.0)
-            p[k] = p[k] - second - gap - np.log1p(others * share)
-    p[best] = gap - np.log(total)
+            others = max(total - heads[SHARE, k], 0.0)
+            heads[row, k] = heads[row, k] - second - gap - np.log1p(others * share)
+    heads[row, best] = gap - np.log(total)
 
 
 @exact
@@ -202,6 +204,8 @@ def raise_lift(table, f, rule, heads, i, largest):
             table[f.G + k, i] = max(table[f.G + k, i] * (ratio * ratio), TINY)
         else:
             table[f.weight + k, i] *= ratio
+            if rule.averaged:
+                table[f.past + k, i] *= ratio
 
 
 @fast
@@ -215,40 +219,34 @@ def resting_size(table, f, rule, i):
 
 
 @slow
-def before_play(table, f, rule, eta, gradient_lift, clock, units, n, bias):
-    """Bring weights and averages up to the row before this one, by the scales and units that held then."""
-    heads = eta.size
+def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
+    """As `_state.shrink`, of all weights: by the scales and units that held before the row at hand."""
     root = 1.0 / np.sqrt(max(clock[T], TINY)) if rule.norm == RMS else 1.0
     for i in range(n):
         rest = resting_size(table, f, rule, i)
-        if rule.averaged:
-            due = clock[PLAYTIME] - table[f.averaged, i]
-            if due != 0.0:
-                divisor = 1.0 if rule.adaptive or rest == 0.0 else rest
-                for k in range(heads):
-                    table[f.total + k, i] += table[f.weight + k, i] / divisor * due
-                table[f.averaged, i] = clock[PLAYTIME]
-        if rule.penalised:
-            due = clock[SHRINKAGE] - table[f.shrunk, i]
-            table[f.shrunk, i] = clock[SHRINKAGE]
-            if due == 0.0 or i == bias:
+        due = clock[SHRINKAGE] - table[f.shrunk, i]
+        table[f.shrunk, i] = clock[SHRINKAGE]
+        if due == 0.0 or i == bias:
+            continue
+        for k in range(eta.size):
+            w = table[f.weight + k, i]
+            if w == 0.0:
                 continue
-            for k in range(heads):
-                w = table[f.weight + k, i]
-                if w == 0.0:
-                    continue
-                rate = eta[k] * due
-                if rule.adaptive:
-                    rate *= min(gradient_lift[k] * rest / np.sqrt(table[f.G + k, i]), STEEPEST)
-                    if rule.degree == 2:
-                        rate *= units[k]
-                gone = -np.expm1(-rule.l2 * rate)
-                threshold = gone * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
-                threshold *= units[k]
-                if not rule.adaptive:
-                    threshold *= rest * root
-                size = max(abs(w) * (1.0 - gone) - threshold, 0.0)
-                table[f.weight + k, i] = size if w > 0 else -size
+            rate = eta[k] * due
+            if rule.adaptive:
+                rate *= min(gradient_lift[k] * rest / np.sqrt(table[f.G + k, i]), STEEPEST)
+                if rule.degree == 2:
+                    rate *= heads[UNIT, k]
+            gone = -np.expm1(-rule.l2 * rate)
+            threshold = gone * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
+            threshold *= heads[UNIT, k]
+            if not rule.adaptive:
+                threshold *= rest * root
+            size = max(abs(w) * (1.0 - gone) - threshold, 0.0)
+            new = size if w > 0 else -size
+            table[f.weight + k, i] = new
+            if rule.averaged:
+                table[f.past + k, i] += clock[AVERAGED] * (new - w)
 
 
 @fast
@@ -370,145 +368,139 @@ def normalise(table, f, rule, clock, before, c, n, bias):
         per_row = clock[T] / clock[N] if clock[N] > 0 else clock[T]
         rate *= np.sqrt(per_row) if rule.adaptive else per_row
     clock[SHRINKAGE] += c * rate / rest if rule.adaptive else c * rate
-    if rule.averaged and clock[T] >= rule.average_from:
-        share = c * clock[T]
-        clock[PLAYTIME] += share if rule.adaptive else share * rest
-        clock[AVERAGED] += share
+    if clock[T] >= rule.average_from:
+        clock[AVERAGED] += c * clock[T]
     if not rule.adaptive and rule.norm != NONE:
         for i in range(n):
             table[f.z, i] *= table[f.inverse, i]
     return rate
 
 
-@fast
-def count_played(table, f, rule, clock, share, heads, n):
-    """Add the weights that the row is played with to those that are averaged."""
-    for i in range(n):
-        factor = share if rule.adaptive or rule.norm == NONE else share * table[f.inverse, i]
-        for k in range(heads):
-            table[f.total + k, i] += table[f.weight + k, i] * factor
-        table[f.averaged, i] = clock[PLAYTIME]
-
-
 @slow
-def share_out(excess, gap, shares):
+def share_out(heads, excess, gap, group):
     """As `Mixture.weights`, for one group."""
     total = 0.0
-    rate = np.log(excess.size) / gap if gap > 0 else 0.0
-    for k in range(excess.size):
-        if gap > 0:
-            shares[k] = np.exp(-np.log(excess.size) * (excess[k] / gap))
+    n_experts = excess.shape[1]
+    for k in range(n_experts):
+        if gap[group] > 0:
+            heads[SHARE, k] = np.exp(-np.log(n_experts) * (excess[group, k] / gap[group]))
         else:
-            shares[k] = 1.0 if excess[k] == 0 else 0.0
-        total += shares[k]
-    for k in range(excess.size):
-        shares[k] /= total
-    return rate
+            heads[SHARE, k] = 1.0 if excess[group, k] == 0 else 0.0
+        total += heads[SHARE, k]
+    for k in range(n_experts):
+        heads[SHARE, k] /= total
 
 
 @slow
-def suffer(excess, gap, shares, losses):
-    """As `Mixture.suffer`, for one group; return the total of gaps."""
-    least = losses.min()
+def suffer(heads, excess, gap, group):
+    """As `Mixture.suffer`, for one group."""
+    n_experts = excess.shape[1]
+    rate = np.log(n_experts) / gap[group] if gap[group] > 0 else 1.0
     mean = mixed = 0.0
-    leaders = np.inf
-    rate = np.log(excess.size) / gap if gap > 0 else 1.0
-    for k in range(excess.size):
-        beyond = losses[k] - least
-        mean += shares[k] * beyond
-        mixed += shares[k] * np.exp(-rate * beyond)
-        if shares[k] > 0:
+    least, leaders, ahead = heads[SUFFERED, 0], np.inf, LARGEST
+    for k in range(1, n_experts):
+        least = min(least, heads[SUFFERED, k])
+    for k in range(n_experts):
+        beyond = heads[SUFFERED, k] - least
+        mean += heads[SHARE, k] * beyond
+        mixed += heads[SHARE, k] * np.exp(-rate * beyond)
+        if heads[SHARE, k] > 0:
             leaders = min(leaders, beyond)
-        excess[k] = min(excess[k] + beyond, LARGEST)
-    least = excess.min()
-    for k in range(excess.size):
-        excess[k] -= least
-    return min(gap + max(0.0, mean - (-np.log(mixed) / rate if gap > 0 else leaders)), LARGEST)
+        excess[group, k] = min(excess[group, k] + beyond, LARGEST)
+        ahead = min(ahead, excess[group, k])
+    for k in range(n_experts):
+        excess[group, k] -= ahead
+    gap[group] = min(gap[group] + max(0.0, mean - (-np.log(mixed) / rate if gap[group] > 0 else leaders)), LARGEST)
+
+
+@slow
+def mix(heads, loss, c, excess, gap, n_heads, n_targets):
+    """As `_numpy._mix`."""
+    n_groups, n_experts = excess.shape
+    for k in range(n_heads):
+        heads[SLOPE, k] = heads[SHOWN, k]
+    if loss.code == SOFTMAX:
+        for k in range(0, n_heads, n_targets):
+            margins(heads, SLOPE, k, k + n_targets)
+    for group in range(n_groups):
+        share_out(heads, excess, gap, group)
+        for k in range(n_experts):
+            heads[SUFFERED, k] = 0.0
+            for j in range(group, n_targets, n_groups):
+                head = k * n_targets + j
+                unit = heads[UNIT, head]
+                parameter = loss.parameter * unit if loss.scaled else loss.parameter
+                value, _ = loss_and_gradient(loss.code, parameter, heads[SLOPE, head], heads[Y, j])
+                unit = unit if unit > 0 else 1.0
+                heads[SUFFERED, k] += value * c / (unit * unit if loss.degree == 2 else unit)
+                share = heads[SHARE, k] * heads[SHOWN, head]
+                heads[LAST, j] = share if k == 0 else heads[LAST, j] + share
+            heads[SUFFERED, k] = min(heads[SUFFERED, k], LARGEST)
+        suffer(heads, excess, gap, group)
+
+
+@slow
+def read_targets(heads, target, intercept, clock, before, c, n_heads):
+    """As `_numpy._read_targets`, for one row: targets become relative to the first, ``P`` to the mean after the row."""
+    n_targets = target.shape[1]
+    for j in range(n_targets):
+        if before == 0 and intercept:
+            target[ORIGIN, j] = heads[Y, j]
+        y = heads[Y, j] - target[ORIGIN, j]
+        heads[Y, j] = y
+        old = target[SUM, j] / max(before, TINY)
+        if intercept:
+            target[SUM, j] += c * y
+        mean = target[SUM, j] / clock[T]
+        deviation = np.sqrt(welford(clock[T], before, c) if intercept else c) * abs(y - mean)
+        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
+        low, high = target[LOW, j], target[HIGH, j]
+        width = high - low
+        unit = target[SPREAD, j] / np.sqrt(clock[T])
+        for k in range(j, n_heads, n_targets):
+            heads[SHOWN, k] = min(max(heads[P, k] + old, low - width), high + width)
+            heads[P, k] += mean
+            heads[UNIT, k] = unit
+        target[LOW, j], target[HIGH, j] = min(low, y), max(high, y)
 
 
 @fast
-def play(table, f, rule, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n):
-    """Predict for each head and each target, suffer the losses; leave derivatives in ``g``.
+def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, n_heads, n):
+    """Predict for each head and each target, suffer the losses; leave derivatives in the row ``SLOPE``.
 
-    ``p`` becomes what the derivatives are taken at: predictions after the mean of the targets has moved, or margins.
+    ``P`` is what the derivatives are taken at: predictions after the mean of the targets has moved, or margins.
     """
-    heads, n_targets = p.size, last.size
-    n_experts = heads // n_targets
-    shown, shares, suffered = work[0], work[1], work[2]
-    for k in range(heads):
+    n_targets = losses.size
+    for k in range(n_heads):
         value = 0.0
         for i in range(n):
             value += table[f.weight + k, i] * table[f.z, i]
-        p[k] = value
-        shown[k] = value
+        heads[P, k] = value
+        heads[SHOWN, k] = value
     if rule.target_unit:
-        if before == 0 and rule.intercept:
-            target[ORIGIN, :] = y
-        for j in range(n_targets):
-            y[j] -= target[ORIGIN, j]
-            old = target[SUM, j] / max(before, TINY)
-            if rule.intercept:
-                target[SUM, j] += c * y[j]
-            mean = target[SUM, j] / clock[T]
-            deviation = np.sqrt(welford(clock[T], before, c) if rule.intercept else c) * abs(y[j] - mean)
-            target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
-            low, high = target[LOW, j], target[HIGH, j]
-            width = high - low
-            unit = target[SPREAD, j] / np.sqrt(clock[T])
-            for k in range(j, heads, n_targets):
-                shown[k] = min(max(p[k] + old, low - width), high + width)
-                p[k] += mean
-                units[k] = unit
-            target[LOW, j], target[HIGH, j] = min(low, y[j]), max(high, y[j])
-    if n_experts > 1:
-        mix(loss, c, y, units, shown, shares, suffered, last, excess, gap)
-    else:
-        for j in range(n_targets):
-            last[j] = shown[j]
+        read_targets(heads, target, rule.intercept, clock, before, c, n_heads)
+    row = SHOWN
+    if n_heads > n_targets:
+        mix(heads, loss, c, excess, gap, n_heads, n_targets)
+        row = LAST
     for j in range(n_targets):
-        shown[j] = last[j]
+        heads[LAST, j] = heads[SHOWN, j] = heads[row, j]
     if loss.code == SOFTMAX:
-        for k in range(0, heads, n_targets):
-            margins(p, k, k + n_targets)
-        if n_experts > 1:
-            margins(shown, 0, n_targets)
-    for k in range(heads):
-        j = k % n_targets
-        parameter = loss.parameter * units[k] if loss.scaled else loss.parameter
-        value, g[k] = loss_and_gradient(loss.code, parameter, p[k], y[j])
+        for k in range(0, n_heads, n_targets):
+            margins(heads, P, k, k + n_targets)
+        if n_heads > n_targets:
+            margins(heads, SHOWN, 0, n_targets)
+    for k in range(n_heads):
+        y = heads[Y, k % n_targets]
+        parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
+        value, heads[SLOPE, k] = loss_and_gradient(loss.code, parameter, heads[P, k], y)
         if k < n_targets:
-            if rule.target_unit or n_experts > 1:
-                value, _ = loss_and_gradient(loss.code, parameter, shown[j], y[j])
-            losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
+            if rule.target_unit or n_heads > n_targets:
+                value, _ = loss_and_gradient(loss.code, parameter, heads[SHOWN, k], y)
+            losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
     if rule.target_unit:
         for j in range(n_targets):
-            last[j] = last[j] + target[ORIGIN, j] if before > 0 else 0.0
-
-
-@slow
-def mix(loss, c, y, units, shown, shares, suffered, last, excess, gap):
-    """As `_numpy._mix`."""
-    n_targets = last.size
-    n_groups, n_experts = excess.shape
-    at = shown.copy()
-    if loss.code == SOFTMAX:
-        for k in range(0, shown.size, n_targets):
-            margins(at, k, k + n_targets)
-    for j in range(n_targets):
-        last[j] = 0.0
-    for group in range(n_groups):
-        share_out(excess[group], gap[group], shares[:n_experts])
-        for k in range(n_experts):
-            suffered[k] = 0.0
-            for j in range(group, n_targets, n_groups):
-                head = k * n_targets + j
-                parameter = loss.parameter * units[head] if loss.scaled else loss.parameter
-                value, _ = loss_and_gradient(loss.code, parameter, at[head], y[j])
-                unit = units[head] if units[head] > 0 else 1.0
-                suffered[k] += value * c / (unit * unit if loss.degree == 2 else unit)
-                last[j] += shares[k] * shown[head]
-            suffered[k] = min(suffered[k], LARGEST)
-        gap[group] = suffer(excess[group], gap[group], shares[:n_experts], suffered[:n_experts])
+            heads[LAST, j] = heads[LAST, j] + target[ORIGIN, j] if before > 0 else 0.0
 
 
 @exact
@@ -518,24 +510,24 @@ def is_careful(rule, loss):
 
 
 @fast
-def descend(table, f, rule, eta, gradient_lift, loss, c, y, p, g, units, rate, n):
+def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n):
     """One step of each head; see `_numpy._learn_segment`."""
-    n_targets = y.size
     careful = is_careful(rule, loss)
     for k in range(eta.size):
-        if g[k] == 0.0:
+        g, unit = heads[SLOPE, k], heads[UNIT, k]
+        if g == 0.0:
             continue
-        step = rate * eta[k] * (units[k] if rule.adaptive or loss.degree == 1 else 1.0)
+        step = rate * eta[k] * (unit if rule.adaptive or loss.degree == 1 else 1.0)
+        slope = g * (np.sqrt(c) if careful else c) * (gradient_lift[k] if rule.adaptive else 1.0)
+        if rule.adaptive and not careful and not rule.averaged:
+            for i in range(n):
+                gradient = slope * table[f.x, i]
+                G = table[f.G + k, i] + gradient * gradient
+                table[f.G + k, i] = G
+                table[f.weight + k, i] -= step * gradient / np.sqrt(G)
+            continue
         reach = 0.0
         if rule.adaptive:
-            slope = g[k] * (np.sqrt(c) if careful else c) * gradient_lift[k]
-            if not careful:
-                for i in range(n):
-                    gradient = slope * table[f.x, i]
-                    G = table[f.G + k, i] + gradient * gradient
-                    table[f.G + k, i] = G
-                    table[f.weight + k, i] -= step * gradient / np.sqrt(G)
-                continue
             for i in range(n):
                 x = table[f.x, i]
                 gradient = slope * x
@@ -544,67 +536,66 @@ def descend(table, f, rule, eta, gradient_lift, loss, c, y, p, g, units, rate, n
                 table[f.G + k, i] = G
                 table[f.direction, i] = direction
                 reach += direction * table[f.z, i]
-            step *= c * gradient_lift[k]
-        elif not careful:
-            step *= g[k] * c
-            for i in range(n):
-                table[f.weight + k, i] -= step * table[f.x, i]
-            continue
         else:
             for i in range(n):
                 direction = table[f.x, i]
                 table[f.direction, i] = direction
                 reach += direction * table[f.z, i]
-            step *= c
-        if reach == 0.0:
-            continue
-        parameter = loss.parameter * units[k] if loss.scaled else loss.parameter
-        factor = way(loss.code, parameter, p[k], y[k % n_targets], step * reach) / reach
+        factor = -step * slope
+        if careful:
+            if reach == 0.0:
+                continue
+            step *= c * (gradient_lift[k] if rule.adaptive else 1.0)
+            parameter = loss.parameter * unit if loss.scaled else loss.parameter
+            factor = way(loss.code, parameter, heads[P, k], heads[Y, k % n_targets], step * reach) / reach
         for i in range(n):
             table[f.weight + k, i] += factor * table[f.direction, i]
+        if rule.averaged:
+            factor *= clock[AVERAGED]
+            for i in range(n):
+                table[f.past + k, i] += factor * table[f.direction, i]
 
 
 @fast
-def new_gradient_lifts(gradient_lift, g, factor, ratios):
-    """Adapt the lifts of gradients, ``g`` times ``factor``; tell whether any changed, and the factors on ``G``."""
+def new_gradient_lifts(gradient_lift, heads, factor):
+    """Adapt the lifts of gradients, slopes times ``factor``; tell whether any changed, by the row ``RATIO``."""
     changed = False
-    for k in range(g.size):
-        ratios[k] = 1.0
-        pull = abs(g[k] * factor)
+    for k in range(gradient_lift.size):
+        heads[RATIO, k] = 1.0
+        pull = abs(heads[SLOPE, k] * factor)
         if pull * gradient_lift[k] >= HIGHEST:
             new = min(gradient_lift[k], lift_of(pull))
-            ratios[k] = (new / gradient_lift[k]) ** 2
+            heads[RATIO, k] = (new / gradient_lift[k]) ** 2
             changed = changed or new != gradient_lift[k]
             gradient_lift[k] = new
     return changed
 
 
-@fast
-def rescale_G(table, f, ratios, n):
+@slow
+def rescale_G(table, heads, f, n_heads, n):
     """As `Columns.rescale_G`."""
-    for k in range(ratios.size):
+    for k in range(n_heads):
         for i in range(n):
-            table[f.G + k, i] = max(table[f.G + k, i] * ratios[k], TINY)
+            table[f.G + k, i] = max(table[f.G + k, i] * heads[RATIO, k], TINY)
 
 
 @exact
-def finite(values):
-    """Whether no entry is NaN or infinite."""
-    for value in values:  # noqa: SIM110 (a generator does not compile)
-        if not abs(value) <= LARGEST:
+def finite(table, row, n):
+    """Whether no entry of the row is NaN or infinite."""
+    for i in range(n):  # noqa: SIM110 (a generator does not compile)
+        if not abs(table[row, i]) <= LARGEST:
             return False
     return True
 
 
 @exact
-def targets(y, codes, row, out):
-    """Targets of the heads: as given, or 1 for the class of a head and -1 for others."""
-    heads = out.size
-    for k in range(heads):
+def targets(y, codes, row, heads, n_targets):
+    """Targets: as given, or 1 for the class of a head and -1 for others."""
+    for j in range(n_targets):
         if codes.size == 0:
-            out[k] = y[row, k]
+            heads[Y, j] = y[row, j]
         else:
-            out[k] = 1.0 if codes[row] == (k if heads > 1 else 1) else -1.0
+            heads[Y, j] = 1.0 if codes[row] == (j if n_targets > 1 else 1) else -1.0
 
 
 @exact
@@ -636,50 +627,54 @@ def clear_padding(table, f, rule, heads, start, stop):
 
 
 @fast
-def play_row(table, f, rule, eta, units, y, c, loss, gradient_lift, clock, sums, scratch, bias, n):
-    """Play the row ``x`` of the table, whose lifts and, for "max", inverse sizes are up to date.
+def learn_row(
+    table, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, whole, G_before, c, bias, n
+):
+    """Learn the row ``x`` of the table, whose lifts and, for "max", inverse sizes are up to date.
 
-    Returns the factor of eta, whether predictions are finite, and whether lifts of gradients changed, by ``ratios``.
+    ``whole`` is the transposed table of the model where ``table`` holds some of its columns only; when all of its ``G``
+    are rescaled, they are kept in ``G_before``. Returns whether predictions are finite, and ``G_before``.
     """
-    losses, target, excess, gap = sums
-    p, g, last, ratios, work = scratch
     before = clock[T]
+    n_targets = losses.size
     rate = normalise(table, f, rule, clock, before, c, n, bias)
-    if rule.averaged and clock[T] >= rule.average_from:
-        count_played(table, f, rule, clock, c * clock[T], eta.size, n)
-    play(table, f, rule, loss, clock, before, c, y, target, p, g, units, losses, last, excess, gap, work, n)
-    if not finite(last):
-        return rate, False, False
-    factor = np.sqrt(c) if is_careful(rule, loss) else c
-    return rate, True, rule.adaptive and new_gradient_lifts(gradient_lift, g, factor, ratios)
-
-
-@exact
-def scratch_of(heads, n_targets):
-    """Arrays that a row is learnt with: ``p``, ``g``, ``last``, ``ratios`` and ``work``."""
-    return np.empty(heads), np.empty(heads), np.empty(n_targets), np.empty(heads), np.empty((3, heads))
+    play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, eta.size, n)
+    if not finite(heads, LAST, n_targets):
+        return False, G_before
+    if rule.adaptive and new_gradient_lifts(gradient_lift, heads, np.sqrt(c) if is_careful(rule, loss) else c):
+        if whole.size > 0:
+            if G_before.size == 0:
+                G_before = whole[:, f.G : f.G + eta.size].copy()
+            for k in range(eta.size):
+                for i in range(whole.shape[0]):
+                    whole[i, f.G + k] = max(whole[i, f.G + k] * heads[RATIO, k], TINY)
+        rescale_G(table, heads, f, eta.size, n)
+    descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
+    return True, G_before
 
 
 @entry
-def learn_dense(X, y, codes, weights, order, table, f, rule, eta, units, gradient_lift, clock, loss, sums, played):
+def learn_dense(
+    X, y, codes, weights, order, table, f, rule, eta, heads, gradient_lift, clock, loss, losses, target, excess, gap,
+    played,
+):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range."""
-    d, width, heads = X.shape[1], table.shape[1], eta.size
+    d, width, n_targets = X.shape[1], table.shape[1], losses.size
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     model = table
     table = work_table(model.shape[0], n)
     table[: model.shape[0], :width] = model
-    clear_padding(table, f, rule, heads, width, n)
-    target, scratch = np.empty(sums[0].size), scratch_of(heads, sums[0].size)
-    p, g, last, ratios, _ = scratch
+    clear_padding(table, f, rule, eta.size, width, n)
+    whole = G_before = np.empty((0, 0))
     keep = played.shape[0] > 0
     refresh = True
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
-        targets(y, codes, row, target)
-        if rule.penalised or rule.averaged:
-            before_play(table, f, rule, eta, gradient_lift, clock, units, width, bias)
+        targets(y, codes, row, heads, n_targets)
+        if rule.penalised:
+            shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
         grows = 0
         for i in range(d):
             value = X[row, i]
@@ -690,56 +685,39 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, eta, units, gradien
             grows |= table[f.largest, bias] < 1.0
         if grows:
             if grow(table, f, rule, n):
-                raise_lifts(table, f, rule, heads, width)
+                raise_lifts(table, f, rule, eta.size, width)
             refresh = True
         if refresh and rule.norm == MAX and not rule.centred:
             invert_sizes(table, f, n)
             refresh = False
-        rate, ok, relifted = play_row(
-            table, f, rule, eta, units, target, c, loss, gradient_lift, clock, sums, scratch, bias, n
-        )
+        ok, _ = learn_row(
+            table, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, whole, G_before, c,
+            bias, n,
+        )  # fmt: skip
         if not ok:
             return False
         if keep:
-            for k in range(last.size):
-                played[step, k] = last[k]
-        if relifted:
-            rescale_G(table, f, ratios, n)
-        descend(table, f, rule, eta, gradient_lift, loss, c, target, p, g, units, rate, n)
+            for j in range(n_targets):
+                played[step, j] = heads[LAST, j]
     for field in range(model.shape[0]):
         for i in range(width):
             model[field, i] = table[field, i]
-        if not finite(model[field]):
+        if not finite(model, field, width):
             return False
     return True
 
 
 @entry
 def learn_sparse(
-    data,
-    indices,
-    indptr,
-    y,
-    codes,
-    weights,
-    order,
-    columns,
-    f,
-    rule,
-    eta,
-    units,
-    gradient_lift,
-    clock,
-    loss,
-    sums,
-    played,
-):
+    data, indices, indptr, y, codes, weights, order, columns, f, rule, eta, heads, gradient_lift, clock, loss, losses,
+    target, excess, gap, played,
+):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
     Returns with it ``G`` as it was before all of it was rescaled, transposed, or an array without entries.
     """
     G_before = np.empty((0, 0))
-    fields, heads = columns.shape[1], eta.size
+    fields, n_targets = columns.shape[1], losses.size
     most = 0
     for row in range(indptr.size - 1):
         most = max(most, indptr[row + 1] - indptr[row])
@@ -748,13 +726,11 @@ def learn_sparse(
     part = work_table(fields, most)
     changed = np.ones(fields, np.bool_)
     changed[f.lift] = False
-    target, scratch = np.empty(sums[0].size), scratch_of(heads, sums[0].size)
-    p, g, last, ratios, _ = scratch
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
-        targets(y, codes, row, target)
+        targets(y, codes, row, heads, n_targets)
         start = indptr[row]
         n = indptr[row + 1] - start
         for i in range(n):
@@ -765,36 +741,29 @@ def learn_sparse(
             bias = n
             n += 1
         width, n = n, padded(n)
-        clear_padding(part, f, rule, heads, width, n)
+        clear_padding(part, f, rule, eta.size, width, n)
         for i in range(width):
             column = index[i]
             part[0, i], part[1, i], part[2, i] = columns[column, 0], columns[column, 1], columns[column, 2]
         for field in range(3, fields):
             for i in range(width):
                 part[field, i] = columns[index[i], field]
-        if rule.penalised or rule.averaged:
-            before_play(part, f, rule, eta, gradient_lift, clock, units, width, bias)
+        if rule.penalised:
+            shrink(part, f, rule, eta, gradient_lift, clock, heads, width, bias)
         lifts = grow(part, f, rule, n)
         if lifts:
-            raise_lifts(part, f, rule, heads, width)
+            raise_lifts(part, f, rule, eta.size, width)
         if rule.norm == MAX:
             invert_sizes(part, f, n)
-        rate, ok, relifted = play_row(
-            part, f, rule, eta, units, target, c, loss, gradient_lift, clock, sums, scratch, bias, n
-        )
+        ok, G_before = learn_row(
+            part, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, columns, G_before, c,
+            bias, n,
+        )  # fmt: skip
         if not ok:
             return False, G_before
         if keep:
-            for k in range(last.size):
-                played[step, k] = last[k]
-        if relifted:
-            if G_before.size == 0:
-                G_before = columns[:, f.G : f.G + heads].copy()
-            for k in range(heads):
-                for i in range(columns.shape[0]):
-                    columns[i, f.G + k] = max(columns[i, f.G + k] * ratios[k], TINY)
-            rescale_G(part, f, ratios, n)
-        descend(part, f, rule, eta, gradient_lift, loss, c, target, p, g, units, rate, n)
+            for j in range(n_targets):
+                played[step, j] = heads[LAST, j]
         for field in range(fields):
             if changed[field] or lifts:
                 total = 0.0
@@ -819,10 +788,9 @@ class Fields(NamedTuple):
     origin: int = 0
     sum: int = 0
     deviation: int = 0
-    averaged: int = 0
     weight: int = 0
     G: int = 0
-    total: int = 0
+    past: int = 0
     x: int = 0
     z: int = 0
     inverse: int = 0
@@ -881,17 +849,22 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     sparse = not isinstance(X, np.ndarray)
     by_row = sparse and rule.lazy
     state.columns.arrange("F" if by_row else "C")
-    clock = np.array([state.t, state.N, state.shrinkage, state.playtime, state.averaged])
+    clock = np.array([state.t, state.N, state.shrinkage, state.averaged])
+    heads = np.zeros((9, len(rule.eta)))
+    heads[UNIT] = state.unit()
     model = (
         state.columns.table.T if by_row else state.columns.table,
         fields(state.columns),
         compiled_rule(rule),
         np.array(rule.eta),
-        state.unit(),
+        heads,
         state.gradient_lift,
         clock,
         compiled_loss(loss),
-        (state.loss, state.targets.table, state.mixture.excess, state.mixture.gap),
+        state.loss,
+        state.targets.table,
+        state.mixture.excess,
+        state.mixture.gap,
     )
     targets = (
         constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
@@ -913,7 +886,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
             parts = (a[rows] if len(a) else a for a in targets)
             first, kept = kept[: len(block)], kept[len(block) :]
             ok = ok and learn_dense(constant(block), *map(constant, parts), NO_INTEGERS, *model, first)
-    state.t, state.N, state.shrinkage, state.playtime, state.averaged = clock.tolist()
+    state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged
 

@@ -42,7 +42,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
                 if state.rule.intercept:
                     x = np.hstack([x, np.ones((len(x), 1))])
                 _learn_block(state, state.columns, loss, x.astype(np.float64, copy=False), targets, weight, played)
-            sums = state.t + state.N + state.shrinkage + state.playtime + state.averaged
+            sums = state.t + state.N + state.shrinkage + state.averaged
             if not (np.isfinite(played).all() and np.isfinite(sums)):
                 raise Diverged
 
@@ -255,10 +255,10 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     column = (lambda a: a) if single else (lambda a: a[:, None])
     gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
     for i in range(len(x)):
-        if rule.penalised or rule.averaged:
-            _before_play(state, columns, i, inputs, spread)
-        if rule.averaged and inputs.t[i + 1] >= rule.average_from:
-            _count_played(state, columns, c[i] * inputs.t[i + 1], inputs.sizes[i], inputs.rest[i])
+        if rule.penalised:
+            _settle_penalty(state, columns, i, inputs, spread)
+        if inputs.t[i + 1] >= rule.average_from:
+            state.averaged += c[i] * inputs.t[i + 1]
         features = inputs.features[i]
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
@@ -301,10 +301,11 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
             reach = np.add.reduce(product, axis=-1)
             move = loss.move(p, targets[i], pace * reach, units[i])
             gradient *= column(move / np.where(reach == 0, 1.0, reach))
-            weight += gradient
         else:
-            gradient *= column(pace)
-            weight -= gradient
+            gradient *= column(-pace)
+        weight += gradient
+        if rule.averaged:
+            columns.past += state.averaged * gradient
     for name, values in inputs.before.items():
         getattr(columns, name)[:] = values[-1]
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), inputs.N, float(inputs.shrinkage[-1])
@@ -331,30 +332,20 @@ def _mix(mixture, loss, p, y, unit, c):
     return np.add.reduce(share.T * p, axis=0)
 
 
-def _count_played(state, columns, share, size, rest):
-    """Add the weights that a row is played with to those that are averaged."""
-    adaptive = state.rule.adaptive
-    columns.total += (columns.weight if adaptive else columns.weight / positive(size)) * share
-    state.playtime += share if adaptive else share * rest
-    state.averaged += share
-    columns.averaged[:] = state.playtime
-
-
-def _before_play(state, columns, i, inputs, spread):
-    """Bring weights and averages up to the row before ``i``, by the scales and units that held then."""
+def _settle_penalty(state, columns, i, inputs, spread):
+    """Shrink the weights by the penalty up to the row before ``i``, by the scales and units that held then."""
     for name, values in inputs.before.items():
         getattr(columns, name)[:] = values[i]
     state.t, state.shrinkage = inputs.t[i], inputs.shrinkage[i]
-    if state.rule.averaged and (columns.averaged != state.playtime).any():
-        columns.total += columns.resting_weight(state.rule) * (state.playtime - columns.averaged)
-        columns.averaged[:] = state.playtime
-    if state.rule.penalised:
-        if spread is not None:
-            last, state.targets.spread[:] = state.targets.spread.copy(), spread[i]
-        columns.weight[:] = shrink(state, columns)
-        columns.shrunk[:] = state.shrinkage
-        if spread is not None:
-            state.targets.spread[:] = last
+    if spread is not None:
+        last, state.targets.spread[:] = state.targets.spread.copy(), spread[i]
+    weight = shrink(state, columns)
+    if state.rule.averaged:
+        columns.past += state.averaged * (weight - columns.weight)
+    columns.weight[:] = weight
+    columns.shrunk[:] = state.shrinkage
+    if spread is not None:
+        state.targets.spread[:] = last
 
 
 def _raise_gradient_lift(state, columns, largest):

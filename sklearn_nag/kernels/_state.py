@@ -33,8 +33,8 @@ TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G
 LARGEST = np.finfo(np.float64).max
 STEEPEST = 1e150
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
-_FIELDS = ("largest", "lift", "shrunk", "squares", "origin", "sum", "deviation", "averaged", "weight", "G", "total")
-_PER_HEAD = ("weight", "G", "total")
+_FIELDS = ("largest", "lift", "shrunk", "squares", "origin", "sum", "deviation", "weight", "G", "past")
+_PER_HEAD = ("weight", "G", "past")
 
 
 class Rule(NamedTuple):
@@ -157,17 +157,16 @@ class Columns:
         ``sum c (x' - origin)``, for centred rules.
     deviation : ndarray of shape (n_columns,) or None
         The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
-    averaged : ndarray of shape (n_columns,) or None
-        Reading of ``State.playtime`` up to which ``total`` counts.
     weight : ndarray of shape (n_heads, n_columns)
         ``u`` for adaptive rules, ``theta * lift = u s'`` for the others.
     G : ndarray of shape (n_heads, n_columns) or None
         ``sum g'^2 x'^2``, for adaptive rules.
-    total : ndarray of shape (n_heads, n_columns) or None
-        ``sum c t u`` over played weights, when they are averaged.
+    past : ndarray of shape (n_heads, n_columns) or None
+        What is to be subtracted from ``State.averaged * weight`` for the sum of ``c t weight`` over played weights, or
+        that sum itself while averaging is turned off. A column that is not named has nothing to be made up for.
     """
 
-    largest = lift = shrunk = squares = origin = sum = deviation = averaged = weight = G = total = None
+    largest = lift = shrunk = squares = origin = sum = deviation = weight = G = past = None
 
     def __init__(self, table, names, n_heads):
         self.table, self.names, self.n_heads = table, names, n_heads
@@ -183,9 +182,8 @@ class Columns:
             "origin": rule.centred,
             "sum": rule.centred,
             "deviation": rule.centred and rule.normalization == "max",
-            "averaged": rule.averaged,
             "G": rule.adaptive,
-            "total": rule.averaged,
+            "past": rule.averaged,
         }
         names = tuple(name for name in _FIELDS if name in names or needed.get(name, True))
         n_heads = len(rule.eta)
@@ -226,7 +224,7 @@ class Columns:
 
     def finite(self):
         """Whether no number that could has left the range of float64; lifts keep the others small."""
-        return all(np.isfinite(a).all() for a in (self.weight, self.squares, self.total) if a is not None)
+        return all(np.isfinite(a).all() for a in (self.weight, self.squares, self.past) if a is not None)
 
     def relift(self, rule, new):
         """Change the lifts; one that rises does so before there is anything to rescale."""
@@ -241,6 +239,8 @@ class Columns:
             self.rescale_G(ratio**2)
         else:
             self.weight *= ratio
+            if self.past is not None:
+                self.past *= ratio
 
     def rescale_G(self, factor):
         """Multiply ``G``, which stays positive."""
@@ -258,10 +258,6 @@ class Columns:
         """Scale ``s``, lifted, after rows of total weight ``t``."""
         size = self.resting_size(rule)
         return size / np.sqrt(max(t, TINY)) if rule.normalization == "rms" else size
-
-    def resting_weight(self, rule):
-        """Weight ``u``, but for the factor ``t ** 0.5`` that changes while a column is not named."""
-        return self.weight if rule.adaptive else self.weight / positive(self.resting_size(rule))
 
 
 class Targets:
@@ -364,9 +360,6 @@ class State:
         Powers of two; ``g' = g * gradient_lift``.
     shrinkage : float
         Clock of the penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
-    playtime : float
-        Clock of the average: the sum of ``c t`` over the rows that have been averaged, or of ``c t`` times ``t ** 0.5``
-        where that factor is missing from the weights of columns that are not named.
     averaged : float
         ``sum c t`` over the rows that are averaged.
     cached : tuple or None
@@ -384,7 +377,6 @@ class State:
     mixture: Mixture
     gradient_lift: np.ndarray
     shrinkage: float = 0.0
-    playtime: float = 0.0
     averaged: float = 0.0
     cached: tuple | None = field(default=None, repr=False)
     G_before: np.ndarray | None = field(default=None, repr=False)
@@ -444,14 +436,13 @@ class State:
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
 
-        A penalty or an average that is due is made up for first, by the rule under which it fell due.
+        A penalty that is due is made up for first, by the rule under which it fell due.
         """
         if rule == self.rule:
             return
         columns = self.columns
-        if columns.total is not None:
-            columns.total += columns.resting_weight(self.rule) * (self.playtime - columns.averaged)
-            columns.averaged[:] = self.playtime
+        if self.rule.averaged:  # the sum is what is kept until averaging goes on
+            columns.past[:] = self.averaged * columns.weight - columns.past
         if self.rule.penalised:
             columns.weight[:] = shrink(self, columns)
         self.columns = Columns.new(rule, columns.largest.size, columns.names)
@@ -459,8 +450,8 @@ class State:
             getattr(self.columns, name)[:] = getattr(columns, name)
         if rule.penalised:
             self.columns.shrunk[:] = self.shrinkage
-        if rule.averaged and columns.averaged is None:
-            self.columns.averaged[:] = self.playtime
+        if rule.averaged:
+            self.columns.past[:] = self.averaged * self.columns.weight - self.columns.past
         self.rule = rule
 
     # -- what the arrays stand for
@@ -503,11 +494,11 @@ class State:
         """
         columns, rule = self.columns, self.rule
         if rule.averaged and self.averaged > 0:
-            resting = columns.resting_weight(rule) * (self.playtime - columns.averaged)
-            u = (columns.total + resting) / self.averaged
+            u = columns.weight - columns.past / self.averaged
         else:
             u = shrink(self, columns) if rule.penalised else columns.weight
-            u = u if rule.adaptive else u / positive(columns.size(rule, self.t))
+        if not rule.adaptive:
+            u = u / positive(columns.size(rule, self.t))
         if rule.experts == 1:
             return u
         return np.einsum("gk,kgi->gi", self.shares(), u.reshape(rule.experts, rule.n_targets, -1))
