@@ -58,7 +58,7 @@ exact = compiled(fastmath=False, forceinline=True)  # said, as compiled code tak
 entry, slow = compiled(fastmath=FAST), compiled(fastmath=FAST)
 
 
-@slow
+@fast
 def loss_and_gradient(loss, parameter, p, y):
     """Value of a loss and its derivative by ``p``; see `sklearn_nag._losses`."""
     margin = y * p
@@ -105,14 +105,15 @@ def way(loss, parameter, p, y, a):
         a = min(a, LONGEST)
         d = a / (1.0 + e)
         if a > 1e-8:
-            d = min(d, np.log1p(a / e))
+            if d > 0.5:
+                d = min(d, np.log1p(a / e))
             for _ in range(HALLEY_STEPS):
                 grown = e * np.expm1(d)
                 slope = 1.0 + grown + e
                 excess = d + grown - a
                 change = excess / (slope - excess * (slope - 1.0) / (2.0 * slope))
                 d -= change
-                if abs(change) <= 1e-16 * d:
+                if abs(change) <= 1e-6 * d:  # the next one would be below rounding, as it converges cubically
                     break
         return y * max(d, 0.0)
     if loss == HINGE:
@@ -627,30 +628,18 @@ def clear_padding(table, f, rule, heads, start, stop):
 
 
 @fast
-def learn_row(
-    table, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, whole, G_before, c, bias, n
-):
-    """Learn the row ``x`` of the table, whose lifts and, for "max", inverse sizes are up to date.
+def play_row(table, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, c, bias, n):
+    """Play the row ``x`` of the table, whose lifts and, for "max", inverse sizes are up to date.
 
-    ``whole`` is the transposed table of the model where ``table`` holds some of its columns only; when all of its ``G``
-    are rescaled, they are kept in ``G_before``. Returns whether predictions are finite, and ``G_before``.
+    Returns the factor of eta, whether predictions are finite, and whether the lifts of gradients changed.
     """
     before = clock[T]
-    n_targets = losses.size
     rate = normalise(table, f, rule, clock, before, c, n, bias)
     play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, eta.size, n)
-    if not finite(heads, LAST, n_targets):
-        return False, G_before
-    if rule.adaptive and new_gradient_lifts(gradient_lift, heads, np.sqrt(c) if is_careful(rule, loss) else c):
-        if whole.size > 0:
-            if G_before.size == 0:
-                G_before = whole[:, f.G : f.G + eta.size].copy()
-            for k in range(eta.size):
-                for i in range(whole.shape[0]):
-                    whole[i, f.G + k] = max(whole[i, f.G + k] * heads[RATIO, k], TINY)
-        rescale_G(table, heads, f, eta.size, n)
-    descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
-    return True, G_before
+    if not finite(heads, LAST, losses.size):
+        return rate, False, False
+    factor = np.sqrt(c) if is_careful(rule, loss) else c
+    return rate, True, rule.adaptive and new_gradient_lifts(gradient_lift, heads, factor)
 
 
 @entry
@@ -666,7 +655,6 @@ def learn_dense(
     table = work_table(model.shape[0], n)
     table[: model.shape[0], :width] = model
     clear_padding(table, f, rule, eta.size, width, n)
-    whole = G_before = np.empty((0, 0))
     keep = played.shape[0] > 0
     refresh = True
     for step in range(order.size if order.size > 0 else X.shape[0]):
@@ -690,15 +678,17 @@ def learn_dense(
         if refresh and rule.norm == MAX and not rule.centred:
             invert_sizes(table, f, n)
             refresh = False
-        ok, _ = learn_row(
-            table, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, whole, G_before, c,
-            bias, n,
-        )  # fmt: skip
+        rate, ok, relifted = play_row(
+            table, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, c, bias, n
+        )
         if not ok:
             return False
         if keep:
             for j in range(n_targets):
                 played[step, j] = heads[LAST, j]
+        if relifted:
+            rescale_G(table, heads, f, eta.size, n)
+        descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
     for field in range(model.shape[0]):
         for i in range(width):
             model[field, i] = table[field, i]
@@ -755,15 +745,22 @@ def learn_sparse(
             raise_lifts(part, f, rule, eta.size, width)
         if rule.norm == MAX:
             invert_sizes(part, f, n)
-        ok, G_before = learn_row(
-            part, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, columns, G_before, c,
-            bias, n,
-        )  # fmt: skip
+        rate, ok, relifted = play_row(
+            part, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, c, bias, n
+        )
         if not ok:
             return False, G_before
         if keep:
             for j in range(n_targets):
                 played[step, j] = heads[LAST, j]
+        if relifted:
+            if G_before.size == 0:
+                G_before = columns[:, f.G : f.G + eta.size].copy()
+            for k in range(eta.size):
+                for i in range(columns.shape[0]):
+                    columns[i, f.G + k] = max(columns[i, f.G + k] * heads[RATIO, k], TINY)
+            rescale_G(part, heads, f, eta.size, n)
+        descend(part, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
         for field in range(fields):
             if changed[field] or lifts:
                 total = 0.0
