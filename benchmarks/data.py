@@ -1,0 +1,110 @@
+"""Data in raw units: files in a folder that the user names, and what ships with scikit-learn.
+
+Each loader returns rows, targets and whether the task is regression. The files are those of the UCI repository
+(Statlog Shuttle, Bank Marketing, Census-Income KDD, Covertype, Bike Sharing, Abalone), California housing of StatLib,
+and Reuters text in svmlight form.
+"""
+
+import bz2
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_svmlight_file, load_wine
+from sklearn.preprocessing import OneHotEncoder
+
+
+def shuttle(folder):
+    """Shuttle, 58,000 x 9, 7 classes."""
+    parts = [pd.read_csv(folder / name, sep=r"\s+", header=None) for name in ("shuttle.trn.gz", "shuttle.tst.gz")]
+    data = pd.concat(parts).to_numpy(dtype=float)
+    return data[:, :9], data[:, 9].astype(int), False
+
+
+def _bank(folder):
+    data = pd.read_csv(folder / "bank-full.csv.gz", sep=";")
+    return data, (data.pop("y") == "yes").to_numpy().astype(int)
+
+
+def bank(folder):
+    """Bank, the 7 numeric columns of 45,211 rows, 2 classes."""
+    data, y = _bank(folder)
+    return data.select_dtypes("number").to_numpy(dtype=float), y, False
+
+
+def bank_one_hot(folder):
+    """Bank, numbers as they are and categories one-hot, as CSR."""
+    data, y = _bank(folder)
+    words = list(data.columns.difference(data.select_dtypes("number").columns))
+    encoder = make_column_transformer((OneHotEncoder(), words), remainder="passthrough", sparse_threshold=1.0)
+    return encoder.fit_transform(data).tocsr().astype(float), y, False
+
+
+def census(folder):
+    """Census-Income, the 13 numeric columns of 199,523 rows, 2 classes."""
+    data = pd.read_csv(folder / "census-income.data.gz", header=None, skipinitialspace=True)
+    y = data.pop(data.columns[-1]).astype(str).str.startswith("50000").to_numpy().astype(int)
+    return data.select_dtypes("number").to_numpy(dtype=float), y, False
+
+
+def covertype(folder):
+    """Covertype, 581,012 x 54, 7 classes."""
+    data = pd.read_csv(folder / "covtype.data.gz", header=None).to_numpy(dtype=float)
+    return np.ascontiguousarray(data[:, :54]), data[:, 54].astype(int), False
+
+
+def reuters(folder):
+    """Reuters text, 11,069 x 8,315, 2 classes, as CSR."""
+    parts = []
+    for name in ("reuters.trn.bz2", "reuters.tst.bz2"):
+        with bz2.open(folder / name) as file:
+            parts.append(load_svmlight_file(file, n_features=8315))
+    return sparse.vstack([X for X, _ in parts], format="csr"), np.concatenate([y for _, y in parts]).astype(int), False
+
+
+def california(folder):
+    """California housing, 20,640 x 8."""
+    data = pd.read_csv(folder / "cal_housing.csv.gz")
+    y = data.pop("medianHouseValue").to_numpy(dtype=float)
+    return data.to_numpy(dtype=float), y, True
+
+
+def abalone(folder):
+    """Abalone, 4,177 x 10 (the sex one-hot)."""
+    data = pd.read_csv(folder / "abalone.csv.gz", header=None)
+    y = data.pop(8).to_numpy(dtype=float)
+    return pd.get_dummies(data, columns=[0], dtype=float).to_numpy(dtype=float), y, True
+
+
+def bikes(folder):
+    """Bike sharing by the hour, 17,379 x 12."""
+    data = pd.read_csv(folder / "bike-hour.csv.gz")
+    y = data.pop("cnt").to_numpy(dtype=float)
+    return data.drop(columns=["instant", "dteday", "casual", "registered"]).to_numpy(dtype=float), y, True
+
+
+def _bundled(load, **options):
+    def read(folder):
+        X, y = load(return_X_y=True, **options)
+        return X, y, load is load_diabetes
+
+    return read
+
+
+BUNDLED = {
+    "diabetes": _bundled(load_diabetes, scaled=False),
+    "breast cancer": _bundled(load_breast_cancer),
+    "wine": _bundled(load_wine),
+    "digits": _bundled(load_digits),
+}
+FILES = {
+    "California housing": california,
+    "abalone": abalone,
+    "bike sharing": bikes,
+    "Bank": bank,
+    "Census": census,
+    "Shuttle": shuttle,
+    "Covertype": covertype,
+}
+SPARSE = {"Bank one-hot": bank_one_hot, "Reuters": reuters}
