@@ -1,6 +1,6 @@
 """Raw data, default parameters: NAGClassifier and NAGRegressor beside their peers.
 
-    python -m benchmarks.out_of_the_box [--data-dir FOLDER] [--output FILE.csv] [--quick]
+    python -m benchmarks.out_of_the_box [--data-dir FOLDER] [--output FOLDER] [--quick]
 
 Rows are shuffled once and 30 % held out; small sets are shuffled ten times, and means are shown. Scores are
 accuracies, or R^2 for regression. Without ``--data-dir`` only what ships with scikit-learn is used. Vowpal Wabbit and
@@ -178,11 +178,24 @@ def river(X, X_test, y, y_test, regression):
     return {"River": accuracy_score(y_test, predicted), "River s": seconds}
 
 
+def write(table, folder):
+    """Write the scores and diagnoses to one file, the seconds to another."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seconds = [name for name in table if name.endswith(" s")]
+    names = ["one pass", "fit", "auto, one pass", "auto", "batch", "SGD raw", "SGD scaled", "SGD tuned", "VW", "River"]
+    scores = table[[name for name in (*names, "auto / best", "ECE") if name in table]]
+    short = scores.map(lambda v: "-" if np.isnan(v) else f"{v:.4f}" if abs(v) < 100 else f"{v:.0e}")
+    short.to_csv(folder / "scores.csv")
+    table[seconds].rename(columns=lambda name: name.removesuffix(" s")).map("{:.3g}".format).to_csv(
+        folder / "seconds.csv"
+    )
+
+
 def main():
     """Print the table, a data set at a time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
-    parser.add_argument("--output", type=Path, help="file to write the table to, as CSV")
+    parser.add_argument("--output", type=Path, help="folder to write scores.csv and seconds.csv to")
     parser.add_argument("--quick", action="store_true", help="bundled data once, without tuning: that it runs")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -201,7 +214,7 @@ def main():
         table.append({"data": name, **pd.DataFrame(rows).mean().to_dict()})
         print(name, *(f"  {key:16} {value:.4f}" for key, value in list(table[-1].items())[1:]), sep="\n", flush=True)
         if options.output is not None:
-            pd.DataFrame(table).to_csv(options.output, index=False, float_format="%.4f")
+            write(pd.DataFrame(table).set_index("data"), options.output)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import numpy as np
 from . import kernels
 from ._online import OnlineClassifier, OnlineRegressor, check_flag, check_number, check_option
 
-ETA0S = tuple(4.0 ** np.arange(-3, 4))  # learning rates that eta0="auto" mixes
+ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
 
 
 class _NAGRule:
@@ -127,7 +127,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         each against the rest. Other losses learn each class against the rest.
     eta0 : float or "auto", default=1.0
         Learning rate, positive; without unit where ``normalization`` is used. ``"auto"`` learns with powers of 4 from
-        1/64 to 64 side by side and mixes them by AdaHedge [4]_: seven times the work, and nothing to choose.
+        1/16 to 16 side by side and mixes them by AdaHedge [4]_: five times the work, and nothing to choose.
     learning_rate : {"constant", "invscaling"}, default="constant"
         ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
     power_t : float, default=0.5
@@ -183,7 +183,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         What each feature was divided by; 1 for a feature that has been 0 so far.
     mean_ : ndarray of shape (n_features,)
         What was subtracted from each feature; 0 where features are not centred.
-    eta0_weights_ : ndarray of shape (7,) or (n_classes, 7)
+    eta0_weights_ : ndarray of shape (5,) or (n_classes, 5)
         How much each learning rate is trusted, with ``eta0="auto"``; for each class if learnt one against the rest.
     progressive_loss_ : float
         Mean over all rows since the model was new, and over classes learnt one against the rest, of the loss of the
@@ -321,7 +321,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     eta0 : float or "auto", default=1.0
         Learning rate, positive; without unit where ``normalization`` and ``target_normalization`` are used. Without the
         latter and with ``adaptive`` it has the unit of the target, as a step changes a prediction by about this much.
-        ``"auto"`` learns with powers of 4 from 1/64 to 64 side by side and mixes them by AdaHedge [4]_: seven times the
+        ``"auto"`` learns with powers of 4 from 1/16 to 16 side by side and mixes them by AdaHedge [4]_: five times the
         work, and nothing to choose.
     learning_rate : {"constant", "invscaling"}, default="constant"
         ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
@@ -379,7 +379,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         What each feature was divided by; 1 for a feature that has been 0 so far.
     mean_ : ndarray of shape (n_features,)
         What was subtracted from each feature; 0 where features are not centred.
-    eta0_weights_ : ndarray of shape (7,) or (n_outputs, 7)
+    eta0_weights_ : ndarray of shape (5,) or (n_outputs, 5)
         How much each learning rate is trusted, with ``eta0="auto"``.
     progressive_loss_ : float
         Mean over all rows since the model was new, and over outputs, of the loss of the prediction made before the row

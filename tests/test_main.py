@@ -15,7 +15,7 @@ needs = {name: pytest.mark.skipif(not have, reason=f"needs {name}") for name, ha
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(command, "ETAS", np.array([0.005, 0.05, 0.5, 5.0]))
+    monkeypatch.setattr(command, "ETAS", np.array([0.01, 0.1, 1.0, 10.0]))
     monkeypatch.setattr(command, "PASSES", {"max_iter": 2, "tol": None, "random_state": 0})
 
 
@@ -46,7 +46,16 @@ def test_bundled_data(tmp_path, capsys):
     out = capsys.readouterr().out
     for word in ("breast cancer", "wine", "digits", "diabetes", "best eta", "at default", "within 5 %"):
         assert word in out
-    for learner in ("NAG", "sNAG", "AdaGrad", "AdaGrad, scaled", "SGDClassifier, scaled", "SGDRegressor"):
+    for learner in (
+        "NAGClassifier",
+        "NAGRegressor",
+        "NAG",
+        "sNAG",
+        "AdaGrad",
+        "AdaGrad, scaled",
+        "SGDClassifier, scaled",
+        "SGDRegressor",
+    ):
         assert f"\n  {learner} " in out
     if HAVE["matplotlib"]:
         assert figure.stat().st_size > 10_000
