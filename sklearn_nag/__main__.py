@@ -218,9 +218,7 @@ def draw(outcome, path):
         best = min(r.errors[r.best] for r in results)
         ceiling = min(max(3.0 * best, best + 0.2), 1.2)
         for i, r in enumerate(results):
-            label = r.learner.replace("NAGClassifier", "sNAG as by default").replace(
-                "NAGRegressor", "sNAG as by default"
-            )
+            label = r.learner.replace("NAGClassifier", "defaults").replace("NAGRegressor", "defaults")
             label = label.replace("Classifier", "").replace("Regressor", "")
             style = "--" if "scaled" in r.learner else "-"
             shown = np.where(r.errors <= 1.5 * ceiling, r.errors, np.nan)
