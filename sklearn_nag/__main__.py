@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from ._nag import NAGClassifier, NAGRegressor
 
 ETAS = 10.0 ** (np.arange(-12, 9) / 2)  # the default, 1, is among them
-PASSES = {"max_iter": 5, "tol": None, "random_state": 0}
+PASSES = {"max_iter": 3, "tol": None, "random_state": 0}
 WITHIN = 1.05
 MOST_CLASSES = 20  # a column with more whole numbers than this is a quantity
 
