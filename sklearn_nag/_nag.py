@@ -18,7 +18,7 @@ class _NAGRule:
     def _check_parameters(self):
         super()._check_parameters()
         check_option("centering", self.centering, (True, False, np.True_, np.False_, "auto"))
-        if self.centering is not False and self.centering != "auto" and not self.fit_intercept:
+        if not isinstance(self.centering, str) and self.centering and not self.fit_intercept:
             raise ValueError("centering=True needs fit_intercept=True: the means have to go somewhere.")
         check_flag("importance_aware", self.importance_aware)
         check_option("normalization", self.normalization, ("max", "rms", None))
@@ -35,13 +35,11 @@ class _NAGRule:
 
     @property
     def _fixed(self):
-        return (*super()._fixed, "normalization", "adaptive", "centering", "eta0", "loss")
+        return (*super()._fixed, "normalization", "adaptive", "centering", "eta0")
 
     def _is_another(self, name, old, new):
         if name == "eta0":
             return (old == "auto") != (new == "auto")
-        if name == "loss":  # changes where the heads of the experts are trusted together
-            return self._state.rule.experts > 1 and self._loss().coupled != self._state.rule.coupled
         return super()._is_another(name, old, new)
 
     def _centred(self, is_sparse):
@@ -86,7 +84,7 @@ class _NAGRule:
         weights = self._attribute(lambda state: state.mixture.weights())
         if self._state.rule.experts == 1:
             raise AttributeError(f'eta0_weights_ is there with eta0="auto"; eta0 is {self.eta0!r}')
-        return weights[0] if len(weights) == 1 else weights
+        return weights if len(weights) > 1 or getattr(self, "_n_outputs", None) else weights[0]
 
 
 class NAGClassifier(_NAGRule, OnlineClassifier):
@@ -328,9 +326,9 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     power_t : float, default=0.5
         Exponent of ``learning_rate="invscaling"``.
     penalty : {"l2", "l1", "elasticnet", None}, default=None
-        Penalty on the weights without units, ``u = coef_ * scale_`` (in standard deviations of the target, with
-        ``target_normalization``). The L1 part is a truncated gradient and leaves true zeros (not with
-        ``average=True``). The intercept is not penalised.
+        Penalty on the weights without units, ``u = coef_ * scale_`` (with ``target_normalization``, in standard
+        deviations of the target when the penalty is applied: on sparse rows when a feature is next seen). The L1 part
+        is a truncated gradient and leaves true zeros (not with ``average=True``). The intercept is not penalised.
     alpha : float, default=0.0001
         Strength: the objective is the mean loss plus ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
     l1_ratio : float, default=0.15
@@ -384,7 +382,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     progressive_loss_ : float
         Mean over all rows since the model was new, and over outputs, of the loss of the prediction made before the row
         was learnt, held within the range of the targets before, widened by its own width. After one pass it is an
-        honest estimate of the loss on new rows. With ``target_normalization`` the first row does not count.
+        honest estimate of the loss on new rows. The first row, with ``target_normalization`` and ``fit_intercept``,
+        only sets the origin: its loss is 0.
     t_ : float
         Total weight of the rows learnt.
     n_iter_ : int

@@ -416,8 +416,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 raise ValueError(
-                    f"eta0={self.eta0!r} made the model leave the range of float64 on these rows, or their targets or "
-                    "weights are too large for it; the defaults bear most."
+                    "these rows made the model leave the range of float64: their targets or weights are too large or "
+                    f"too small for it, or eta0={self.eta0!r} is too large."
                 ) from None
 
     # -- the model
@@ -532,8 +532,13 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     _stratified = True
     _flat_coef = False
 
-    _fixed = (*OnlineLinear._fixed, "multi_class")
+    _fixed = (*OnlineLinear._fixed, "loss", "multi_class")
     _target_unit = False
+
+    def _is_another(self, name, old, new):
+        if name in ("loss", "multi_class"):  # only one that learns classes together where they were learnt apart
+            return self._loss().coupled != self._state.rule.coupled
+        return super()._is_another(name, old, new)
 
     @property
     def _n_targets(self):
@@ -679,7 +684,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         decision = self._decision(X)
         if decision.shape[1] == 1:
             decision = np.hstack([-decision, decision])
-        elif self._loss().coupled:
+        elif self._state.rule.coupled:
             return softmax(decision, axis=1)
         if self.loss == "log_loss":
             probability = expit(decision)
@@ -815,5 +820,6 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         weight = None if weight is None else weight[rows]
         with np.errstate(all="ignore"):
             mean = np.average(encoded[rows], axis=0, weights=weight)
-            unit = encoded[rows].std(axis=0) if self._target_unit else 1.0
+            spread = np.sqrt(np.average((encoded[rows] - mean) ** 2, axis=0, weights=weight))
+            unit = spread if self._target_unit else 1.0
             return float(np.average(self._loss().value(mean, encoded[rows], unit).mean(axis=1), weights=weight))

@@ -275,7 +275,7 @@ def test_divergence_is_an_error(container):
     model = NAGRegressor(normalization=None, adaptive=False, eta0=1e-3, **PLAIN).partial_fit(container(X), Y)
     before = flat(model._state)
     for method in (model.partial_fit, model.fit):
-        with pytest.raises(ValueError, match=r"eta0=0.001 made the model leave the range of float64"):
+        with pytest.raises(ValueError, match=r"leave the range of float64: .* or eta0=0.001 is too large"):
             method(container(np.tile(X, (100, 1)) * 1e6), np.tile(Y, 100))
     assert np.array_equal(flat(model._state), before)
 

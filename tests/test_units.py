@@ -15,8 +15,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor, _losses
+from sklearn_nag import NAGClassifier, NAGRegressor, _losses, config_context
 from sklearn_nag._nag import ETA0S
+from sklearn_nag.kernels._state import Mixture
 
 from .test_kernel import BY_ITSELF, make_data, make_state, progressive
 
@@ -346,7 +347,8 @@ def adahedge(losses):
             beta = math.log(K) / gap
             share = np.exp(-beta * (total - total.min()))
             share /= share.sum()
-            mixed = row.min() - math.log(share @ np.exp(-beta * (row - row.min()))) / beta
+            least = row[share > 0].min()
+            mixed = least - math.log(share[share > 0] @ np.exp(-beta * (row[share > 0] - least))) / beta
         gap += max(0.0, share @ row - mixed)
         total += row
         shares.append(share)
@@ -432,3 +434,87 @@ def test_batches_of_rows_change_no_bit_with_defaults():
         parts.partial_fit(X[i:j], y[i:j])
     assert np.array_equal(whole.coef_, parts.coef_)
     assert np.array_equal(whole.intercept_, parts.intercept_)
+
+
+# -- what an independent review found
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("row", [0, 3])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("loss", NAMES)
+def test_no_row_hides_what_is_not_finite(loss, container, row, bad, rng):
+    X, y = rng.normal(size=(6, 3)), rng.normal(size=6)
+    X[row, 1] = bad
+    for normalization in ("max", "rms", None):
+        reg = NAGRegressor(loss, normalization=normalization)
+        with pytest.raises(ValueError, match="X contains"):
+            reg.partial_fit(container(X), y)
+        assert not hasattr(reg, "_state")
+
+
+@pytest.mark.parametrize("first", [1e-32, 1e-100, 1e-200, 1e100])
+def test_weights_that_differ_by_any_factor_leave_scales_in_order(first, rng):
+    X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
+    weights = rng.uniform(0.5, 1.0, 300)
+    weights[0] = first
+    for normalization in ("max", "rms"):
+        reg = NAGRegressor(normalization=normalization, centering=True).partial_fit(X, y, weights)
+        assert (reg.scale_ < 10).all()
+        assert np.isfinite(reg.progressive_loss_)
+        if first < 1 and normalization == "rms":
+            np.testing.assert_allclose(reg.scale_, X[1:].std(axis=0), rtol=0.1)
+
+
+def test_lifts_that_change_while_averaging_is_off(rng):
+    X, y, far = rng.normal(size=(60, 2)), rng.normal(size=60), rng.normal(size=(30, 2)) * [1e25, 1.0]
+    coefs = []
+    for kernel in ("numpy", "auto"):
+        with config_context(kernel=kernel):
+            reg = NAGRegressor(adaptive=False, average=True, eta0=0.1).partial_fit(X, y)
+            reg.set_params(average=False).partial_fit(far, y[:30])
+            coefs.append(reg.set_params(average=True).partial_fit(far[:5], y[:5]).coef_)
+    np.testing.assert_allclose(*coefs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_auto_bears_what_a_number_bears(size, rng):
+    X = rng.normal(size=(200, 3))
+    y = X @ [1.0, 2.0, 3.0]
+    reg = NAGRegressor(eta0="auto").partial_fit(X, y * size)
+    assert np.corrcoef(reg.predict(X) / size, y)[0, 1] > 0.95
+
+
+def test_the_gap_of_an_expert_without_a_share():
+    mixture = Mixture(np.array([[0.0, 0.0, 1.0, 1.0, 1.0]]), np.array([1e-6]))
+    mixture.suffer(mixture.weights(), np.array([[0.2, 0.8, 0.0, 0.0, 0.0]]))
+    assert mixture.gap[0] == pytest.approx(0.3, rel=1e-4)
+
+
+def test_columns_that_hold_next_to_nothing(rng):
+    X = (rng.random((300, 1)) < 0.5) * 5e-324
+    y = X[:, 0] > 0
+    assert NAGClassifier().partial_fit(X, y, [False, True]).score(X, y) == 1.0
+    X = np.column_stack([rng.normal(size=300) * 1e-300, rng.normal(size=300)])
+    reg = NAGRegressor(penalty="l1", alpha=0.5).fit(X, X[:, 1])
+    assert reg.coef_[0] == 0.0
+    assert reg.predict([[1e300, 1.0]]) == reg.predict([[0.0, 1.0]])
+
+
+def test_classes_learnt_together_stay_together():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier().partial_fit(X, y, [0, 1, 2])
+    with pytest.raises(ValueError, match="loss was 'log_loss' when this model was new and is 'hinge' now"):
+        clf.set_params(loss="hinge").partial_fit(X, y)
+    two = NAGClassifier().partial_fit(X, y == 1, [False, True])
+    two.set_params(loss="hinge", multi_class="ovr").partial_fit(X, y == 1)
+
+
+def test_any_kind_of_boolean_and_of_output():
+    X, y = load_diabetes(return_X_y=True)
+    NAGRegressor(centering=np.False_, fit_intercept=False).fit(X, y)
+    assert NAGRegressor(eta0="auto").partial_fit(X, y[:, None]).eta0_weights_.shape == (1, len(ETA0S))
+    assert NAGRegressor(eta0="auto").partial_fit(X, y).eta0_weights_.shape == (len(ETA0S),)
+    with np.errstate(all="raise"):
+        loss = NAGRegressor().partial_fit(X[:2], np.outer([1e200, -1e200], np.ones(4))).progressive_loss_
+    assert np.isfinite(loss)

@@ -104,7 +104,7 @@ def way(loss, parameter, p, y, a):
         e = np.exp(min(max(margin, LEAST_MARGIN), MOST_MARGIN))
         a = min(a, LONGEST)
         d = a / (1.0 + e)
-        if a > 1e-8:
+        if a > 1e-12:
             if d > 0.5:
                 d = min(d, np.log1p(a / e))
             for _ in range(HALLEY_STEPS):
@@ -205,7 +205,7 @@ def raise_lift(table, f, rule, heads, i, largest):
             table[f.G + k, i] = max(table[f.G + k, i] * (ratio * ratio), TINY)
         else:
             table[f.weight + k, i] *= ratio
-            if rule.averaged:
+            if f.past > 0:
                 table[f.past + k, i] *= ratio
 
 
@@ -274,11 +274,12 @@ def raise_lifts(table, f, rule, heads, n):
 
 
 @exact
-def add_deviations(table, f, n, factor):
-    """As `add_squares`, for a row that is lifted and centred."""
+def add_deviations(table, f, n, c, kept):
+    """As `add_squares`, for a row that is centred."""
+    factor = c * kept
     for i in range(n):
-        x = table[f.x, i]
-        table[f.squares, i] += factor * (x * x)
+        deviation = table[f.z, i]
+        table[f.squares, i] += factor * (deviation * deviation)
 
 
 @fast
@@ -291,25 +292,20 @@ def invert_sizes(table, f, n):
 
 @exact
 def centre(table, f, clock, before, c, n, bias):
-    """Lift the row and subtract the mean up to it."""
-    inverse = 1.0 / clock[T]
+    """Lift the row; put its deviation from the mean before it in ``z``, that from the mean with it in ``x``."""
+    inverse, kept = 1.0 / max(before, TINY), before / clock[T]
     if before == 0:
         for i in range(n):
             table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
     for i in range(n):
         x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
-        total = table[f.sum, i] + c * x
-        table[f.sum, i] = total
-        table[f.x, i] = x - total * inverse
+        deviation = x - table[f.sum, i] * inverse
+        table[f.sum, i] += c * x
+        table[f.z, i] = deviation
+        table[f.x, i] = deviation * kept
     if bias >= 0:
         table[f.x, bias] = 1.0
         table[f.sum, bias] = 0.0
-
-
-@exact
-def welford(t, before, c):
-    """As `_numpy._welford`: factor on a squared deviation from the mean of the rows up to its own."""
-    return c * (t / before) if before > 0 else 0.0
 
 
 @fast
@@ -325,7 +321,7 @@ def normalise(table, f, rule, clock, before, c, n, bias):
     if rule.norm == RMS:
         root = np.sqrt(clock[T])
         if rule.centred:
-            add_deviations(table, f, n, welford(clock[T], before, c))
+            add_deviations(table, f, n, c, before / clock[T])
             if bias >= 0:
                 table[f.squares, bias] = clock[T]
         else:
@@ -398,20 +394,21 @@ def suffer(heads, excess, gap, group):
     n_experts = excess.shape[1]
     rate = np.log(n_experts) / gap[group] if gap[group] > 0 else 1.0
     mean = mixed = 0.0
-    least, leaders, ahead = heads[SUFFERED, 0], np.inf, LARGEST
-    for k in range(1, n_experts):
-        least = min(least, heads[SUFFERED, k])
+    least = leader = ahead = LARGEST
     for k in range(n_experts):
-        beyond = heads[SUFFERED, k] - least
-        mean += heads[SHARE, k] * beyond
-        mixed += heads[SHARE, k] * np.exp(-rate * beyond)
+        least = min(least, heads[SUFFERED, k])
         if heads[SHARE, k] > 0:
-            leaders = min(leaders, beyond)
-        excess[group, k] = min(excess[group, k] + beyond, LARGEST)
+            leader = min(leader, heads[SUFFERED, k])
+    for k in range(n_experts):
+        if heads[SHARE, k] > 0:
+            behind = heads[SUFFERED, k] - leader
+            mean += heads[SHARE, k] * behind
+            mixed += heads[SHARE, k] * np.exp(-rate * behind)
+        excess[group, k] = min(excess[group, k] + (heads[SUFFERED, k] - least), LARGEST)
         ahead = min(ahead, excess[group, k])
     for k in range(n_experts):
         excess[group, k] -= ahead
-    gap[group] = min(gap[group] + max(0.0, mean - (-np.log(mixed) / rate if gap[group] > 0 else leaders)), LARGEST)
+    gap[group] = min(gap[group] + max(0.0, mean - (-np.log(mixed) / rate if gap[group] > 0 else 0.0)), LARGEST)
 
 
 @slow
@@ -429,11 +426,9 @@ def mix(heads, loss, c, excess, gap, n_heads, n_targets):
             heads[SUFFERED, k] = 0.0
             for j in range(group, n_targets, n_groups):
                 head = k * n_targets + j
-                unit = heads[UNIT, head]
-                parameter = loss.parameter * unit if loss.scaled else loss.parameter
-                value, _ = loss_and_gradient(loss.code, parameter, heads[SLOPE, head], heads[Y, j])
-                unit = unit if unit > 0 else 1.0
-                heads[SUFFERED, k] += value * c / (unit * unit if loss.degree == 2 else unit)
+                unit = heads[UNIT, head] if heads[UNIT, head] > 0 else 1.0
+                value, _ = loss_and_gradient(loss.code, loss.parameter, heads[SLOPE, head] / unit, heads[Y, j] / unit)
+                heads[SUFFERED, k] += value * c
                 share = heads[SHARE, k] * heads[SHOWN, head]
                 heads[LAST, j] = share if k == 0 else heads[LAST, j] + share
             heads[SUFFERED, k] = min(heads[SUFFERED, k], LARGEST)
@@ -453,7 +448,7 @@ def read_targets(heads, target, intercept, clock, before, c, n_heads):
         if intercept:
             target[SUM, j] += c * y
         mean = target[SUM, j] / clock[T]
-        deviation = np.sqrt(welford(clock[T], before, c) if intercept else c) * abs(y - mean)
+        deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
         target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         low, high = target[LOW, j], target[HIGH, j]
         width = high - low
@@ -467,8 +462,9 @@ def read_targets(heads, target, intercept, clock, before, c, n_heads):
 
 @fast
 def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, n_heads, n):
-    """Predict for each head and each target, suffer the losses; leave derivatives in the row ``SLOPE``.
+    """Predict for each head and each target, suffer the losses; tell whether predictions are finite.
 
+    Derivatives are left in the row ``SLOPE``.
     ``P`` is what the derivatives are taken at: predictions after the mean of the targets has moved, or margins.
     """
     n_targets = losses.size
@@ -476,6 +472,8 @@ def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, 
         value = 0.0
         for i in range(n):
             value += table[f.weight + k, i] * table[f.z, i]
+        if not abs(value) <= LARGEST:
+            return False
         heads[P, k] = value
         heads[SHOWN, k] = value
     if rule.target_unit:
@@ -502,6 +500,7 @@ def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, 
     if rule.target_unit:
         for j in range(n_targets):
             heads[LAST, j] = heads[LAST, j] + target[ORIGIN, j] if before > 0 else 0.0
+    return finite(heads, LAST, n_targets)
 
 
 @exact
@@ -635,8 +634,7 @@ def play_row(table, heads, f, rule, eta, gradient_lift, clock, loss, losses, tar
     """
     before = clock[T]
     rate = normalise(table, f, rule, clock, before, c, n, bias)
-    play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, eta.size, n)
-    if not finite(heads, LAST, losses.size):
+    if not play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, eta.size, n):
         return rate, False, False
     factor = np.sqrt(c) if is_careful(rule, loss) else c
     return rate, True, rule.adaptive and new_gradient_lifts(gradient_lift, heads, factor)
@@ -763,11 +761,11 @@ def learn_sparse(
         descend(part, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
         for field in range(fields):
             if changed[field] or lifts:
-                total = 0.0
+                ok = True
                 for i in range(width):
                     columns[index[i], field] = part[field, i]
-                    total += part[field, i]
-                if field != f.largest and not abs(total) <= LARGEST:
+                    ok &= abs(part[field, i]) <= LARGEST
+                if not ok:
                     return False, G_before
     return True, G_before
 

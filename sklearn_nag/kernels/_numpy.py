@@ -147,7 +147,7 @@ def _read_inputs(state, columns, x, absolute, c):
     t = np.add.accumulate(np.append(state.t, c))
     before = {"largest": np.maximum.accumulate(np.vstack([columns.largest, absolute]))}
     lifted = x * columns.lift if rule.lifted else x
-    factor = c
+    deviation, factor = lifted, c
     if rule.centred:
         bias = slice(-1, None) if rule.intercept else slice(0, 0)
         if state.t == 0:
@@ -156,10 +156,12 @@ def _read_inputs(state, columns, x, absolute, c):
         lifted = lifted - columns.origin
         before["sum"] = sums = np.add.accumulate(np.vstack([columns.sum, c[:, None] * lifted]))
         sums[:, bias] = 0.0
-        lifted -= sums[1:] * (1.0 / t[1:, None])
-        factor = _welford(c, t)
+        deviation = lifted - sums[:-1] * (1.0 / np.maximum(t[:-1, None], TINY))
+        kept = t[:-1] / t[1:]
+        lifted, factor = deviation * kept[:, None], c * kept
+        lifted[:, bias] = 1.0
     if rule.normalization == "rms":
-        before["squares"] = np.vstack([columns.squares, factor[:, None] * lifted**2])
+        before["squares"] = np.vstack([columns.squares, factor[:, None] * deviation**2])
         if rule.centred:
             before["squares"][1:, bias] = c[:, None]
         np.add.accumulate(before["squares"], out=before["squares"])
@@ -190,11 +192,6 @@ def _read_inputs(state, columns, x, absolute, c):
     return _Inputs(t, lifted, features, sizes, rest, rate, float(N), shrinkage, before)
 
 
-def _welford(c, t):
-    """Factors on squared deviations from the mean of rows up to and with their own, for the sum of squares."""
-    return np.where(t[:-1] > 0, c * (t[1:] / positive(t[:-1])), 0.0)
-
-
 class _Goals(NamedTuple):
     """What depends on the targets alone, for each row of a segment, relative to their origin."""
 
@@ -221,7 +218,7 @@ def _read_targets(state, y, c, t):
     y = y - targets.origin
     sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y * rule.intercept]))
     means = sums / np.maximum(t, TINY)[:, None]
-    deviations = np.sqrt(_welford(c, t) if rule.intercept else c)[:, None] * np.abs(y - means[1:])
+    deviations = np.sqrt(c * (t[:-1] / t[1:]) if rule.intercept else c)[:, None] * np.abs(y - means[:-1])
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
     low = np.minimum.accumulate(np.vstack([targets.low, y]))
     high = np.maximum.accumulate(np.vstack([targets.high, y]))
@@ -263,7 +260,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
         p += means[i]
-        shown = np.minimum(np.maximum(p, least[i]), most[i])
+        shown = np.minimum(np.maximum(p, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
         if rule.experts > 1:
             played[i] = _mix(state.mixture, loss, shown, targets[i], units[i], c[i])
         else:
@@ -317,7 +314,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     if rule.target_unit:
         played += state.targets.origin
         if first:  # before the first target there is nothing to predict by
-            played[0] = 0.0
+            played[0] *= 0.0
 
 
 def _mix(mixture, loss, p, y, unit, c):
@@ -325,8 +322,8 @@ def _mix(mixture, loss, p, y, unit, c):
     n_groups, n_experts = mixture.excess.shape
     p = p.reshape(n_experts, -1)
     share = mixture.weights()
-    y, unit = y.reshape(p.shape), unit.reshape(p.shape)
-    losses = loss.value(loss.margins(p) if loss.coupled else p, y, unit) * c / positive(unit) ** loss.degree
+    unit = positive(unit.reshape(p.shape))
+    losses = loss.value((loss.margins(p) if loss.coupled else p) / unit, y.reshape(p.shape) / unit) * c
     losses = np.minimum(np.add.reduce(losses.reshape(n_experts, n_groups, -1), axis=2).T, LARGEST)
     mixture.suffer(share, losses)
     return np.add.reduce(share.T * p, axis=0)
@@ -402,5 +399,5 @@ def predict_unit_free(state, X):
             x = x * columns.lift[:n_features] - columns.origin[:n_features] - mean
         z = x / s
         for head, weight in enumerate(u[:, :n_features]):
-            p[rows, head] = np.add.reduce(z * weight, axis=1) + rest[head]
+            p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
     return np.nan_to_num(p + state.targets.origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST)

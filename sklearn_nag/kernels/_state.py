@@ -224,7 +224,8 @@ class Columns:
 
     def finite(self):
         """Whether no number that could has left the range of float64; lifts keep the others small."""
-        return all(np.isfinite(a).all() for a in (self.weight, self.squares, self.past) if a is not None)
+        fields = (self.largest, self.weight, self.squares, self.past, self.sum)
+        return all(np.isfinite(values).all() for values in fields if values is not None)
 
     def relift(self, rule, new):
         """Change the lifts; one that rises does so before there is anything to rescale."""
@@ -324,15 +325,13 @@ class Mixture:
     def suffer(self, share, losses):
         """Count the losses, both of shape (n_groups, n_experts), of a row that was played with these shares."""
         n_experts = share.shape[1]
-        least = losses.min(axis=1, keepdims=True)
-        beyond = losses - least
-        mean = np.add.reduce(share * beyond, axis=1)
-        gap = self.gap[:, None]
-        rate = np.log(n_experts) / np.where(gap > 0, gap, 1.0)
-        mixed = -np.log(np.add.reduce(share * np.exp(-rate * beyond), axis=1)) / rate[:, 0]
-        leaders = np.where(share > 0, beyond, np.inf).min(axis=1)
-        self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, leaders)), LARGEST)
-        self.excess[:] = np.minimum(self.excess + beyond, LARGEST)
+        behind = np.where(share > 0, losses, np.inf)
+        behind = np.where(share > 0, losses - behind.min(axis=1, keepdims=True), 0.0)
+        mean = np.add.reduce(share * behind, axis=1)
+        rate = np.log(n_experts) / positive(self.gap)
+        mixed = -np.log(np.add.reduce(share * np.exp(-rate[:, None] * behind), axis=1)) / rate
+        self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, 0.0)), LARGEST)
+        self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
         self.excess -= self.excess.min(axis=1, keepdims=True)
 
 
@@ -458,7 +457,10 @@ class State:
 
     def mean_loss(self, t):
         """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled."""
-        return float(np.sum(self.loss / t) / self.rule.n_groups) if t > 0 else np.nan
+        if t == 0:
+            return np.nan
+        with np.errstate(over="ignore"):
+            return float(min(np.sum(self.loss / self.rule.n_groups / t), LARGEST))
 
     def unit(self):
         """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
@@ -523,10 +525,11 @@ class State:
         """
         if self.cached is None:
             rule = self.rule
-            u = self.unit_free_weight()
-            size = positive(self.columns.size(rule, self.t))
-            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                w = u / positive(self.scale())
+            with np.errstate(all="ignore"):
+                u = self.unit_free_weight()
+                used = (u != 0).any(axis=0)
+                scale, size = self.scale(), positive(self.columns.size(rule, self.t))
+                w = u / positive(scale)
                 n_features = w.shape[1] - rule.intercept
                 coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
                 if rule.target_unit:
@@ -536,8 +539,8 @@ class State:
                     intercept = intercept - (u * distance)[:, :n_features].sum(axis=1)
                 sizes = np.abs(coef)
                 in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
-                near = np.abs(distance).max(initial=0.0) < FARTHEST
-                exact = bool(in_range.all() and near and np.isfinite(intercept).all())
+                near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
+                exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
             if not exact:
                 coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
             coef.flags.writeable = intercept.flags.writeable = False
