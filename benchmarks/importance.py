@@ -1,0 +1,58 @@
+"""A row of weight k against k rows, for importance-aware and for explicit steps.
+
+    python -m benchmarks.importance [--repeats 200]
+
+A model has learnt half of a data set that ships with scikit-learn; then a row of the other half, with another row's
+target, is learnt once with weight k, or k times. Shown is the median distance between the two predictions for it, in
+standard deviations of the target, or in decision values for two classes.
+"""
+
+import argparse
+import copy
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+
+TASKS = {
+    "diabetes, squared error": (NAGRegressor(), load_diabetes),
+    "diabetes, absolute error": (NAGRegressor("absolute_error"), load_diabetes),
+    "breast cancer, log loss": (NAGClassifier(), load_breast_cancer),
+    "breast cancer, hinge": (NAGClassifier("hinge"), load_breast_cancer),
+}
+
+
+def distance(model, X, y, i, target, k):
+    """How far apart the two predictions for a row are."""
+    x, decide = X[i : i + 1], "decision_function" if isinstance(model, NAGClassifier) else "predict"
+    once = copy.deepcopy(model).partial_fit(x, [target], sample_weight=[k])
+    often = copy.deepcopy(model).partial_fit(np.repeat(x, k, axis=0), np.full(k, target))
+    return abs(getattr(once, decide)(x)[0] - getattr(often, decide)(x)[0])
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=200)
+    repeats = parser.parse_args().repeats
+    print(f"{'task':26} {'k':>3} {'importance-aware':>17} {'explicit':>9} {'ratio':>7}")
+    for name, (estimator, load) in TASKS.items():
+        X, y = load(return_X_y=True)
+        unit = y.std() if load is load_diabetes else 1.0
+        rng = np.random.default_rng(0)
+        order = rng.permutation(len(y))
+        half = len(y) // 2
+        rows, others = order[:half], rng.choice(order[half:], (repeats, 2))
+        for k in (2, 5, 20):
+            medians = []
+            for careful in (True, False):
+                model = copy.deepcopy(estimator).set_params(importance_aware=careful, average=False)
+                options = {"classes": [0, 1]} if load is load_breast_cancer else {}
+                model.partial_fit(X[rows], y[rows], **options)
+                medians.append(np.median([distance(model, X, y, i, y[j], k) for i, j in others]) / unit)
+            print(f"{name:26} {k:3} {medians[0]:17.4f} {medians[1]:9.4f} {medians[0] / medians[1]:7.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
