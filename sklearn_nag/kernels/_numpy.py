@@ -125,15 +125,13 @@ def _need_lifts(values, lifted, seen):
 class _Inputs(NamedTuple):
     """What depends on the inputs alone, for each row of a segment; with a row more, for what was before, in ``before``.
 
-    ``x`` is lifted and, where the rule says so, centred; ``z`` is what ``u`` is multiplied by, ``features`` what the
-    weights that are kept are multiplied by; ``rest`` is the factor that `Columns.resting_size` leaves out.
+    ``x`` is lifted and, where the rule says so, centred; ``features`` are what the weights that are kept are multiplied
+    by: ``z``, or ``z`` over the scale where these are ``theta``.
     """
 
     t: np.ndarray
     x: np.ndarray
     features: np.ndarray
-    sizes: np.ndarray
-    rest: np.ndarray
     rate: np.ndarray
     N: float
     shrinkage: np.ndarray
@@ -189,11 +187,15 @@ def _read_inputs(state, columns, x, absolute, c):
         rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
         N = N[-1]
     shrinkage = np.add.accumulate(np.append(state.shrinkage, c * rate / rest if rule.adaptive else c * rate))
-    return _Inputs(t, lifted, features, sizes, rest, rate, float(N), shrinkage, before)
+    return _Inputs(t, lifted, features, rate, float(N), shrinkage, before)
 
 
 class _Goals(NamedTuple):
-    """What depends on the targets alone, for each row of a segment, relative to their origin."""
+    """What depends on the targets alone, for each row of a segment, relative to their origin.
+
+    ``mean`` is that before the row, ``moved`` by how much the row moves it; predictions are held between ``least`` and
+    ``most``.
+    """
 
     y: np.ndarray
     mean: np.ndarray
@@ -235,9 +237,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     inputs = _read_inputs(state, columns, x, absolute, c)
     first = rule.target_unit and state.t == 0
     goals, spread = _read_targets(state, y, c, inputs.t)
-    heads, targets, units = (np.tile(a, rule.experts) for a in (goals.mean, goals.y, goals.unit))
-    means, moved = heads, np.tile(goals.moved, rule.experts)
-    least, most = np.tile(goals.least, rule.experts), np.tile(goals.most, rule.experts)
+    targets, means, moved, units, least, most = (np.tile(a, rule.experts) for a in goals)  # for each head
     step = np.multiply.outer(inputs.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
     single = len(rule.eta) == 1
     if single:  # by vectors and scalars, as they cost less
