@@ -3,8 +3,8 @@ NAGClassifier beside SGDClassifier on raw data
 ==============================================
 
 The features of the breast cancer data set differ in size by six orders of magnitude. Stochastic gradient descent needs
-them scaled first; NAG learns the scales on the way. Learning rates are searched by ``GridSearchCV``, the same way for
-all.
+them scaled first; NAGClassifier learns origins and scales on the way. Learning rates are searched by ``GridSearchCV``,
+the same way for all.
 """
 
 import matplotlib.pyplot as plt
@@ -24,13 +24,13 @@ print(f"smallest and largest scale: {np.abs(X).max(axis=0).min():.3g}, {np.abs(X
 # The learners
 # ------------
 #
-# All make five passes. ``learning_rate="constant"`` lets ``eta0`` mean for SGD what it means for NAG.
+# All make five passes. ``learning_rate="constant"`` lets ``eta0`` mean for SGD what it means for NAGClassifier.
 
 passes = {"max_iter": 5, "tol": None, "random_state": 0}
 sgd = SGDClassifier(loss="log_loss", learning_rate="constant", **passes)
 learners = {
-    "NAG": ("passthrough", NAGClassifier(**passes)),
-    "sNAG": ("passthrough", NAGClassifier(normalization="rms", **passes)),
+    "NAGClassifier": ("passthrough", NAGClassifier(**passes)),
+    "largest value as scale": ("passthrough", NAGClassifier(normalization="max", **passes)),
     "SGD": ("passthrough", sgd),
     "SGD, scaled": (StandardScaler(), sgd),
 }
@@ -46,7 +46,7 @@ for name, (scaler, learner) in learners.items():
     pipeline = Pipeline([("scale", scaler), ("learn", learner)])
     searches[name] = GridSearchCV(pipeline, {"learn__eta0": etas}, cv=folds).fit(X, y)
     print(
-        f"{name:12} best eta {searches[name].best_params_['learn__eta0']:<8g} accuracy {searches[name].best_score_:.3f}"
+        f"{name:22} best eta {searches[name].best_params_['learn__eta0']:<8g} accuracy {searches[name].best_score_:.3f}"
     )
 
 # %%
