@@ -5,7 +5,9 @@ Each loader returns rows, targets and whether the task is regression. The files 
 and Reuters text in svmlight form.
 """
 
+import argparse
 import bz2
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,15 @@ from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_svmlight_file, load_wine
 from sklearn.preprocessing import OneHotEncoder
+
+
+def parse(description, output, quick):
+    """Command-line options of a table over these sets, with the help for ``--output`` and ``--quick``."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
+    parser.add_argument("--output", type=Path, help=output)
+    parser.add_argument("--quick", action="store_true", help=quick)
+    return parser.parse_args()
 
 
 def shuttle(folder):

@@ -6,9 +6,7 @@ One line for each setting and number of passes, one column for each data set: ac
 over shuffles (ten for small sets, two for others) of at most 60,000 rows. ``-`` where a setting does not apply.
 """
 
-import argparse
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
-from .data import BUNDLED, FILES, SPARSE
+from .data import BUNDLED, FILES, SPARSE, parse
 
 SMALL, MOST = 3_000, 60_000
 SETTINGS = {
@@ -42,9 +40,10 @@ def score(X, y, regression, setting, max_iter, shuffles):
     """Mean score of a setting; NaN where it does not apply."""
     make = NAGRegressor if regression else NAGClassifier
     names = make().get_params()
-    of_loss = str(setting.get("loss")) in ("hinge",) if regression else setting.get("loss") == "absolute_error"
-    several = "multi_class" in setting and len(np.unique(y)) == 2
-    if not set(setting) <= set(names) or of_loss or several or (sparse.issparse(X) and "centering" in setting):
+    of_other_task = setting.get("loss") == ("hinge" if regression else "absolute_error")
+    of_more_classes = "multi_class" in setting and len(np.unique(y)) == 2
+    of_dense_rows = "centering" in setting and sparse.issparse(X)
+    if not set(setting) <= set(names) or of_other_task or of_more_classes or of_dense_rows:
         return np.nan
     scores = []
     for seed in range(shuffles):
@@ -57,11 +56,7 @@ def score(X, y, regression, setting, max_iter, shuffles):
 
 def main():
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
-    parser.add_argument("--output", type=Path, help="file to write the table to, as CSV")
-    parser.add_argument("--quick", action="store_true", help="wine and diabetes once: that it runs")
-    options = parser.parse_args()
+    options = parse(__doc__, "file to write the table to, as CSV", "wine and diabetes once: that it runs")
     warnings.simplefilter("ignore", ConvergenceWarning)
     sets = {**BUNDLED, **({} if options.data_dir is None else {**FILES, **SPARSE})}
     if options.quick:

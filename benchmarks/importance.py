@@ -51,7 +51,8 @@ def main():
                 options = {"classes": [0, 1]} if load is load_breast_cancer else {}
                 model.partial_fit(X[rows], y[rows], **options)
                 medians.append(np.median([distance(model, X, y, i, y[j], k) for i, j in others]) / unit)
-            print(f"{name:26} {k:3} {medians[0]:17.4f} {medians[1]:9.4f} {medians[0] / medians[1]:7.3f}", flush=True)
+            ratio = medians[0] / medians[1] if medians[1] > 0 else np.nan
+            print(f"{name:26} {k:3} {medians[0]:17.4f} {medians[1]:9.4f} {ratio:7.3f}", flush=True)
 
 
 if __name__ == "__main__":

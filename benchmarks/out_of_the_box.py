@@ -16,7 +16,6 @@ River are left out where they are not installed.
 calibration error, in ten bins, of the default fit for two classes.
 """
 
-import argparse
 import importlib.util
 import subprocess
 import sys
@@ -37,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag._nag import ETA0S
 
-from .data import BUNDLED, FILES
+from .data import BUNDLED, FILES, parse
 
 SMALL, TUNED_ON, RIVER_ROWS = 3_000, 20_000, 50_000
 
@@ -193,11 +192,9 @@ def write(table, folder):
 
 def main():
     """Print the table, a data set at a time."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
-    parser.add_argument("--output", type=Path, help="folder to write scores.csv and seconds.csv to")
-    parser.add_argument("--quick", action="store_true", help="bundled data once, without tuning: that it runs")
-    options = parser.parse_args()
+    options = parse(
+        __doc__, "folder to write scores.csv and seconds.csv to", "bundled data once, without tuning: that it runs"
+    )
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", RuntimeWarning)
     table = []

@@ -17,18 +17,19 @@ class _NAGRule:
 
     def _check_parameters(self):
         super()._check_parameters()
-        check_option("centering", self.centering, (True, False, np.True_, np.False_, "auto"))
-        if not isinstance(self.centering, str) and self.centering and not self.fit_intercept:
+        centering = bool(self.centering) if isinstance(self.centering, np.bool_) else self.centering
+        check_option("centering", centering, (True, False, "auto"))
+        if centering is True and not self.fit_intercept:
             raise ValueError("centering=True needs fit_intercept=True: the means have to go somewhere.")
         check_flag("importance_aware", self.importance_aware)
         check_option("normalization", self.normalization, ("max", "rms", None))
         check_flag("adaptive", self.adaptive)
         check_option("learning_rate", self.learning_rate, ("constant", "invscaling"))
         check_option("penalty", self.penalty, ("l2", "l1", "elasticnet", None))
-        if not (isinstance(self.eta0, str) and self.eta0 == "auto"):
-            if isinstance(self.eta0, str):
-                raise ValueError(f"eta0 must be a positive number or 'auto'; got {self.eta0!r}.")
+        if not isinstance(self.eta0, str):
             check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
+        elif self.eta0 != "auto":
+            raise ValueError(f"eta0 must be a positive number or 'auto'; got {self.eta0!r}.")
         check_number("power_t", self.power_t, min_val=0)
         check_number("alpha", self.alpha, min_val=0)
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor, _losses, config_context
 from sklearn_nag._nag import ETA0S
+from sklearn_nag.kernels import learn, predict
 from sklearn_nag.kernels._state import Mixture
 
 from .test_kernel import BY_ITSELF, make_data, make_state, progressive
@@ -98,8 +99,6 @@ def test_no_step_overshoots(kernel, data):
 
 
 def _decision(state, X):
-    from sklearn_nag.kernels import predict
-
     state.cached = None
     return predict(state, X)
 
@@ -318,8 +317,6 @@ def _before(clf, x, k):
     """Probability of class ``k`` once the inputs of the row are known, but not its class."""
     state = clf._state.copy()
     p = np.full((1, 3), np.nan)
-    from sklearn_nag.kernels import learn
-
     learn(state, clf._loss(), x[None], np.array([k], np.int32), predictions=p)
     return softmax(p[0])[k]
 

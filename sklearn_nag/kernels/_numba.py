@@ -464,8 +464,8 @@ def read_targets(heads, target, intercept, clock, before, c, n_heads):
 def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, n_heads, n):
     """Predict for each head and each target, suffer the losses; tell whether predictions are finite.
 
-    Derivatives are left in the row ``SLOPE``.
-    ``P`` is what the derivatives are taken at: predictions after the mean of the targets has moved, or margins.
+    Derivatives are left in the row ``SLOPE``. ``P`` is what they are taken at: margins, or predictions after the mean
+    of the targets has moved.
     """
     n_targets = losses.size
     for k in range(n_heads):
@@ -517,7 +517,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
         g, unit = heads[SLOPE, k], heads[UNIT, k]
         if g == 0.0:
             continue
-        step = rate * eta[k] * (unit if rule.adaptive or loss.degree == 1 else 1.0)
+        step = rate * eta[k] * (unit if rule.adaptive or rule.degree == 1 else 1.0)
         slope = g * (np.sqrt(c) if careful else c) * (gradient_lift[k] if rule.adaptive else 1.0)
         if rule.adaptive and not careful and not rule.averaged:
             for i in range(n):
@@ -815,7 +815,6 @@ class CompiledLoss(NamedTuple):
     """A loss by its place in ``LOSSES``, and its parameter if it has one, which the target's unit ``scaled`` or not."""
 
     code: int
-    degree: int
     parameter: float
     scaled: bool
 
@@ -845,7 +844,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = sparse and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     clock = np.array([state.t, state.N, state.shrinkage, state.averaged])
-    heads = np.zeros((9, len(rule.eta)))
+    heads = np.zeros((RATIO + 1, len(rule.eta)))
     heads[UNIT] = state.unit()
     model = (
         state.columns.table.T if by_row else state.columns.table,
@@ -889,7 +888,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 def compiled_loss(loss):
     """`CompiledLoss` of a loss, which has one parameter at most."""
     parameters = [float(getattr(loss, name)) for name in loss.parameters]
-    return CompiledLoss(LOSSES.index(loss.name), loss.degree, *(parameters or [0.0]), "epsilon" in loss.parameters)
+    return CompiledLoss(LOSSES.index(loss.name), *(parameters or [0.0]), "epsilon" in loss.parameters)
 
 
 def fields(columns):

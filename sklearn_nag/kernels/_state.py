@@ -307,9 +307,6 @@ class Mixture:
     def __init__(self, excess, gap):
         self.excess, self.gap = excess, gap
 
-    def __reduce__(self):
-        return Mixture, (self.excess, self.gap)
-
     def copy(self):
         """Independent copy."""
         return Mixture(self.excess.copy(), self.gap.copy())
