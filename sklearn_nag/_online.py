@@ -186,8 +186,9 @@ class _Stopping:
 class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     """Base of the online linear learners.
 
-    A subclass has the parameters that are read here. It says how it learns by ``_rule`` and ``_loss``, and what its
-    targets are by the methods that `OnlineClassifier` and `OnlineRegressor` define.
+    A subclass has the parameters that are read here. It says how it learns by ``_rule`` and ``_loss``, what may be the
+    cause when that fails by ``_why_useless`` and ``_why_diverged``, and what its targets are by the methods that
+    `OnlineClassifier` and `OnlineRegressor` define.
     """
 
     # -- parameters
@@ -198,7 +199,13 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _centred(self, is_sparse):
         """Whether features are to be centred, by the parameters, for rows of this kind."""
-        raise NotImplementedError
+        if self.centering == "auto":
+            return not is_sparse and self.fit_intercept
+        if self.centering and is_sparse:
+            raise ValueError(
+                "centering=True needs dense X: subtracting means would leave no zeros. Use centering='auto' or False."
+            )
+        return bool(self.centering)
 
     def _check_changed_parameters(self):
         """`_check_parameters`, unless all are as they were when it last passed."""
@@ -213,6 +220,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
             check_flag(name, getattr(self, name))
         check_option("loss", self.loss, tuple(self._losses))
+        centering = bool(self.centering) if isinstance(self.centering, np.bool_) else self.centering
+        check_option("centering", centering, (True, False, "auto"))
+        if centering is True and not self.fit_intercept:
+            raise ValueError("centering=True needs fit_intercept=True: the means have to go somewhere.")
         check_number("max_iter", self.max_iter, Integral, min_val=1)
         if self.tol is not None:
             check_number("tol", self.tol, min_val=0)
@@ -317,8 +328,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         if loss > 2.0 * constant_loss:
             warnings.warn(
                 f"{type(self).__name__} has learnt nothing useful: the mean loss of its last pass is {loss:.4g}, that "
-                f"of predicting the mean is {constant_loss:.4g}. eta0={self.eta0!r} is too large, or too small for the "
-                "unit of the target; the defaults are safe from both.",
+                f"of predicting the mean is {constant_loss:.4g}. {self._why_useless}",
                 ConvergenceWarning,
                 stacklevel=6,
             )
@@ -361,7 +371,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _new_state(self, X):
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
-        return kernels.State.new(self._rule(self._centred(sparse.issparse(X))), self.n_features_in_)
+        return kernels.new_state(self._rule(self._centred(sparse.issparse(X))), self.n_features_in_)
 
     def _continued_state(self, state, X):
         """``state``, once it is known that the parameters and the kind of rows can go on with it."""
@@ -379,7 +389,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
         return state
 
-    _fixed = ("fit_intercept",)  # parameters that a model cannot go on with when they change
+    _fixed = ("fit_intercept", "centering")  # parameters that a model cannot go on with when they change
 
     def _is_another(self, name, old, new):
         """Whether a model cannot go on with the value ``new`` of a parameter that is fixed."""
@@ -417,7 +427,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 raise ValueError(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
-                    f"too small for it, or eta0={self.eta0!r} is too large."
+                    f"too small for it{self._why_diverged}."
                 ) from None
 
     # -- the model
@@ -734,6 +744,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _check_parameters(self):
         super()._check_parameters()
         check_option("target_normalization", self.target_normalization, ("standard", None))
+        check_number("quantile", self.quantile, min_val=0, max_val=1, include_boundaries="neither")
 
     @property
     def _flat_coef(self):

@@ -9,10 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from ._backend import backend
+from ._invariant import FullState, InvariantRule, InvariantState
 from ._numpy import Diverged, predict, predict_unit_free
 from ._state import Rule, State, positive
 
-__all__ = ["Diverged", "Rule", "State", "learn", "positive", "predict"]
+__all__ = ["Diverged", "InvariantRule", "Rule", "State", "learn", "new_state", "positive", "predict"]
+
+
+def new_state(rule, n_features):
+    """State before the first row, for a `Rule` or an `InvariantRule`."""
+    if isinstance(rule, Rule):
+        return State.new(rule, n_features)
+    return (FullState if rule.full else InvariantState).new(rule, n_features)
 
 
 def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None):
@@ -42,7 +50,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         When a weight or a sum overflows.
     """
     state.cached = None
-    learn_rows = backend().learn_rows
+    learn_rows = backend(state.kernel).learn_rows
     if sample_weight is None or sample_weight.all():
         return learn_rows(state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order
