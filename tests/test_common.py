@@ -5,13 +5,17 @@ import inspect
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 
 ESTIMATORS = [
     NAGClassifier(max_iter=20),
     NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=20),
     NAGRegressor(max_iter=20),
     NAGRegressor(loss="huber", normalization="rms", adaptive=False, max_iter=20),
+    ScaleInvariantClassifier(max_iter=20),
+    ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=20),
+    ScaleInvariantRegressor(max_iter=20),
+    ScaleInvariantRegressor(loss="squared_error", invariance="full", max_iter=20),
 ]
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 
