@@ -26,16 +26,24 @@ class _InvariantRule:
                 "centering=False cannot be with invariance='full': moving the origins of features is one of the maps "
                 "under which predictions do not change. Use centering='auto'."
             )
-        check_number("alpha", self.alpha, min_val=LEAST_ALPHA, include_boundaries="neither")
+        if self._update == "potential":
+            check_number("alpha", self.alpha, min_val=LEAST_ALPHA, include_boundaries="neither")
         check_flag("average", self.average)
+
+    @property
+    def _update(self):
+        """The update that the parameters stand for."""
+        if self.update != "auto":
+            return self.update
+        return "potential" if self.invariance == "full" else "scinol2"
 
     @property
     def _fixed(self):
         return (*super()._fixed, "invariance", "update")
 
     def _is_another(self, name, old, new):
-        if name == "update" and self.invariance == "full":
-            return False
+        if name == "update":
+            return self._state.rule.update != self._update
         return super()._is_another(name, old, new)
 
     def _centred(self, is_sparse):
@@ -44,11 +52,10 @@ class _InvariantRule:
         return super()._centred(is_sparse)
 
     def _rule(self, centred):
-        loss, full = self._loss(), self.invariance == "full"
-        update = ("potential" if full else "scinol2") if self.update == "auto" else self.update
+        loss = self._loss()
         return kernels.InvariantRule(
-            update=update,
-            full=full,
+            update=self._update,
+            full=self.invariance == "full",
             n_targets=self._n_targets,
             alpha=float(self.alpha),
             intercept=bool(self.fit_intercept),
@@ -88,7 +95,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
         ``"potential"`` is [1]_, ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are invariant
         coordinate by coordinate. ``"auto"``: ``"scinol2"`` where it can be, else ``"potential"``.
     alpha : float, default=1.5
-        Constant of ``update="potential"``, above 9/8. The theorem's additive constant is
+        Constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant is
         ``exp(1 / (2 * (alpha - 9/8)))``; larger values start more slowly.
     centering : bool or "auto", default="auto"
         Whether to subtract from each feature its running mean, with ``invariance="coordinatewise"``. ``"auto"``: where
@@ -246,7 +253,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         ``"potential"`` is [1]_, ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are invariant
         coordinate by coordinate. ``"auto"``: ``"scinol2"`` where it can be, else ``"potential"``.
     alpha : float, default=1.5
-        Constant of ``update="potential"``, above 9/8. The theorem's additive constant is
+        Constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant is
         ``exp(1 / (2 * (alpha - 9/8)))``; larger values start more slowly.
     centering : bool or "auto", default="auto"
         Whether to subtract from each feature its running mean, with ``invariance="coordinatewise"``. ``"auto"``: where

@@ -478,8 +478,8 @@ def test_average_can_be_changed_on_the_way(rng, kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 1.125}, "alpha"),
-        ({"alpha": np.nan}, "alpha"),
+        ({"update": "potential", "alpha": 1.125}, "alpha"),
+        ({"invariance": "full", "alpha": np.nan}, "alpha"),
         ({"invariance": "partial"}, "invariance must be one of 'coordinatewise', 'full'"),
         ({"update": "nag"}, "update must be one of"),
         ({"invariance": "full", "update": "scinol1"}, "invariance='full' needs update='potential'"),
