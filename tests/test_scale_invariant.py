@@ -1,6 +1,7 @@
 """The learners without a learning rate: against the papers in extended precision, their theorems, and ugly input."""
 
 import functools
+import itertools
 import pickle
 
 import numpy as np
@@ -317,7 +318,7 @@ def test_cuts_and_pickles_change_no_bit(cuts, kind, as_csr):
     played = progressive(whole, X, y, weights)
     state, parts = make_state(4, kind, **options), []
     edges = [0, *sorted(cuts), 80]
-    for start, stop in zip(edges[:-1], edges[1:]):
+    for start, stop in itertools.pairwise(edges):
         state = pickle.loads(pickle.dumps(state))
         parts.append(progressive(state, X[start:stop], y[start:stop], weights[start:stop]))
     assert np.array_equal(np.concatenate(parts), played)

@@ -2,8 +2,8 @@
 
 The factor takes up a row by one Givens rotation for each column. The same rotations turn ``q``, and the last unit
 vector into ``v``, with ``factor^T v`` the row: so ``x^T S^+ h = v^T q``, and ``h -= g x`` is ``q -= g v``. They turn
-the factor times any fixed vector, such as the sum of the weights, too: its product with the row is what leaves no rest. So
-nothing is inverted, and no system is solved until somebody asks for weights.
+the factor times any fixed vector, such as the sum of the weights, too: its product with the row is what leaves no rest.
+So nothing is inverted, and no system is solved until somebody asks for weights.
 """
 
 from __future__ import annotations
