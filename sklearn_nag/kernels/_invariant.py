@@ -220,8 +220,8 @@ class FullState(InvariantState):
 
     ``S = sum c x x^T`` is kept as a triangular factor of the rows, ``S = factor^T factor``, with lifted ``x`` relative
     to the first row. ``columns.weight`` holds ``q`` with ``h = factor^T q``, ``columns.past`` the factor times the
-    sum of ``c t w``, and ``columns.deviation`` the largest size of an ``x``. A row of the factor without a diagonal is 0: its
-    column depends on the ones before, and has no weight.
+    sum of ``c t w``, and ``columns.deviation`` the largest size of an ``x``. A row of the factor without a diagonal is
+    0: its column depends on the ones before, and has no weight.
 
     Attributes
     ----------
