@@ -490,11 +490,16 @@ class State:
     # -- what the arrays stand for
 
     def mean_loss(self, t):
-        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled."""
+        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled.
+
+        An array with an entry for each expert, where these are not mixed.
+        """
         if t == 0:
             return np.nan
         with np.errstate(over="ignore"):
-            return float(min(np.sum(self.loss / self.rule.n_groups / t), LARGEST))
+            losses = (self.loss / self.rule.n_groups / t).reshape(-1, self.rule.n_targets)
+            means = np.minimum(np.sum(losses, axis=1), LARGEST)
+        return float(means[0]) if self.rule.mixed else means
 
     def unit(self):
         """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
