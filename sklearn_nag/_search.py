@@ -122,7 +122,7 @@ class _EtaSearch(BaseEstimator):
         if failed.any():
             named = ", ".join(f"{eta0:g}" for eta0, any_fold in zip(eta0s, failed.any(axis=1)) if any_fold)
             warnings.warn(
-                f"with eta0 in ({named}) the model left the range of float64 or has no score, in some folds: last ranks.",
+                f"with eta0 in ({named}) the model left the range of float64 or has no score, in some folds.",
                 FitFailedWarning,
                 stacklevel=3,
             )
