@@ -68,6 +68,10 @@ class InvariantRule(NamedTuple):
         return self.n_targets
 
     @property
+    def n_played(self):
+        return self.n_targets
+
+    @property
     def n_groups(self):
         return 1 if self.coupled else self.n_targets
 
