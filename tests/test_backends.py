@@ -1,10 +1,12 @@
 """The compiled kernel against NumPy, and the choice between them."""
 
 import itertools
+import multiprocessing
 import os
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -319,6 +321,44 @@ def test_workers(backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
         fitted = joblib.Parallel()(joblib.delayed(clf.__class__(**clf.get_params()).fit)(X, y) for _ in range(4))
     assert all(np.array_equal(one.coef_, expected) for one in fitted)
+
+
+@needs_numba
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_fork_after_use():
+    """Processes forked once the kernel has run, in two threads at that, learn as their parent does."""
+    X, y = load_wine(return_X_y=True)
+
+    def coef(rows):
+        return NAGClassifier(max_iter=3, tol=None, random_state=0).fit(rows, y).coef_
+
+    containers = [X, sparse.csr_matrix(X)]
+    with ThreadPoolExecutor(2) as threads:
+        expected = list(threads.map(coef, containers))
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    for rows in containers:
+        child = context.Process(target=lambda rows=rows: results.put(coef(rows)))
+        child.start()
+        child.join(60)
+        assert child.exitcode == 0
+    assert all(np.array_equal(results.get(), one) for one in expected)
+
+
+@needs_numba
+def test_threads_learn_as_one_does():
+    """Without the GIL: many models at a time give the bits of one, dense and sparse."""
+    X, y = make_data(np.random.default_rng(0), n=2000, d=20)
+    y = (y > 0).astype(int)
+    containers = [X, sparse.csr_array(X)] * 4
+
+    def coef(rows):
+        return NAGClassifier().partial_fit(rows, y, classes=[0, 1]).coef_
+
+    expected = [coef(rows) for rows in containers]
+    with ThreadPoolExecutor(4) as threads:
+        assert all(map(np.array_equal, threads.map(coef, containers), expected))
 
 
 def test_public_names():

@@ -34,6 +34,8 @@ LOSSES = (
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
 NONE, MAX, RMS = range(3)
+# Columns are padded to full vectors, so that loops have no scalar rest. Rows of a table are far enough apart for
+# compiled loops, which compare distances, to run the same way whatever the batch.
 PADDING, APART = 8, 64
 T, N, SHRINKAGE, AVERAGED = range(4)  # entries of ``clock``
 ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of the table of targets
@@ -41,21 +43,26 @@ SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 Y, P, SHOWN, LAST, SLOPE, UNIT, SHARE, SUFFERED, RATIO = range(9)  # rows of the table of heads
 
 
-def compiled(**options):
-    """`numba.njit` with a cache on disk where there can be one."""
+def inner(**options):
+    """`numba.njit` for what compiled code alone calls.
 
-    def decorate(function):
-        try:
-            return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-        except RuntimeError:  # no folder to write to
-            return njit(nogil=True, error_model="numpy", **options)(function)
-
-    return decorate
+    Neither called from Python, nor counting references, which a row would spend more time on than on its numbers.
+    """
+    unused = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return njit(nogil=True, error_model="numpy", **unused, **options)
 
 
-fast = compiled(fastmath=FAST, forceinline=True)
-exact = compiled(fastmath=False, forceinline=True)  # said, as compiled code takes over what its caller has
-entry, slow = compiled(fastmath=FAST), compiled(fastmath=FAST)
+def entry(function):
+    """`numba.njit` for what Python calls, with a cache on disk where there can be one."""
+    options = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder to write to
+        return njit(**options)(function)
+
+
+fast, slow = inner(fastmath=FAST, forceinline=True), inner(fastmath=FAST)
+exact = inner(fastmath=False, forceinline=True)  # said, as compiled code takes over what its caller has
 
 
 @fast
@@ -605,15 +612,6 @@ def padded(n):
 
 
 @exact
-def work_table(fields, n):
-    """A table with room for scratch rows below the fields of the model.
-
-    Rows are far enough apart for compiled loops, which compare distances, to run the same way whatever the batch.
-    """
-    return np.zeros((fields + len(SCRATCH), max(n, APART)))
-
-
-@exact
 def clear_padding(table, f, rule, heads, start, stop):
     """Make columns that are always 0, and stay as they are."""
     for field in range(table.shape[0]):
@@ -650,8 +648,10 @@ def learn_dense(
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     model = table
-    table = work_table(model.shape[0], n)
-    table[: model.shape[0], :width] = model
+    table = np.zeros((model.shape[0] + len(SCRATCH), max(n, APART)))
+    for field in range(model.shape[0]):  # assigning slices would compile messages of errors for seconds
+        for i in range(width):
+            table[field, i] = model[field, i]
     clear_padding(table, f, rule, eta.size, width, n)
     keep = played.shape[0] > 0
     refresh = True
@@ -711,7 +711,7 @@ def learn_sparse(
         most = max(most, indptr[row + 1] - indptr[row])
     most = padded(most + rule.intercept)
     index = np.empty(most, np.uint64)
-    part = work_table(fields, most)
+    part = np.zeros((fields + len(SCRATCH), max(most, APART)))
     changed = np.ones(fields, np.bool_)
     changed[f.lift] = False
     keep = played.shape[0] > 0
