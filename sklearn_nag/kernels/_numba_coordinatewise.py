@@ -9,6 +9,7 @@ import numpy as np
 from . import _numpy
 from ._invariant import LARGEST_POWER, MOST_WEALTH
 from ._numba import (
+    APART,
     HIGH,
     LAST,
     LOW,
@@ -298,8 +299,10 @@ def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss,
     d, width, n_heads = X.shape[1], model.shape[1], losses.size
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
-    table = np.zeros((f.part + n_heads, max(n, 64)))
-    table[: model.shape[0], :width] = model
+    table = np.zeros((f.part + n_heads, max(n, APART)))
+    for field in range(model.shape[0]):
+        for i in range(width):
+            table[field, i] = model[field, i]
     clear(table, f, width, n)
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else X.shape[0]):
@@ -341,7 +344,7 @@ def learn_sparse(
         most = max(most, indptr[row + 1] - indptr[row])
     most = padded(most + rule.intercept)
     index = np.empty(most, np.uint64)
-    part = np.zeros((f.part + n_heads, max(most, 64)))
+    part = np.zeros((f.part + n_heads, max(most, APART)))
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step

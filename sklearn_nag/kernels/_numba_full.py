@@ -133,7 +133,9 @@ def learn_dense(
     bias = n - 1 if rule.intercept else -1
     v, w, factors, rests = np.empty(n), np.empty(n), np.empty(n_heads), np.empty((3, n_heads))
     x, factor = np.zeros(padded(n)), np.zeros((n, padded(n)))
-    factor[:, :n] = model
+    for i in range(n):
+        for j in range(i, n):
+            factor[i, j] = model[i, j]
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
@@ -175,7 +177,9 @@ def learn_dense(
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[LAST, j]
-    model[:] = factor[:, :n]
+    for i in range(n):
+        for j in range(i, n):
+            model[i, j] = factor[i, j]
     for field in range(table.shape[0]):  # noqa: SIM110 (a generator does not compile)
         if not finite(table, field, n):
             return False
