@@ -58,6 +58,7 @@ class InvariantRule(NamedTuple):
     coupled: bool
 
     experts = 1
+    mixed = True
     adaptive = True
     lifted = True
     penalised = False
