@@ -332,6 +332,44 @@ def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss,
     return True
 
 
+@exact
+def all_finite(part, fields, n):
+    """Whether no number of the columns is NaN or infinite; without a way out, so that it becomes vector instructions."""
+    wrong = 0
+    for field in range(fields):
+        for i in range(n):
+            wrong |= not abs(part[field, i]) <= LARGEST
+    return wrong == 0
+
+
+@fast
+def gather(part, columns, index, width, fields):
+    """Copy the columns at ``index`` to the rows of ``part``, four fields at a time."""
+    four = fields // 4 * 4
+    for a in range(0, four, 4):
+        for i in range(width):
+            column = index[i]
+            part[a, i], part[a + 1, i] = columns[column, a], columns[column, a + 1]
+            part[a + 2, i], part[a + 3, i] = columns[column, a + 2], columns[column, a + 3]
+    for a in range(four, fields):
+        for i in range(width):
+            part[a, i] = columns[index[i], a]
+
+
+@fast
+def scatter(part, columns, index, width, fields):
+    """Copy the rows of ``part`` back, as `gather`."""
+    four = fields // 4 * 4
+    for a in range(0, four, 4):
+        for i in range(width):
+            column = index[i]
+            columns[column, a], columns[column, a + 1] = part[a, i], part[a + 1, i]
+            columns[column, a + 2], columns[column, a + 3] = part[a + 2, i], part[a + 3, i]
+    for a in range(four, fields):
+        for i in range(width):
+            columns[index[i], a] = part[a, i]
+
+
 @entry
 def learn_sparse(
     data, indices, indptr, y, codes, weights, order, columns, f, rule, heads, clock, loss, losses, target, steepest,
@@ -361,9 +399,7 @@ def learn_sparse(
             width += 1
         n = padded(width)
         clear(part, f, width, n)
-        for field in range(fields):
-            for i in range(width):
-                part[field, i] = columns[index[i], field]
+        gather(part, columns, index, width, fields)
         if grow(part, f, rule, n):
             raise_lifts(part, f, n_heads, width)
         if not learn_row(part, heads, f, rule, clock, loss, losses, target, steepest, c, bias, n):
@@ -371,13 +407,9 @@ def learn_sparse(
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[LAST, j]
-        for field in range(fields):
-            ok = True
-            for i in range(width):
-                columns[index[i], field] = part[field, i]
-                ok &= abs(part[field, i]) <= LARGEST
-            if not ok:
-                return False
+        if not all_finite(part, fields, n):
+            return False
+        scatter(part, columns, index, width, fields)
     return True
 
 
