@@ -334,7 +334,7 @@ def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss,
 
 @exact
 def all_finite(part, fields, n):
-    """Whether no number of the columns is NaN or infinite; without a way out, so that it becomes vector instructions."""
+    """Whether no number of the columns is NaN or infinite; with no way out of the loop, which is then a vector loop."""
     wrong = 0
     for field in range(fields):
         for i in range(n):
