@@ -263,7 +263,7 @@ class _Judge:
 class ProgressiveValidation:
     """What `progressive_validation` found.
 
-    Attributes
+    Parameters
     ----------
     score : float or dict of float
         Score of all predictions; by name, for several.
@@ -616,7 +616,7 @@ def progressive_score(
 class EtaSweep:
     """What `eta_sweep` found.
 
-    Attributes
+    Parameters
     ----------
     eta0s : ndarray of shape (n_eta0s,)
         The learning rates, as given.

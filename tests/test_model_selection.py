@@ -319,13 +319,15 @@ def test_river():
     pytest.importorskip("river")
     from river import compat, linear_model, preprocessing
 
-    X, y = CANCER
-    river = compat.convert_river_to_sklearn(preprocessing.StandardScaler() | linear_model.LogisticRegression())
+    X, y = CANCER[0] / CANCER[0].max(axis=0), CANCER[1]
+    river = compat.convert_river_to_sklearn(linear_model.LogisticRegression())
     result = progressive_validation(river, X[:200], y[:200], scoring=["accuracy", "neg_log_loss"])
     turns = {"classes": [0, 1]}
     assert result.score["accuracy"] == accuracy_score(y[1:200], in_turn(river, X[:200], y[:200], **turns))
     probability = in_turn(river, X[:200], y[:200], "predict_proba", **turns)
     assert result.score["neg_log_loss"] == pytest.approx(-log_loss(y[1:200], probability))
+    scaled = compat.convert_river_to_sklearn(preprocessing.StandardScaler() | linear_model.LogisticRegression())
+    assert progressive_validation(scaled, X[:200], y[:200]).score > result.score["accuracy"]
 
 
 # -- progressive loss in searches
