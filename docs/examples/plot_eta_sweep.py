@@ -2,8 +2,8 @@
 A range of learning rates in one pass
 =====================================
 
-Figures 2 and 3 of Ross, Mineiro and Langford ask how far a learning rate may be from the best one. Here is the question in
-three lines: all learning rates are heads of one pass, and each row is predicted before it is learnt.
+Figures 2 and 3 of Ross, Mineiro and Langford ask how far a learning rate may be from the best one. Here is the question
+in three lines: all learning rates are heads of one pass, and each row is predicted before it is learnt.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ eta0s = 10.0 ** np.arange(-5, 4.5, 0.5)
 # The learners
 # ------------
 #
-# The defaults, and what the paper prints: NAG, sNAG and AdaGrad, which does not learn scales. The features are in raw units.
+# The defaults, and what the paper prints: NAG, sNAG and AdaGrad, which does not learn scales. Features are in raw units.
 
 printed = {"multi_class": "ovr", "centering": False, "importance_aware": False, "average": False}
 learners = {
