@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
 
 ESTIMATORS = [
     NAGClassifier(max_iter=20),
@@ -16,6 +17,8 @@ ESTIMATORS = [
     ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=20),
     ScaleInvariantRegressor(max_iter=20),
     ScaleInvariantRegressor(loss="squared_error", invariance="full", max_iter=20),
+    NAGClassifierCV(NAGClassifier(max_iter=20, random_state=0), cv=3),
+    NAGRegressorCV(NAGRegressor(max_iter=20, random_state=0), cv=3),
 ]
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sklearn_nag
+from sklearn_nag import model_selection
 
 validate = pytest.importorskip("numpydoc.validate", reason="numpydoc comes with the extra docs").validate
 
@@ -14,16 +15,16 @@ CONFIG = Path(__file__).parents[1] / "setup.cfg"
 
 
 def public_objects():
-    for name in sklearn_nag.__all__:
-        thing = getattr(sklearn_nag, name)
+    for module, name in [(owner, name) for owner in (sklearn_nag, model_selection) for name in owner.__all__]:
+        thing, place = getattr(module, name), module.__name__
         if inspect.isclass(thing):
-            yield f"sklearn_nag.{name}"
+            yield f"{place}.{name}"
             for member, value in inspect.getmembers(thing):
                 own = (getattr(value, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
                 if not member.startswith("_") and own and not member.endswith("_request"):
-                    yield f"sklearn_nag.{name}.{member}"
+                    yield f"{place}.{name}.{member}"
         elif callable(thing):
-            yield f"sklearn_nag.{name}"
+            yield f"{place}.{name}"
 
 
 @pytest.mark.parametrize("name", list(public_objects()))
