@@ -53,7 +53,8 @@ class _NAGRule:
         return bool(self.centering)
 
     def _rule(self, centred):
-        etas = ETA0S if self.eta0 == "auto" else (float(self.eta0),)
+        apart = vars(self).get("_eta0s")  # learning rates that `_sweep` learns with side by side
+        etas = apart or (ETA0S if self.eta0 == "auto" else (float(self.eta0),))
         loss = self._loss()
         l1_ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio, None: 0.0}[self.penalty]
         alpha = 0.0 if self.penalty is None else float(self.alpha)
@@ -77,6 +78,7 @@ class _NAGRule:
             degree=loss.degree,
             coupled=loss.coupled,
             experts=len(etas),
+            mixed=apart is None,
         )
 
     @property

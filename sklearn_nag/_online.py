@@ -156,7 +156,11 @@ def canonical(X):
     return X
 
 
-class _Stopping:
+class Divergence(ValueError):
+    """Raised for rows that make a model leave the range of float64."""
+
+
+class Stopping:
     """Tells when passes no longer help, as SGDClassifier does.
 
     Parameters
@@ -276,10 +280,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _learn_passes(self, X, y, weight, context, given):
         rows, others = self._split(y)
-        encoded, row_weight = self._encode(y), self._weigh(y, weight)
-        if row_weight is not None and not row_weight.any():
-            raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
-        stopping = _Stopping(self.tol, self.n_iter_no_change, self._tol_is_relative and not self.early_stopping)
+        encoded, row_weight = self._encode_all(y, weight)
+        stopping = Stopping(self.tol, self.n_iter_no_change, self._tol_is_relative and not self.early_stopping)
         random_state = check_random_state(self.random_state)
         stop = False
         while self.n_iter_ < self.max_iter and not stop:
@@ -296,6 +298,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
             stop = stop or settled
         self._warn_about(loss, self._constant_loss(encoded, row_weight, rows), settled or stop)
+
+    def _encode_all(self, y, weight):
+        encoded, row_weight = self._encode(y), self._weigh(y, weight)
+        if row_weight is not None and not row_weight.any():
+            raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
+        return encoded, row_weight
 
     def _learn_pass(self, X, encoded, weight, order):
         """One pass of `fit`; return its mean progressive loss over rows and heads, summed afresh to keep its digits."""
@@ -330,7 +338,17 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
                 stacklevel=6,
             )
 
-    def _partial_fit(self, X, y, sample_weight):
+    @unchanged_on_error
+    def _play(self, X, y, sample_weight=None, classes=None):
+        """As `partial_fit`; return the decision values, of shape (n_samples, n_played), that rows were predicted by."""
+        self._check_partial_fit(classes)
+        return self._partial_fit(X, y, sample_weight, play=True)
+
+    def _respond(self, method, decision):
+        """What ``method`` ("predict" and the like) makes of decision values."""
+        return self._interpret(decision)
+
+    def _partial_fit(self, X, y, sample_weight, play=False):
         first = not self.__sklearn_is_fitted__()
         # A row that is learnt shows NaN and infinity by itself; one that may be skipped has to be looked at.
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
@@ -341,8 +359,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             state = self._continued_state(self._state, X)
             if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
                 self._state = state.copy()
-        self._learn(X, self._encode(y), self._weigh(y, weight))
-        return self
+        played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
+        self._learn(X, self._encode(y), self._weigh(y, weight), predictions=played)
+        return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
         if sparse.issparse(X) and X.nnz > _MOST_NONZEROS:
@@ -402,7 +421,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
         return rows, others
 
-    def _learn(self, X, encoded, weight, order=None):
+    def _learn(self, X, encoded, weight, order=None, predictions=None):
         """One pass, which leaves the model as it was when it raises."""
         state = self._state
         rule = self._rule(state.rule.centred)
@@ -412,10 +431,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
-                kernels.learn(state, self._loss(), X, encoded, weight, order=order)
+                kernels.learn(state, self._loss(), X, encoded, weight, order=order, predictions=predictions)
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
-                raise ValueError(
+                raise Divergence(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
                     f"too small for it, or eta0={self.eta0!r} is too large."
                 ) from None
@@ -577,6 +596,11 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             For input or parameters that cannot be used; for a class that ``classes`` did not name; when ``classes`` is
             missing at the first call or differs later. The estimator is then as it was before.
         """
+        self._check_partial_fit(classes)
+        self._partial_fit(X, y, sample_weight)
+        return self
+
+    def _check_partial_fit(self, classes):
         self._check_changed_parameters()
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -591,7 +615,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             if known and not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
             self.classes_ = classes
-        return self._partial_fit(X, y, sample_weight)
 
     _metric = staticmethod(accuracy_score)
 
@@ -638,8 +661,14 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes: positive for the second one.
         """
-        decision = self._decision(X)
-        return decision[:, 0] if decision.shape[1] == 1 else decision
+        return self._respond("decision_function", self._decision(X))
+
+    def _respond(self, method, decision):
+        if method == "predict":
+            return self._interpret(decision)
+        if method == "decision_function":
+            return decision[:, 0] if decision.shape[1] == 1 else decision
+        return self._probabilities(decision)
 
     def predict(self, X: Rows) -> np.ndarray:
         """Class of each row.
@@ -681,7 +710,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        decision = self._decision(X)
+        return self._respond("predict_proba", self._decision(X))
+
+    def _probabilities(self, decision):
         if decision.shape[1] == 1:
             decision = np.hstack([-decision, decision])
         elif self._state.rule.coupled:
@@ -763,8 +794,12 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
             For input or parameters that cannot be used, and when the learning rate makes the model leave the range of
             float64. The estimator is then as it was before.
         """
+        self._check_partial_fit()
+        self._partial_fit(X, y, sample_weight)
+        return self
+
+    def _check_partial_fit(self, classes=None):
         self._check_changed_parameters()
-        return self._partial_fit(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

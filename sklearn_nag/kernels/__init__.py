@@ -26,14 +26,14 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         With ``value(p, y)`` and ``gradient(p, y)``, a ``name`` and the names of its ``parameters``.
     X : ndarray or CSR array of shape (n_rows, n_features)
         Finite float32 or float64, dense in any order; CSR in canonical form, with int32 or int64 indices.
-    y : ndarray of shape (n_rows, n_heads), or of shape (n_rows,) with integers
-        Targets of each head; or classes, from which targets are made: 1 for the class of a head, else -1 (with a
-        single head: 1 for class 1, else -1).
+    y : ndarray of shape (n_rows, n_targets), or of shape (n_rows,) with integers
+        Targets; or classes, from which targets are made: 1 for the class of a head, else -1 (with a single target: 1
+        for class 1, else -1).
     sample_weight : ndarray of shape (n_rows,), optional
         Not negative; 1 by default. A row of weight 0 changes nothing, not even the scales.
     order : ndarray of shape (n,) of int, optional
         Rows to go through, in this order; all by default.
-    predictions : ndarray of shape (n, n_heads), optional
+    predictions : ndarray of shape (n, n_played), optional
         Filled with the progressive predictions.
 
     Raises

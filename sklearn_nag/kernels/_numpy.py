@@ -34,7 +34,10 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         for rows, x in blocks:
             targets = _targets(y[rows], state.rule.n_targets)
             weight = np.ones(len(targets)) if sample_weight is None else sample_weight[rows]
-            played = np.empty(targets.shape) if predictions is None else predictions[done : done + len(targets)]
+            if predictions is None:
+                played = np.empty((len(targets), state.rule.n_played))
+            else:
+                played = predictions[done : done + len(targets)]
             done += len(targets)
             if x is None:
                 _learn_sparse(state, loss, X, _range(rows), targets, weight, played)
@@ -261,7 +264,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
         p = np.add.reduce(product, axis=-1)
         p += means[i]
         shown = np.minimum(np.maximum(p, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
-        if rule.experts > 1:
+        if rule.n_played < len(rule.eta):
             played[i] = _mix(state.mixture, loss, shown, targets[i], units[i], c[i])
         else:
             played[i] = shown
@@ -297,6 +300,8 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
             np.multiply(gradient, features, out=product)
             reach = np.add.reduce(product, axis=-1)
             move = loss.move(p, targets[i], pace * reach, units[i])
+            if not single:
+                move[g == 0] = 0.0  # as if alone, where nothing would have been computed
             gradient *= column(move / np.where(reach == 0, 1.0, reach))
         else:
             gradient *= column(-pace)
@@ -308,11 +313,13 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), inputs.N, float(inputs.shrinkage[-1])
     if not columns.finite():
         raise Diverged
-    shown = loss.margins(played) if loss.coupled else played
-    losses = np.minimum(loss.value(shown, goals.y, goals.unit) * c[:, None], LARGEST)
+    n_targets, apart = rule.n_targets, rule.n_played // rule.n_targets
+    shown = loss.margins(played.reshape(-1, apart, n_targets)).reshape(played.shape) if loss.coupled else played
+    losses = loss.value(shown, np.tile(goals.y, apart), np.tile(goals.unit, apart))
+    losses = np.minimum(losses * c[:, None], LARGEST)
     state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
     if rule.target_unit:
-        played += state.targets.origin
+        played += np.resize(state.targets.origin, rule.n_played)
         if first:  # before the first target there is nothing to predict by
             played[0] *= 0.0
 
@@ -348,7 +355,7 @@ def _settle_penalty(state, columns, i, inputs, spread):
 def _raise_gradient_lift(state, columns, largest):
     """Adapt the lifts of gradients to the ones at hand."""
     largest = np.reshape(largest, -1)
-    new = np.minimum(state.gradient_lift, lift(largest))
+    new = np.where(largest == 0, state.gradient_lift, np.minimum(state.gradient_lift, lift(largest)))
     ratio = (new / state.gradient_lift)[:, None]
     state.gradient_lift[:] = new
     if state.G_before is None:
@@ -370,7 +377,7 @@ def predict(state, X):
 
     Returns
     -------
-    ndarray of shape (n_rows, n_heads)
+    ndarray of shape (n_rows, n_played)
         ``X coef^T + intercept``. Where that leaves the range of float64, in either factor or in the product, the sum is
         taken over ``u x / s`` and ends at the largest double.
     """
@@ -390,7 +397,7 @@ def predict_unit_free(state, X):
     u = state.unit_free_weight()
     rest = u[:, n_features:].sum(axis=1)
     if rule.target_unit:
-        rest = rest + state.targets.mean(state.t)
+        rest = rest + np.resize(state.targets.mean(state.t), rule.n_played)
     s = positive(columns.size(rule, state.t) if rule.centred else state.scale())[:n_features]
     mean = columns.sum[:n_features] / max(state.t, TINY) if rule.centred else None
     p = np.empty((X.shape[0], len(u)))
@@ -400,4 +407,4 @@ def predict_unit_free(state, X):
         z = x / s
         for head, weight in enumerate(u[:, :n_features]):
             p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
-    return np.nan_to_num(p + state.targets.origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    return np.nan_to_num(p + np.resize(state.targets.origin, rule.n_played), nan=0.0, posinf=LARGEST, neginf=-LARGEST)

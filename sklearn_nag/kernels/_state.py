@@ -67,7 +67,9 @@ class Rule(NamedTuple):
     coupled : bool
         Whether the loss compares the heads of an expert with one another.
     experts : int
-        Heads for each target; they are mixed by AdaHedge. Heads of an expert lie side by side.
+        Heads for each target. Heads of an expert lie side by side.
+    mixed : bool
+        Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
     """
 
     normalization: str | None
@@ -84,11 +86,17 @@ class Rule(NamedTuple):
     degree: int = 2
     coupled: bool = False
     experts: int = 1
+    mixed: bool = True
 
     @property
     def n_targets(self):
         """Number of targets: heads, but for the experts."""
         return len(self.eta) // self.experts
+
+    @property
+    def n_played(self):
+        """Number of predictions for a row: one for each target, of each expert where these are not mixed."""
+        return self.n_targets if self.mixed else len(self.eta)
 
     @property
     def n_groups(self):
@@ -211,7 +219,7 @@ class Columns:
 
     def take(self, index):
         """Copy of the columns at ``index``."""
-        return Columns(self.table[:, index], self.names, self.n_heads)
+        return Columns(np.ascontiguousarray(self.table[:, index]), self.names, self.n_heads)  # sums go along rows
 
     def put(self, index, part):
         """Write ``part`` back to the columns at ``index``."""
@@ -346,7 +354,7 @@ class State:
         Total weight of the rows seen.
     N : float
         ``sum c z^2`` over rows and columns.
-    loss : ndarray of shape (n_targets,)
+    loss : ndarray of shape (n_played,)
         Sum of the weighted progressive losses.
     targets : Targets
         Origins and units of the targets.
@@ -384,7 +392,7 @@ class State:
         targets = Targets(np.zeros((5, rule.n_targets)))
         mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
         lifts = np.full(len(rule.eta), LARGEST_LIFT)
-        return cls(rule, columns, 0.0, 0.0, np.zeros(rule.n_targets), targets, mixture, lifts)
+        return cls(rule, columns, 0.0, 0.0, np.zeros(rule.n_played), targets, mixture, lifts)
 
     def __getstate__(self):
         return {**vars(self), "cached": None}
@@ -392,6 +400,35 @@ class State:
     def copy(self):
         """Independent copy, with arrays that can be written to."""
         return replace(self, columns=self.columns.copy(), **self._small())
+
+    def part(self, experts, rule):
+        """Some of the experts as a state of its own.
+
+        Parameters
+        ----------
+        experts : ndarray of int
+            Which ones, of a rule that does not mix them.
+        rule : Rule
+            The rule for these alone.
+
+        Returns
+        -------
+        State
+            The bits that learning by ``rule`` from the start would have given; with arrays of its own.
+        """
+        n_targets, table = self.rule.n_targets, self.columns.table
+        heads = (experts[:, None] * n_targets + np.arange(n_targets)).ravel()
+        rows = [row + heads if name in _PER_HEAD else [row] for name, row in self.columns.rows().items()]
+        order = "C" if table.flags.c_contiguous else "F"
+        columns = Columns(np.array(table[np.concatenate(rows)], order=order), self.columns.names, len(heads))
+        return replace(
+            State.new(rule, 0),
+            columns=columns,
+            targets=Targets(self.targets.table.copy()),
+            loss=self.loss[heads],
+            gradient_lift=self.gradient_lift[heads],
+            **{name: getattr(self, name) for name in ("t", "N", "shrinkage", "averaged")},
+        )
 
     def _small(self):
         """Copies of what does not grow with the columns."""
@@ -453,11 +490,16 @@ class State:
     # -- what the arrays stand for
 
     def mean_loss(self, t):
-        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled."""
+        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled.
+
+        An array with an entry for each expert, where these are not mixed.
+        """
         if t == 0:
             return np.nan
         with np.errstate(over="ignore"):
-            return float(min(np.sum(self.loss / self.rule.n_groups / t), LARGEST))
+            losses = (self.loss / self.rule.n_groups / t).reshape(-1, self.rule.n_targets)
+            means = np.minimum(np.sum(losses, axis=1), LARGEST)
+        return float(means[0]) if self.rule.mixed else means
 
     def unit(self):
         """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
@@ -488,7 +530,7 @@ class State:
 
         Returns
         -------
-        ndarray of shape (n_targets, n_columns)
+        ndarray of shape (n_played, n_columns)
             Relative to the mean of columns and targets where these are learnt.
         """
         columns, rule = self.columns, self.rule
@@ -498,7 +540,7 @@ class State:
             u = shrink(self, columns) if rule.penalised else columns.weight
         if not rule.adaptive:
             u = u / positive(columns.size(rule, self.t))
-        if rule.experts == 1:
+        if rule.n_played == len(rule.eta):
             return u
         return np.einsum("gk,kgi->gi", self.shares(), u.reshape(rule.experts, rule.n_targets, -1))
 
@@ -512,9 +554,9 @@ class State:
 
         Returns
         -------
-        coef : ndarray of shape (n_targets, n_features)
+        coef : ndarray of shape (n_played, n_features)
             ``u / s``, at most the largest double.
-        intercept : ndarray of shape (n_targets,)
+        intercept : ndarray of shape (n_played,)
             Weight of the constant 1, moved by the means of columns and targets.
         exact : bool
             Whether ``coef`` and ``intercept`` predict as ``u`` does: every weight is in the range of normal doubles,
@@ -530,7 +572,8 @@ class State:
                 n_features = w.shape[1] - rule.intercept
                 coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
                 if rule.target_unit:
-                    intercept = intercept + self.targets.origin + self.targets.mean(self.t)
+                    for origin in (self.targets.origin, self.targets.mean(self.t)):
+                        intercept = intercept + np.resize(origin, rule.n_played)
                 distance = self.lifted_mean() / size
                 if rule.centred:
                     intercept = intercept - (u * distance)[:, :n_features].sum(axis=1)
@@ -584,4 +627,5 @@ def shrink(state, columns):
     threshold = threshold * unit
     if not rule.adaptive:  # the weight is theta, not u
         threshold = threshold * columns.size(rule, state.t)
-    return np.copysign(np.maximum(np.abs(columns.weight) * decay - threshold, 0.0), columns.weight)
+    left = np.maximum(np.abs(columns.weight) * decay - threshold, 0.0)
+    return np.copysign(left, columns.weight) + 0.0  # which has no -0: a step of 0 would turn it into 0
