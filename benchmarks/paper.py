@@ -28,14 +28,19 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import brentq
+from scipy.special import rel_entr
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from sklearn_nag import NAGClassifier, NAGRegressor, datasets
 from sklearn_nag.model_selection import eta_sweep
 
-NORMALIZED_ETAS = 2.0 ** np.arange(-5, 5.5, 0.5)
-RAW_ETAS = 10.0 ** np.arange(-10, 2.5, 0.5)  # without normalization the best eta has the unit of the features
-VW_ETAS = 10.0 ** np.arange(-8, 1.5, 0.5)
+ETAS = {
+    "NAG": 2.0 ** np.arange(-5, 5.5, 0.5),
+    "sNAG": 2.0 ** np.arange(-5, 5.5, 0.5),
+    "AG": 10.0 ** np.arange(-10, 2.5, 0.5),  # the best one has the unit of the features
+}
+TARGET_UNIT = 16.0  # etas of NAG and sNAG are larger by this for targets that are not -1 and 1
 RULES = {"NAG": "max", "sNAG": "rms", "AG": None}
 PAPER = {
     "Bank": {"NAG": 0.098, "sNAG": 0.098, "AG": 0.109},
@@ -63,12 +68,20 @@ class Set(NamedTuple):
         Whether negative numbers are dropped.
     shuffles : int
         Random orders to average over.
+    every : int
+        Take only every so many learning rates.
     """
 
     load: object
     loss: str
     positive: bool = False
     shuffles: int = 1
+    every: int = 1
+
+    def etas(self, name):
+        """Learning rates of NAG, sNAG or AG."""
+        etas = ETAS[name][:: self.every]
+        return etas * TARGET_UNIT if self.loss == "squared_error" and name != "AG" else etas
 
 
 SETS = {
@@ -80,9 +93,9 @@ SETS = {
     "MSD": Set(datasets.fetch_msd, "squared_error"),
 }
 BUNDLED = {
-    "breast cancer": Set(lambda **where: load_breast_cancer(), "log_loss", shuffles=2),
-    "wine": Set(lambda **where: load_wine(), "hinge"),
-    "diabetes": Set(lambda **where: load_diabetes(scaled=False), "squared_error"),
+    "breast cancer": Set(lambda **where: load_breast_cancer(), "log_loss", shuffles=2, every=6),
+    "wine": Set(lambda **where: load_wine(), "hinge", every=6),
+    "diabetes": Set(lambda **where: load_diabetes(scaled=False), "squared_error", every=6),
 }
 
 
@@ -98,19 +111,6 @@ def learner(name, version, loss):
     if loss == "squared_error":
         return NAGRegressor(**options, target_normalization=None)
     return NAGClassifier(**options, multi_class="ovr")
-
-
-def chernoff(mean, n):
-    """Interval for the expectation of losses in [0, 1] by the relative-entropy Chernoff bound.
-
-    All ``p`` with ``n KL(mean || p) <= log(2 / 0.05)``.
-    """
-    p = np.linspace(0.0, 1.0, 200_001)[1:-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        kl = np.where(mean > 0, mean * np.log(mean / p), 0.0)
-        kl = kl + np.where(mean < 1, (1 - mean) * np.log((1 - mean) / (1 - p)), 0.0)
-    inside = p[n * kl <= np.log(2 / SIGNIFICANCE)]
-    return inside[0], inside[-1]
 
 
 class Rows:
@@ -141,8 +141,7 @@ class Rows:
 
 def sweep(rows, options, name, version):
     """Loss for each learning rate, a mean over the shuffles."""
-    etas = RAW_ETAS if RULES[name] is None else NORMALIZED_ETAS
-    found = []
+    etas, found = options.etas(name), []
     for seed in range(options.shuffles):
         batches = datasets.recipe_batches(rows.products, rows.base, rows.y, order=rows.order(seed))
         result = eta_sweep(learner(name, version, options.loss), batches, eta0s=etas, classes=rows.classes)
@@ -184,14 +183,14 @@ def vowpal(path, classes, loss, flags):
 def vowpal_sweep(rows, options, name, version):
     """The same for Vowpal Wabbit's NAG and AG."""
     flags = "-b 22 --adaptive" + " --normalized" * (name == "NAG") + " --invariant" * (version != "raw")
-    etas = VW_ETAS if name == "AG" else NORMALIZED_ETAS
-    found = []
+    etas, found = options.etas(name), []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         for seed in range(options.shuffles):
             path = Path(folder) / "rows"
             write_text(path, rows, rows.order(seed))
-            runs = pool.map(lambda eta: vowpal(path, rows.classes, options.loss, f"{flags} -l {eta}"), etas)
-            found.append(np.array(list(runs)) / (1.0 if rows.classes is not None else 2 * rows.unit))
+            runs = [pool.submit(vowpal, path, rows.classes, options.loss, f"{flags} -l {eta}") for eta in etas]
+            losses = np.array([run.result() for run in runs])
+            found.append(losses if rows.classes is not None else losses / (2 * rows.unit))
     return {"etas": etas.tolist(), "losses": np.mean(found, axis=0).tolist(), "rows": len(rows.y)}
 
 
@@ -248,3 +247,209 @@ def run_all(results, sets, folder):
             eta, loss, _ = results.best(*key)
             seconds = time.perf_counter() - start
             print(f"{' '.join(key):45} best eta {eta:9.3g}  loss {loss:.5f}  {seconds:6.1f} s", flush=True)
+
+
+def chernoff(mean, n):
+    """Interval for the expectation of losses in [0, 1] by the Chernoff bound in its relative-entropy form.
+
+    It holds all ``p`` with ``n KL(mean || p) <= log(2 / 0.05)``.
+    """
+
+    def excess(p):
+        return n * (rel_entr(mean, p) + rel_entr(1 - mean, 1 - p)) - np.log(2 / SIGNIFICANCE)
+
+    low = brentq(excess, 1e-300, mean) if mean > 0 and excess(1e-300) > 0 else 0.0
+    high = brentq(excess, mean, 1 - 1e-16) if mean < 1 else 1.0
+    return low, high
+
+
+def differ(one, other):
+    """Whether the intervals of two ``(eta, loss, rows)`` are apart."""
+    (low, high), (other_low, other_high) = chernoff(*one[1:]), chernoff(*other[1:])
+    return high < other_low or other_high < low
+
+
+def cells(results, key, nag):
+    """Best eta and loss as text; a loss that differs from NAG's on raw features significantly has a star."""
+    best = results.best(*key)
+    if best is None:
+        return ["-", "-"]
+    return [f"{best[0]:.2g}", f"{best[1]:.4f}" + "*" * (nag is not None and differ(best, nag))]
+
+
+def write_csv(path, header, lines):
+    """Write a table."""
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *lines])
+
+
+def tables(results, sets, folder):
+    """Write the tables of what there is."""
+    names = [name for name in sets if results.get(name) is not None]
+    about = [results.get(name) for name in names]
+    write_csv(
+        folder / "paper_data.csv",
+        ["data", *about[0]],
+        [[name, *(f"{v:,g}" if v != "" else "" for v in one.values())] for name, one in zip(names, about)],
+    )
+    for version, file in zip(VERSIONS, ("raw", "prenormalised", "importance_aware")):
+        header, lines = ["data"], []
+        for rule in RULES:
+            header += [f"{rule} eta", rule]
+            header += [f"{rule}, paper"] * (version != "pre-normalised")
+            header += [f"{rule}, VW eta", f"{rule}, VW"] * (version != "pre-normalised" and rule != "sNAG")
+        for name in names:
+            nag, line = results.best(name, "NAG", "raw"), [name]
+            for rule in RULES:
+                line += cells(results, (name, rule, version), nag)
+                if version != "pre-normalised":
+                    line.append(PAPER.get(name, {}).get(rule, "-"))
+                    line += [] if rule == "sNAG" else cells(results, (name, rule, version, "VW"), nag)
+            lines.append(line)
+        write_csv(folder / f"paper_{file}.csv", header, lines)
+    lines = []
+    for version in VERSIONS:
+        for rule in RULES:
+            for vw in ((), ("VW",)):
+                found = [results.best(name, rule, version, *vw) for name in names]
+                etas = [one[0] for one in found if one is not None]
+                if etas:
+                    orders = np.log10(max(etas) / min(etas))
+                    label = " ".join((rule, *vw))
+                    lines.append([label, version, f"{min(etas):.2g}", f"{max(etas):.2g}", f"{orders:.1f}"])
+    write_csv(folder / "paper_ranges.csv", ["learner", "features", "least", "greatest", "orders of magnitude"], lines)
+
+
+def two_features(scale, n=10_000, seed=0):
+    """Rows of two normal features, the second times ``scale``; classes by their sum, with noise."""
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    return X[:, :2] * [1.0, scale], (X.sum(axis=1) > 0).astype(int)
+
+
+def scale_sweeps(results, quick):
+    """Figure 1: losses of NAG and AG on two features, for each scale of the second."""
+    scales = 10.0 ** np.linspace(-6, 6, 5 if quick else 25)
+    etas = {"NAG": ETAS["NAG"], "AG": 10.0 ** np.linspace(-9, 9, 73)}
+    for rule, some in etas.items():
+        if results.get("two features", rule) is None:
+            losses = [
+                eta_sweep(learner(rule, "raw", "log_loss"), *two_features(scale), eta0s=some).losses.tolist()
+                for scale in scales
+            ]
+            results.put({"scales": scales.tolist(), "etas": some.tolist(), "losses": losses}, "two features", rule)
+
+
+def figures(results, sets, folder):
+    """Draw figures 1 to 3."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    colours = {"NAG": "C0", "sNAG": "C2", "AG": "C1"}
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    for rule in ("NAG", "AG"):
+        run = results.get("two features", rule)
+        scales, etas, losses = (np.array(run[name]) for name in ("scales", "etas", "losses"))
+        at_one = losses[np.argmin(np.abs(np.log(scales)))].argmin()
+        left.loglog(scales, losses.min(axis=1), color=colours[rule], label=f"{rule}, best eta at each scale")
+        left.loglog(scales, losses[:, at_one], "--", color=colours[rule], label=f"{rule}, best eta at scale 1")
+        right.loglog(scales, etas[losses.argmin(axis=1)], color=colours[rule], label=rule)
+    left.axhline(np.log(2), color="0.6", lw=1)
+    left.annotate("log 2", (scales[0], np.log(2)), va="bottom", color="0.4")
+    left.set(xlabel="scale of the second feature", ylabel="progressive loss")
+    right.set(xlabel="scale of the second feature", ylabel="best eta")
+    left.legend(fontsize="small")
+    right.legend(fontsize="small")
+    figure.savefig(folder / "paper_figure1.png", dpi=150)
+    plt.close(figure)
+
+    names = [name for name in sets if results.get(name) is not None]
+    for number, version in ((2, "raw"), (3, "pre-normalised")):
+        figure, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.2), layout="constrained", squeeze=False)
+        for ax, name in zip(axes[0], names):
+            for rule, colour in colours.items():
+                run = results.get(name, rule, version)
+                if run is None:
+                    continue
+                etas, losses = np.array(run["etas"]), np.array(run["losses"])
+                ax.semilogx(etas, losses, color=colour, lw=1, label=rule)
+                near = np.where(losses <= 1.05 * losses.min(), losses, np.nan)
+                ax.semilogx(etas, near, color=colour, lw=3)
+            ax.set(title=name, xlabel="eta")
+        axes[0, 0].set_ylabel("progressive error")
+        axes[0, 0].legend(fontsize="small")
+        figure.savefig(folder / f"paper_figure{number}.png", dpi=150)
+        plt.close(figure)
+
+
+def one_pass(folder):
+    """Covertype with one learning rate: from the file to the progressive error, with time and memory."""
+    start = time.perf_counter()
+    bunch = datasets.fetch_covertype(data_home=folder, download_if_missing=False)
+    recipe = datasets.paper_recipe().fit(bunch.data[:1])
+    order = np.random.default_rng(0).permutation(len(bunch.target))
+    batches = datasets.recipe_batches(recipe, bunch.data, bunch.target, order=order)
+    result = eta_sweep(learner("NAG", "raw", "hinge"), batches, eta0s=[2.0], classes=range(1, 8))
+    return {
+        "error": result.errors[0],
+        "seconds": time.perf_counter() - start,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def time_covertype(results, folder, repeats=5):
+    """Time `one_pass`, in a process of its own, in turn with Vowpal Wabbit, which parses its own text."""
+    if results.get("Covertype, one pass") is not None or not HAVE_VW:
+        return
+    own = [sys.executable, "-m", "benchmarks.paper", "--data-dir", str(folder), "--one-pass"]
+    rows = Rows("Covertype", SETS["Covertype"], folder, False)
+    found = []
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "rows"
+        write_text(path, rows, rows.order(0))
+        for _ in range(repeats + 1):  # the first compiles
+            start = time.perf_counter()
+            result = json.loads(subprocess.run(own, check=True, capture_output=True).stdout)
+            middle = time.perf_counter()
+            result["VW error"] = vowpal(path, rows.classes, "hinge", "--adaptive --normalized -l 2")
+            result["VW seconds"] = time.perf_counter() - middle
+            result["seconds"] = middle - start
+            found.append(result)
+    median = {key: float(np.median([one[key] for one in found[1:]])) for key in found[0]}
+    median["ratio"] = float(np.median([one["seconds"] / one["VW seconds"] for one in found[1:]]))
+    results.put(median, "Covertype, one pass")
+
+
+def main():
+    """Run what is missing, and write tables and figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", type=Path, help="folder with the files that sklearn_nag.datasets names")
+    parser.add_argument("--output", type=Path, help="folder for results, tables and figures")
+    parser.add_argument("--quick", action="store_true", help="bundled data, few rates: that it runs")
+    parser.add_argument("--one-pass", action="store_true", help="Covertype with one learning rate, timed; nothing else")
+    options = parser.parse_args()
+    if options.one_pass:
+        print(json.dumps(one_pass(options.data_dir)))
+        return
+    if options.data_dir is None and not options.quick:
+        parser.error("--data-dir is needed, or --quick")
+    sets = BUNDLED if options.quick else SETS
+    results = Results(None if options.output is None else options.output / "paper_runs.json")
+    run_all(results, sets, options.data_dir)
+    scale_sweeps(results, options.quick)
+    if not options.quick and results.get("Covertype") is not None:
+        time_covertype(results, options.data_dir)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.output or Path(temporary)
+        tables(results, sets, folder)
+        figures(results, sets, folder)
+        for path in sorted(folder.glob("paper_*.csv")):
+            print(f"\n{path.name}\n{path.read_text()}", end="")
+    timing = results.get("Covertype, one pass")
+    if timing is not None:
+        print("\n".join(f"{key:12} {value:.4g}" for key, value in timing.items()))
+
+
+if __name__ == "__main__":
+    main()
