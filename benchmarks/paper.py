@@ -355,9 +355,8 @@ def figures(results, sets, folder):
         left.loglog(scales, losses.min(axis=1), color=colours[rule], label=f"{rule}, best eta at each scale")
         left.loglog(scales, losses[:, at_one], "--", color=colours[rule], label=f"{rule}, best eta at scale 1")
         right.loglog(scales, etas[losses.argmin(axis=1)], color=colours[rule], label=rule)
-    left.axhline(np.log(2), color="0.6", lw=1)
-    left.annotate("log 2", (scales[0], np.log(2)), va="bottom", color="0.4")
-    left.set(xlabel="scale of the second feature", ylabel="progressive loss")
+    left.axhline(np.log(2), color="0.6", lw=1, label="log 2: knowing nothing")
+    left.set(xlabel="scale of the second feature", ylabel="progressive loss", ylim=(0.3, 10))
     right.set(xlabel="scale of the second feature", ylabel="best eta")
     left.legend(fontsize="small")
     right.legend(fontsize="small")
@@ -370,13 +369,12 @@ def figures(results, sets, folder):
         for ax, name in zip(axes[0], names):
             for rule, colour in colours.items():
                 run = results.get(name, rule, version)
-                if run is None:
-                    continue
                 etas, losses = np.array(run["etas"]), np.array(run["losses"])
                 ax.semilogx(etas, losses, color=colour, lw=1, label=rule)
                 near = np.where(losses <= 1.05 * losses.min(), losses, np.nan)
                 ax.semilogx(etas, near, color=colour, lw=3)
-            ax.set(title=name, xlabel="eta")
+            least = min(min(results.get(name, rule, version)["losses"]) for rule in colours)
+            ax.set(title=name, xlabel="eta", ylim=(0.8 * least, min(ax.get_ylim()[1], 5 * least)))
         axes[0, 0].set_ylabel("progressive error")
         axes[0, 0].legend(fontsize="small")
         figure.savefig(folder / f"paper_figure{number}.png", dpi=150)

@@ -643,9 +643,9 @@ def paper_recipe(
     >>> import numpy as np
     >>> from sklearn_nag.datasets import paper_recipe
     >>> X = np.array([[2.0, "red"], [-3.0, "green"]], dtype=object)
-    >>> paper_recipe([1], positive=True).fit_transform(X).toarray()  # x, green, red; x^2, x green, ...
-    array([[2., 0., 1., 4., 0., 2., 0., 0., 1.],
-           [0., 1., 0., 0., 0., 0., 1., 0., 0.]])
+    >>> paper_recipe([1], positive=True).fit_transform(X).toarray()  # green, red, x; green^2, ...
+    array([[0., 1., 2., 0., 0., 0., 1., 2., 4.],
+           [1., 0., 0., 1., 0., 0., 0., 0., 0.]])
     """
     numbers = FunctionTransformer(_as_csr, kw_args={"positive": positive})
     if categorical_features is None:
@@ -696,7 +696,7 @@ def _fold(X, n_features):
 def recipe_batches(
     recipe: Any, X: Any, y: ArrayLike, *, order: ArrayLike | None = None, nonzeros: int = 2**20
 ) -> Iterator[tuple[Any, np.ndarray]]:
-    """Rows through a fitted recipe, in batches that fit into little memory.
+    """Apply a fitted recipe to rows, in batches that fit into little memory.
 
     Parameters
     ----------

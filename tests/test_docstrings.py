@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sklearn_nag
+import sklearn_nag.datasets
 
 validate = pytest.importorskip("numpydoc.validate", reason="numpydoc comes with the extra docs").validate
 
@@ -14,16 +15,17 @@ CONFIG = Path(__file__).parents[1] / "setup.cfg"
 
 
 def public_objects():
-    for name in sklearn_nag.__all__:
-        thing = getattr(sklearn_nag, name)
-        if inspect.isclass(thing):
-            yield f"sklearn_nag.{name}"
-            for member, value in inspect.getmembers(thing):
-                own = (getattr(value, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
-                if not member.startswith("_") and own and not member.endswith("_request"):
-                    yield f"sklearn_nag.{name}.{member}"
-        elif callable(thing):
-            yield f"sklearn_nag.{name}"
+    for module in (sklearn_nag, sklearn_nag.datasets):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isclass(thing):
+                yield f"{module.__name__}.{name}"
+                for member, value in inspect.getmembers(thing):
+                    own = (getattr(value, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
+                    if not member.startswith("_") and own and not member.endswith("_request"):
+                        yield f"{module.__name__}.{name}.{member}"
+            elif callable(thing):
+                yield f"{module.__name__}.{name}"
 
 
 @pytest.mark.parametrize("name", list(public_objects()))
