@@ -87,7 +87,7 @@ class Set(NamedTuple):
 SETS = {
     "Bank": Set(datasets.fetch_bank, "log_loss", True, 5),
     "Census": Set(datasets.fetch_census, "log_loss", True),
-    "Covertype": Set(datasets.fetch_covertype, "hinge"),
+    "Covertype": Set(datasets.fetch_covertype, "hinge", every=2),
     "Shuttle": Set(datasets.fetch_shuttle, "hinge", False, 5),
     "CT Slice": Set(datasets.fetch_ct_slice, "squared_error"),
     "MSD": Set(datasets.fetch_msd, "squared_error"),
