@@ -1,6 +1,6 @@
 """Tables 1 to 3 and figures 1 to 3 of Ross, Mineiro and Langford, "Normalized online learning" (UAI 2013).
 
-    python -m benchmarks.paper --data-dir FOLDER [--output FOLDER] [--quick]
+    python -m benchmarks.paper --data-dir FOLDER [--output FOLDER] [--sets NAME ...] [--quick]
 
 One pass over shuffled rows, each predicted before it is learnt, in the paper's recipe (`sklearn_nag.datasets`), at the
 best of many learning rates in hindsight: NAG, sNAG and AG (AdaGrad) with explicit steps on raw and on pre-normalised
@@ -436,6 +436,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that sklearn_nag.datasets names")
     parser.add_argument("--output", type=Path, help="folder for results, tables and figures")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets to run; all by default")
     parser.add_argument("--quick", action="store_true", help="bundled data, few rates: that it runs")
     parser.add_argument("--one-pass", type=int, metavar="N", help="only Covertype, with N learning rates, timed")
     options = parser.parse_args()
@@ -444,11 +445,11 @@ def main():
         return
     if options.data_dir is None and not options.quick:
         parser.error("--data-dir is needed, or --quick")
-    sets = BUNDLED if options.quick else SETS
+    sets = BUNDLED if options.quick else {name: SETS[name] for name in options.sets}
     results = Results(None if options.output is None else options.output / "paper_runs.json")
     run_all(results, sets, options.data_dir)
     scale_sweeps(results, options.quick)
-    if not options.quick and results.get("Covertype") is not None:
+    if not options.quick and "Covertype" in sets and results.get("Covertype") is not None:
         time_covertype(results, options.data_dir)
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.output or Path(temporary)

@@ -7,8 +7,6 @@ Table 1. `paper_recipe` is the preprocessing as a Pipeline, `recipe_batches` its
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import zipfile
 from collections.abc import Iterator
@@ -110,34 +108,33 @@ _CATEGORICAL = {
 }
 
 
-def _open(folder, name):
-    """Text of the file ``name``, plain or compressed, in ``folder``; None where there is none."""
-    for path in (folder / name, *(folder / f"{name}{suffix}" for suffix in (".gz", ".bz2", ".zip"))):
-        if not path.exists():
-            continue
-        if path.suffix == ".zip":
-            with zipfile.ZipFile(path) as archive:
-                members = [member for member in archive.namelist() if Path(member).name == name]
-                if not members:
-                    raise ValueError(f"{path} holds {archive.namelist()}; {name} is needed.")
-                return io.TextIOWrapper(io.BytesIO(archive.read(members[0])), encoding="utf-8")
-        opener = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
-        return opener(path, "rt", encoding="utf-8")
-    return None
+def _find(folder, name):
+    """The file ``name``, plain or compressed, in ``folder``, as `numpy.loadtxt` takes it; None where there is none."""
+    for path in (folder / name, *(folder / f"{name}{suffix}" for suffix in (".gz", ".bz2"))):
+        if path.exists():
+            return path
+    path = folder / f"{name}.zip"
+    if not path.exists():
+        return None
+    with zipfile.ZipFile(path) as archive:
+        members = [member for member in archive.namelist() if Path(member).name == name]
+        if not members:
+            raise ValueError(f"{path} holds {archive.namelist()}; {name} is needed.")
+        return io.TextIOWrapper(io.BytesIO(archive.read(members[0])), encoding="utf-8")
 
 
-def _read_numbers(file, delimiter=None, skiprows=0):
-    """All of a file of numbers, as float64."""
-    with file:
-        return np.loadtxt(file, delimiter=delimiter, comments=None, skiprows=skiprows, ndmin=2)
+def _read_numbers(file, delimiter=None, skiprows=0, dtype=np.float64):
+    """All of a file of numbers, as float64; they are read faster as ``dtype`` int32 where they are whole."""
+    table = np.loadtxt(file, dtype, delimiter=delimiter, comments=None, skiprows=skiprows, ndmin=2, encoding="utf-8")
+    return table.astype(np.float64, copy=False)
 
 
 def _read_words(file, delimiter, skiprows=0):
     """All of a file of numbers and words, as strings in an array of objects; equal ones in a column are one object."""
-    with file:
-        table = np.loadtxt(
-            file, dtype=object, delimiter=delimiter, comments=None, skiprows=skiprows, quotechar='"', ndmin=2
-        )
+    table = np.loadtxt(
+        file, dtype=object, delimiter=delimiter, comments=None, skiprows=skiprows, ndmin=2, encoding="utf-8",
+        quotechar='"',
+    )  # fmt: skip
     for column in table.T:
         known = {word: word.strip() for word in set(column)}
         column[:] = [known[word] for word in column]
@@ -171,7 +168,9 @@ def _verify(name, data, source):
             f"{expected.rows + expected.test_rows:,} of {expected.features}."
         )
     if expected.scales is not None:
-        numbers = np.delete(data[: expected.rows], _CATEGORICAL.get(name, []), axis=1).astype(np.float64)
+        numbers = data[: expected.rows]
+        if name in _CATEGORICAL:
+            numbers = np.delete(numbers, _CATEGORICAL[name], axis=1).astype(np.float64)
         largest = np.maximum(numbers.max(axis=0), -numbers.min(axis=0))
         if (largest.min(), largest.max()) != expected.scales:
             raise ValueError(
@@ -193,7 +192,7 @@ class _Request(NamedTuple):
     def table(self, name, read, file_name, **options):
         """All columns of the file or, where it is not there, of OpenML, and the place that they are from."""
         folder = Path(get_data_home(self.data_home))
-        file = _open(folder, file_name)
+        file = _find(folder, file_name)
         if file is not None:
             return read(file, **options), file_name
         source = _SOURCES[name]
@@ -415,9 +414,9 @@ def fetch_covertype(
     """
     request = _Request(data_home, download_if_missing, return_X_y, as_frame, n_retries, delay)
     folder = Path(get_data_home(data_home))
-    file = _open(folder, "covtype.data")
+    file = _find(folder, "covtype.data")
     if file is not None:
-        table, source = _read_numbers(file, ","), "covtype.data"
+        table, source = _read_numbers(file, ",", dtype=np.int32), "covtype.data"
         data, target = table[:, :-1], table[:, -1]
     else:
         request.check_download("covtype.data", folder)
