@@ -5,8 +5,9 @@
 One pass over shuffled rows, each predicted before it is learnt, in the paper's recipe (`sklearn_nag.datasets`), at the
 best of many learning rates in hindsight: NAG, sNAG and AG (AdaGrad) with explicit steps on raw and on pre-normalised
 features (each divided by its largest absolute value beforehand), and with importance-aware steps on raw ones. Losses
-are the share of wrong predictions or, for regression, squared errors divided by the square of the target's range.
-Vowpal Wabbit, where it is installed, learns the same rows in the same order and makes the products itself.
+are the share of wrong predictions or, for regression, squared errors divided by the square of the target's range;
+there the origin and unit of the target are learnt. Vowpal Wabbit, where it is installed, learns the same rows in the
+same order and makes the products itself; it clamps predictions to the range of the labels.
 
 Data sets that are not in the folder are left out. Results are kept in ``paper_runs.json`` as they come, and what is
 there is not run again.
@@ -40,7 +41,6 @@ ETAS = {
     "sNAG": 2.0 ** np.arange(-5, 5.5, 0.5),
     "AG": 10.0 ** np.arange(-10, 2.5, 0.5),  # the best one has the unit of the features
 }
-TARGET_UNIT = 16.0  # etas of NAG and sNAG are larger by this for targets that are not -1 and 1
 RULES = {"NAG": "max", "sNAG": "rms", "AG": None}
 PAPER = {
     "Bank": {"NAG": 0.098, "sNAG": 0.098, "AG": 0.109},
@@ -80,8 +80,7 @@ class Set(NamedTuple):
 
     def etas(self, name):
         """Learning rates of NAG, sNAG or AG."""
-        etas = ETAS[name][:: self.every]
-        return etas * TARGET_UNIT if self.loss == "squared_error" and name != "AG" else etas
+        return ETAS[name][:: self.every] / (16 if self.loss == "squared_error" else 1)
 
 
 SETS = {
@@ -89,7 +88,7 @@ SETS = {
     "Census": Set(datasets.fetch_census, "log_loss", True),
     "Covertype": Set(datasets.fetch_covertype, "hinge", every=2),
     "Shuttle": Set(datasets.fetch_shuttle, "hinge", False, 5),
-    "CT Slice": Set(datasets.fetch_ct_slice, "squared_error"),
+    "CT Slice": Set(lambda data_home, **offline: datasets.fetch_ct_slice(data_home=data_home), "squared_error"),
     "MSD": Set(datasets.fetch_msd, "squared_error"),
 }
 BUNDLED = {
@@ -109,7 +108,7 @@ def learner(name, version, loss):
         "average": False,
     }
     if loss == "squared_error":
-        return NAGRegressor(**options, target_normalization=None)
+        return NAGRegressor(**options)
     return NAGClassifier(**options, multi_class="ovr")
 
 
@@ -186,6 +185,8 @@ def vowpal_sweep(rows, options, name, version):
     """The same for Vowpal Wabbit's NAG and AG."""
     flags = "-b 22 --adaptive" + " --normalized" * (name == "NAG") + " --invariant" * (version != "raw")
     etas, found = options.etas(name), []
+    if rows.classes is None:
+        etas = etas * np.ptp(rows.y)  # its etas have the unit of the target
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         for seed in range(options.shuffles):
             path = Path(folder) / "rows"
@@ -257,6 +258,8 @@ def chernoff(mean, n):
 
     It holds all ``p`` with ``n KL(mean || p) <= log(2 / 0.05)``.
     """
+
+    mean = min(mean, 1.0)
 
     def excess(p):
         return n * (rel_entr(mean, p) + rel_entr(1 - mean, 1 - p)) - np.log(2 / SIGNIFICANCE)

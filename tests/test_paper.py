@@ -9,6 +9,8 @@ from sklearn.datasets import load_wine
 
 from benchmarks import paper
 
+from .test_datasets import FILES, N, expect, made_up, sized  # noqa: F401
+
 
 @pytest.mark.parametrize(("mean", "n"), [(0.1, 50), (0.0, 20), (1.0, 20), (0.037, 43_500), (0.5, 2)])
 def test_chernoff_bounds_the_binomial(mean, n):
@@ -73,3 +75,26 @@ def test_text_for_vowpal_wabbit(tmp_path):
         assert int(label) == 2 * rows.y[i] - 1
         values = {int(name) - 1: float(value) for name, value in (token.split(":") for token in features.split())}
         np.testing.assert_allclose([values.get(j, 0.0) for j in range(30)], rows.base[[i]].toarray()[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("title", "name"), zip(paper.SETS, ("bank", "census", "covertype", "shuttle", "ct_slice", "msd"))
+)
+def test_every_set_runs_from_its_file(title, name, tmp_path, rng, expect, monkeypatch):  # noqa: F811
+    assert set(FILES) == {"bank", "census", "covertype", "shuttle", "ct_slice", "msd"}
+    data, target = made_up(name, tmp_path, rng, ".gz")
+    sized(name, expect, data)
+    monkeypatch.setattr(paper, "HAVE_VW", False)
+    options = paper.SETS[title]._replace(every=20, shuffles=1)
+    results = paper.Results(tmp_path / "runs.json")
+    paper.run_all(results, {title: options}, tmp_path)
+    for rule in paper.RULES:
+        for version in paper.VERSIONS:
+            _, loss, rows = results.best(title, rule, version)
+            assert rows == N
+            assert np.isfinite(loss)
+    paper.tables(results, {title: options}, tmp_path)
+    assert title in (tmp_path / "paper_raw.csv").read_text()
+    if name in ("ct_slice", "msd"):  # the loss is the square over the square of the range
+        rows = paper.Rows(title, options, tmp_path, False)
+        assert rows.unit == np.ptp(target[:N]) ** 2 / 2
