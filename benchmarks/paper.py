@@ -258,7 +258,6 @@ def chernoff(mean, n):
 
     It holds all ``p`` with ``n KL(mean || p) <= log(2 / 0.05)``.
     """
-
     mean = min(mean, 1.0)
 
     def excess(p):
