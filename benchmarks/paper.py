@@ -402,7 +402,7 @@ def one_pass(folder, n_etas):
     }
 
 
-def time_covertype(results, folder, repeats=5):
+def time_covertype(results, folder, repeats=3):
     """Time `one_pass`, in processes of their own: one eta in turn with Vowpal Wabbit, and then 16 at once.
 
     Vowpal Wabbit reads its own text; the start of Python, and of what is imported, counts for neither.
