@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from .model_selection import EtaSweep, ProgressiveValidation
 
+_MANY = 30.0  # times the least value, from which the largest asks for a logarithmic axis
+
 
 def _axes(ax):
     """``ax``, or the axes of a new figure."""
@@ -383,6 +385,9 @@ class ProgressiveLossDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         ax.set(xscale="log", xlabel="rows seen", ylabel=self.ylabel)
         self.lines_ = [ax.plot(*curve, label=name)[0] for name, curve in self.curves.items()]
+        values = np.concatenate([values for _, values in self.curves.values()])
+        if np.nanmin(values) > 0 and np.nanmax(values) > _MANY * np.nanmin(values):
+            ax.set_yscale("log")
         ax.legend()
         return self
 

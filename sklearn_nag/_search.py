@@ -45,8 +45,8 @@ def _best_has(name):
     return check
 
 
-class _EtaSearch(BaseEstimator):
-    """Base of the searches; a subclass says by ``_default`` what is searched unless an estimator is given."""
+class _EtaSearch:
+    """What both searches are; a subclass says by ``_default`` what is searched unless an estimator is given."""
 
     _target_options = {}
 
@@ -192,7 +192,7 @@ class _EtaSearch(BaseEstimator):
         return tags
 
 
-class NAGClassifierCV(ClassifierMixin, _EtaSearch):
+class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
     """NAGClassifier with its learning rate found by cross-validation.
 
     It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
@@ -311,7 +311,7 @@ class NAGClassifierCV(ClassifierMixin, _EtaSearch):
         return self._best().predict_log_proba(X)
 
 
-class NAGRegressorCV(RegressorMixin, _EtaSearch):
+class NAGRegressorCV(_EtaSearch, RegressorMixin, BaseEstimator):
     """NAGRegressor with its learning rate found by cross-validation.
 
     It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,

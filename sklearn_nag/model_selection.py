@@ -57,15 +57,21 @@ def _n_rows(X):
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def _given_batches(X, y, sample_weight):
-    """The rows as ``(X, y, sample_weight)``: arrays are one batch."""
+def _check_rows(X, y, sample_weight):
+    """Raise unless there are arrays, or without ``y`` an iterable of batches."""
     if y is not None:
-        yield X, y, sample_weight
         return
     if sparse.issparse(X) or hasattr(X, "shape"):
         raise ValueError("y is missing: without it X must be an iterable of (X, y) or (X, y, sample_weight).")
     if sample_weight is not None:
         raise ValueError("sample_weight goes with arrays; an iterable of batches yields (X, y, sample_weight).")
+
+
+def _given_batches(X, y, sample_weight):
+    """The rows as ``(X, y, sample_weight)``: arrays are one batch."""
+    if y is not None:
+        yield X, y, sample_weight
+        return
     for batch in X:
         if not (isinstance(batch, tuple) and len(batch) in (2, 3)):
             raise ValueError(
@@ -257,7 +263,7 @@ class _Judge:
 class ProgressiveValidation:
     """What `progressive_validation` found.
 
-    Attributes
+    Parameters
     ----------
     score : float or dict of float
         Score of all predictions; by name, for several.
@@ -372,6 +378,7 @@ def progressive_validation(
     check_number("batch_size", batch_size, Integral, min_val=1)
     check_number("delay", delay, Integral, min_val=0)
     points = _curve_points(curve_at)
+    _check_rows(X, y, sample_weight)
     stages = _Stages(estimator)
     classes = _known_classes(stages.learner, y, classes)
     judge = _Judge(stages.learner, classes, scoring)
@@ -450,10 +457,11 @@ def _play(stages, batches, classes, judge, delay):
             if n < len(y):
                 pending.appendleft((_cut(X, n, len(y)), y[n:], _tail(weight, n)))
                 X, y, weight = _cut(X, 0, n), y[:n], None if weight is None else weight[:n]
-            if weight is not None:
-                options["sample_weight"] = weight
-            learner.partial_fit(X, y, **options)
-            n_pending, learnt, options = n_pending - n, True, {}
+            n_pending -= n
+            if weight is None or (weight > 0).any():  # some learners want no batch without weight
+                extra = {} if weight is None else {"sample_weight": weight}
+                learner.partial_fit(X, y, **options, **extra)
+                learnt, options = True, {}
 
     for X, y, weight in batches:
         start = time.perf_counter()
@@ -608,7 +616,7 @@ def progressive_score(
 class EtaSweep:
     """What `eta_sweep` found.
 
-    Attributes
+    Parameters
     ----------
     eta0s : ndarray of shape (n_eta0s,)
         The learning rates, as given.
@@ -696,6 +704,7 @@ def eta_sweep(
     >>> bool(sweep.estimators[2].progressive_loss_ == sweep.losses[2])
     True
     """
+    _check_rows(X, y, sample_weight)
     stages = _Stages(estimator)
     eta0s = check_sweep(stages.learner, eta0s)
     classes = _known_classes(stages.learner, y, classes)

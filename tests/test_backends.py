@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_wine
 
 import sklearn_nag
-from sklearn_nag import NAGClassifier, config_context, get_config, kernels, set_config
+from sklearn_nag import NAGClassifier, _losses, config_context, get_config, kernels, set_config
 from sklearn_nag.kernels import _backend
 
 from .test_kernel import BY_ITSELF, EXTENSIONS, LOSSES, RULES, flat, make_data, make_state, progressive
@@ -144,6 +144,51 @@ def test_any_cutting_of_a_stream_gives_the_same_bits(data):
         ]
     assert np.array_equal(a, np.concatenate(b))
     assert np.array_equal(flat(whole), flat(parts))
+
+
+@pytest.mark.parametrize("kernel", ["numpy", pytest.param("numba", marks=needs_numba)])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_experts_that_are_kept_apart_learn_what_each_would_alone(kernel, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n, d, experts = data.draw(st.integers(2, 60)), data.draw(st.integers(1, 40)), data.draw(st.integers(1, 6))
+    loss, (normalization, adaptive) = data.draw(st.sampled_from(sorted(LOSSES))), data.draw(st.sampled_from(RULES))
+    heads = data.draw(st.sampled_from([3, 9] if loss == "softmax" else [1, 3]))
+    options = {"normalization": normalization, "adaptive": adaptive, "intercept": data.draw(st.booleans())}
+    options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled, **data.draw(st.sampled_from(PENALTIES))}
+    options |= dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
+    X, y = make_data(rng, n, d, loss="log_loss" if loss == "softmax" else loss)
+    if normalization is None:
+        X /= np.abs(X).max() + 1e-300
+    rows = data.draw(st.sampled_from([np.asarray, sparse.csr_array, np.asfortranarray]))(X)
+    several = np.where(np.arange(heads) == rng.integers(0, heads, (n, 1)), 1.0, -1.0)
+    targets = several if loss in _losses.CLASSIFICATION or loss == "softmax" else np.outer(y, np.arange(1.0, heads + 1))
+    weights = data.draw(st.sampled_from([None, rng.integers(0, 3, n) * 0.3]))
+    etas = 10.0 ** rng.uniform(-3, 0, experts)
+    with config_context(kernel=kernel):
+        together = make_state(d, eta=np.repeat(etas, heads), experts=experts, mixed=False, **options)
+        played = progressive(together, rows, targets, weights, loss)
+        means = together.mean_loss(together.t) if together.t else []
+        for k, eta in enumerate(etas):
+            alone = make_state(d, eta=[eta] * heads, **options)
+            assert np.array_equal(
+                progressive(alone, rows, targets, weights, loss), played[:, k * heads : (k + 1) * heads]
+            )
+            part = together.part(np.array([k]), alone.rule)
+            assert np.array_equal(flat(part), flat(alone))
+            assert together.t == 0 or means[k] == alone.mean_loss(alone.t)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", pytest.param("numba", marks=needs_numba)])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_heads_do_not_know_of_one_another(rng, kernel, container):
+    X, y = make_data(rng, n=100, d=50)
+    with config_context(kernel=kernel):
+        alone, among = make_state(50), make_state(50, eta=[0.5, 0.5, 0.5])
+        one = progressive(alone, container(X), y)
+        three = progressive(among, container(X), np.column_stack([y, -y, np.roll(y, 1)]))
+    assert np.array_equal(one[:, 0], three[:, 0])
+    assert np.array_equal(alone.columns.weight[0], among.columns.weight[0])
 
 
 @needs_numba

@@ -6,12 +6,15 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
 
 ESTIMATORS = [
     NAGClassifier(max_iter=20),
     NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=20),
     NAGRegressor(max_iter=20),
     NAGRegressor(loss="huber", normalization="rms", adaptive=False, max_iter=20),
+    NAGClassifierCV(NAGClassifier(max_iter=20, random_state=0), cv=3),
+    NAGRegressorCV(NAGRegressor(max_iter=20, random_state=0), cv=3),
 ]
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sklearn_nag
-import sklearn_nag.datasets
+from sklearn_nag import datasets, model_selection
 
 validate = pytest.importorskip("numpydoc.validate", reason="numpydoc comes with the extra docs").validate
 
@@ -15,17 +15,16 @@ CONFIG = Path(__file__).parents[1] / "setup.cfg"
 
 
 def public_objects():
-    for module in (sklearn_nag, sklearn_nag.datasets):
-        for name in module.__all__:
-            thing = getattr(module, name)
-            if inspect.isclass(thing):
-                yield f"{module.__name__}.{name}"
-                for member, value in inspect.getmembers(thing):
-                    own = (getattr(value, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
-                    if not member.startswith("_") and own and not member.endswith("_request"):
-                        yield f"{module.__name__}.{name}.{member}"
-            elif callable(thing):
-                yield f"{module.__name__}.{name}"
+    for module, name in [(owner, name) for owner in (sklearn_nag, datasets, model_selection) for name in owner.__all__]:
+        thing, place = getattr(module, name), module.__name__
+        if inspect.isclass(thing):
+            yield f"{place}.{name}"
+            for member, value in inspect.getmembers(thing):
+                own = (getattr(value, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
+                if not member.startswith("_") and own and not member.endswith("_request"):
+                    yield f"{place}.{name}.{member}"
+        elif callable(thing):
+            yield f"{place}.{name}"
 
 
 @pytest.mark.parametrize("name", list(public_objects()))

@@ -1,0 +1,147 @@
+"""The displays: what they show, where, and what they say when they cannot."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import (
+    EtaSweepDisplay,
+    FeatureScalesDisplay,
+    NAGClassifierCV,
+    ProgressiveLossDisplay,
+    eta_sweep,
+    progressive_validation,
+)
+
+ETA0S = [0.01, 1.0, 100.0]
+CANCER = load_breast_cancer(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+
+
+@pytest.fixture
+def pyplot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def drawn(display):
+    display.figure_.canvas.draw()
+    assert display.ax_.figure is display.figure_
+    return display.ax_
+
+
+def test_range_within_five_percent():
+    curve = ([1, 2, 4, 8, 16, 32], [0.104, 0.2, 0.105, 0.1, np.inf, 0.1])
+    display = EtaSweepDisplay({"one": curve, "two": ([1, 2], [np.nan, 3.0])})
+    assert display.ranges_ == {"one": (4.0, 8.0), "two": (2.0, 2.0)}  # without gaps
+    assert EtaSweepDisplay({"": curve}, tolerance=0.0).ranges_[""] == (8.0, 8.0)
+    assert EtaSweepDisplay({"": ([1, 2], [-1.0, -0.96])}).ranges_[""] == (1.0, 2.0)
+
+
+def test_sweeps_are_drawn(pyplot):
+    learners = {"NAG": NAGClassifier(normalization="max"), "sNAG": NAGClassifier()}
+    display = EtaSweepDisplay.from_estimator(learners, *CANCER, ETA0S)
+    ax = drawn(display)
+    assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("log", "learning rate", "progressive error")
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["NAG", "sNAG"]
+    assert ax.get_legend().get_title().get_text() == "bars: within 5 % of the best"
+    for line, learner in zip(display.lines_, learners.values(), strict=True):
+        sweep = eta_sweep(learner, *CANCER, ETA0S)
+        assert np.array_equal(line.get_xdata(), ETA0S)
+        shown = line.get_ydata()
+        assert np.array_equal(shown[np.isfinite(shown)], sweep.errors[np.isfinite(shown)])
+        assert min(ax.get_ylim()) < sweep.errors.min() < max(ax.get_ylim())
+    figure, (left, right) = pyplot.subplots(1, 2)
+    again = EtaSweepDisplay.from_sweeps(eta_sweep(NAGRegressor(), *DIABETES, ETA0S), ax=right)
+    assert again.ax_ is right
+    assert right.get_ylabel() == "progressive loss"
+    assert display.plot(left, ylim=(0, 0.5)) is display
+    assert display.ax_ is left
+    assert left.get_ylim()[0] == 0
+    assert figure is display.figure_
+
+
+def test_searches_of_other_learners_are_drawn(pyplot):
+    X, y = CANCER
+    sgd = GridSearchCV(SGDClassifier(random_state=0), {"alpha": ETA0S[::-1]}, cv=2).fit(X, y)
+    ours = NAGClassifierCV(NAGClassifier(max_iter=2, tol=None, random_state=0), ETA0S, cv=2).fit(X, y)
+    display = EtaSweepDisplay.from_sweeps([sgd, ours, ours])
+    drawn(display)
+    assert list(display.curves) == ["SGDClassifier", "NAGClassifier 1", "NAGClassifier 2"]
+    eta0s, errors = display.curves["SGDClassifier"]
+    assert np.array_equal(eta0s, ETA0S)
+    assert np.array_equal(errors, 1 - sgd.cv_results_["mean_test_score"][::-1])
+    assert display.ax_.get_ylabel() == "error"
+    several = GridSearchCV(SGDClassifier(), {"alpha": [1.0], "eta0": [1.0]}, cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="varies 2 parameters"):
+        EtaSweepDisplay.from_sweeps(several)
+
+
+def test_progressive_curves_are_drawn(pyplot):
+    learners = [NAGClassifier(), make_pipeline(StandardScaler(), SGDClassifier(random_state=0))]
+    display = ProgressiveLossDisplay.from_estimator(learners, *CANCER, batch_size=50)
+    ax = drawn(display)
+    assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("log", "rows seen", "progressive score")
+    assert list(display.curves) == ["NAGClassifier", "SGDClassifier"]
+    result = progressive_validation(NAGRegressor(), *DIABETES, curve_at=[10, 100, 442])
+    display = ProgressiveLossDisplay.from_results({"ours": result})
+    assert drawn(display).get_ylabel() == "progressive loss"
+    assert np.array_equal(display.lines_[0].get_xdata(), [10, 100, 442])
+    assert np.array_equal(display.lines_[0].get_ydata(), result.curve["loss"])
+    with pytest.raises(ValueError, match="metric must be one of 'loss', 'score'; got 'r2'"):
+        ProgressiveLossDisplay.from_results(result, metric="r2")
+    wide = ProgressiveLossDisplay({"a": ([1, 2], [1e3, 1.0])}).plot()
+    assert wide.ax_.get_yscale() == "log"
+
+
+def test_scales_are_drawn(pyplot):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(50, 3)) * [1.0, 1e-4, 1e5], columns=["one", "small", "large"])
+    clf = NAGClassifier().fit(frame, frame["one"] > 0)
+    display = FeatureScalesDisplay.from_estimator(clf, max_features=2)
+    ax = drawn(display)
+    assert ax.get_xscale() == "log"
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["large", "one"]
+    assert np.array_equal(display.line_.get_xdata(), np.sort(clf.scale_)[:0:-1])
+    assert ax.get_title() == "the largest 2 of 3 scales"
+    assert ax.yaxis_inverted()
+    pipeline = make_pipeline(PolynomialFeatures(2, include_bias=False), NAGClassifier()).fit(frame, frame["one"] > 0)
+    assert "one small" in FeatureScalesDisplay.from_estimator(pipeline).names
+    assert FeatureScalesDisplay.from_estimator(NAGClassifier().fit(*CANCER)).names[0] == "x0"
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: EtaSweepDisplay({"a": ([2, 1], [1, 1])}), "'a' must hold increasing learning rates"),
+        (lambda: EtaSweepDisplay({"a": ([1, 2], [np.inf, np.nan])}), "'a' has no finite error"),
+        (lambda: EtaSweepDisplay({}, tolerance=-1), "tolerance"),
+        (lambda: EtaSweepDisplay.from_estimator(NAGRegressor(), *DIABETES, metric="error"), "has no metric"),
+        (lambda: EtaSweepDisplay.from_sweeps([], metric="r2"), "metric must be one of 'error', 'loss'; got 'r2'"),
+        (lambda: FeatureScalesDisplay([1.0], ["a", "b"]), "one number for each of 2 names"),
+        (lambda: FeatureScalesDisplay([1.0]).plot(max_features=0), "max_features"),
+    ],
+)
+def test_errors(make, match):
+    with pytest.raises(ValueError, match=match):
+        make()
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[plot\]"'):
+        FeatureScalesDisplay([1.0]).plot()
