@@ -247,7 +247,7 @@ class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
     Notes
     -----
     A learning rate that has settled, by ``tol``, is left out of further passes: each makes as many as alone. One that
-    makes the model diverge scores NaN.
+    makes the model diverge scores NaN. Whether a rate has settled in a fold is not warned about.
 
     Examples
     --------

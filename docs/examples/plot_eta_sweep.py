@@ -24,7 +24,7 @@ eta0s = 10.0 ** np.arange(-5, 4.5, 0.5)
 # The learners
 # ------------
 #
-# The defaults, and what the paper prints: NAG, sNAG and AdaGrad, which does not learn scales. Features are in raw units.
+# The defaults, and what the paper prints: NAG, sNAG, and AdaGrad, which learns no scales. Features are in raw units.
 
 printed = {"multi_class": "ovr", "centering": False, "importance_aware": False, "average": False}
 learners = {
