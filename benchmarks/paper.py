@@ -323,6 +323,9 @@ def tables(results, sets, folder):
                     label = " ".join((rule, *vw))
                     lines.append([label, version, f"{min(etas):.2g}", f"{max(etas):.2g}", f"{orders:.1f}"])
     write_csv(folder / "paper_ranges.csv", ["learner", "features", "least", "greatest", "orders of magnitude"], lines)
+    timing = results.get("Covertype, one pass")
+    if timing is not None:
+        write_csv(folder / "paper_covertype.csv", timing, [[f"{value:.3g}" for value in timing.values()]])
 
 
 def two_features(scale, n=10_000, seed=0):
@@ -456,9 +459,6 @@ def main():
         figures(results, sets, folder)
         for path in sorted(folder.glob("paper_*.csv")):
             print(f"\n{path.name}\n{path.read_text()}", end="")
-    timing = results.get("Covertype, one pass")
-    if timing is not None:
-        print("\n".join(f"{key:20} {value:.4g}" for key, value in timing.items()))
 
 
 if __name__ == "__main__":
