@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_svmlight_file, load_wine
-from sklearn.preprocessing import OneHotEncoder
+
+from sklearn_nag import datasets
 
 
 def parse(description, output, quick):
@@ -28,41 +28,34 @@ def parse(description, output, quick):
 
 def shuttle(folder):
     """Shuttle, 58,000 x 9, 7 classes."""
-    parts = [pd.read_csv(folder / name, sep=r"\s+", header=None) for name in ("shuttle.trn.gz", "shuttle.tst.gz")]
-    data = pd.concat(parts).to_numpy(dtype=float)
-    return data[:, :9], data[:, 9].astype(int), False
+    return *datasets.fetch_shuttle(subset="all", data_home=folder, return_X_y=True), False
 
 
-def _bank(folder):
-    data = pd.read_csv(folder / "bank-full.csv.gz", sep=";")
-    return data, (data.pop("y") == "yes").to_numpy().astype(int)
+def _numbers(bunch):
+    return np.delete(bunch.data, bunch.categorical_features, axis=1).astype(float), bunch.target, False
 
 
 def bank(folder):
     """Bank, the 7 numeric columns of 45,211 rows, 2 classes."""
-    data, y = _bank(folder)
-    return data.select_dtypes("number").to_numpy(dtype=float), y, False
+    return _numbers(datasets.fetch_bank(data_home=folder))
 
 
 def bank_one_hot(folder):
     """Bank, numbers as they are and categories one-hot, as CSR."""
-    data, y = _bank(folder)
-    words = list(data.columns.difference(data.select_dtypes("number").columns))
-    encoder = make_column_transformer((OneHotEncoder(), words), remainder="passthrough", sparse_threshold=1.0)
-    return encoder.fit_transform(data).tocsr().astype(float), y, False
+    bunch = datasets.fetch_bank(data_home=folder)
+    recipe = datasets.paper_recipe(bunch.categorical_features, products=False)
+    return recipe.fit_transform(bunch.data), bunch.target, False
 
 
 def census(folder):
     """Census-Income, the 13 numeric columns of 199,523 rows, 2 classes."""
-    data = pd.read_csv(folder / "census-income.data.gz", header=None, skipinitialspace=True)
-    y = data.pop(data.columns[-1]).astype(str).str.startswith("50000").to_numpy().astype(int)
-    return data.select_dtypes("number").to_numpy(dtype=float), y, False
+    return _numbers(datasets.fetch_census(data_home=folder))
 
 
 def covertype(folder):
     """Covertype, 581,012 x 54, 7 classes."""
-    data = pd.read_csv(folder / "covtype.data.gz", header=None).to_numpy(dtype=float)
-    return np.ascontiguousarray(data[:, :54]), data[:, 54].astype(int), False
+    X, y = datasets.fetch_covertype(data_home=folder, return_X_y=True)
+    return np.ascontiguousarray(X), y, False
 
 
 def reuters(folder):

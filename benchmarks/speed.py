@@ -27,7 +27,14 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, config_context, get_config
+from sklearn_nag import (
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    config_context,
+    datasets,
+    get_config,
+)
 
 PAPER = {"normalization": "max", "centering": False, "importance_aware": False, "average": False, "eta0": 0.5}
 HAVE = {name: importlib.util.find_spec(name) is not None for name in ("numba", "river", "vowpalwabbit")}
@@ -252,8 +259,8 @@ def imports(table):
 
 def vowpal(table, folder):
     """Covertype against Vowpal Wabbit: 7 classes, one pass, from its cache."""
-    data = np.loadtxt(folder / "covtype.data.gz", delimiter=",", dtype=np.float64)
-    X, y = np.ascontiguousarray(data[:, :-1]), data[:, -1].astype(int)
+    X, y = datasets.fetch_covertype(data_home=folder, return_X_y=True)
+    X = np.ascontiguousarray(X)
     with tempfile.TemporaryDirectory() as temporary:
         text, cache = Path(temporary) / "rows", Path(temporary) / "cache"
         with text.open("w") as file:
