@@ -29,7 +29,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor, config_context, get_config
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, config_context, get_config
 
 PAPER = {"normalization": "max", "centering": False, "importance_aware": False, "average": False, "eta0": 0.5}
 HAVE = {name: importlib.util.find_spec(name) is not None for name in ("numba", "river", "vowpalwabbit")}
@@ -128,6 +128,29 @@ def passes(table, n):
     table.line(f"CSR {n // 2:,} x 100,000, {S.nnz / S.shape[0]:.0f} nonzeros, Zipf, NAG / SGDClassifier",
                once(nag, S, s, **two), once(log, S, s, **two), 0.75, n // 2)  # fmt: skip
     table.line("  the same with defaults", once(NAGClassifier, S, s, **two), once(log, S, s, **two), "", n // 2)
+
+
+def without_rate(table, n):
+    """The learners without a learning rate, against scikit-learn, and how full invariance grows with the features."""
+
+    def sgd():
+        return SGDClassifier(loss="log_loss")
+
+    def make(**options):
+        return lambda: ScaleInvariantClassifier(**options)
+
+    two = {"classes": [0, 1]}
+    dense, csr = dense_rows(n), zipf_rows(n // 2, 100_000, 72)
+    for update in ("scinol2", "scinol1", "potential"):
+        table.line(f"{n:,} x 54 dense, {update} / SGDClassifier", once(make(update=update), *dense, **two),
+                   once(sgd, *dense, **two), "1.0", n)  # fmt: skip
+        table.line("  the same, CSR as above", once(make(update=update), *csr, **two), once(sgd, *csr, **two), "1.5",
+                   n // 2)  # fmt: skip
+    for d in (50, 100, 200, 500, 1000):
+        rows = max(20, n * 1000 // (20 * d**2))
+        X, y = dense_rows(rows, d)
+        table.line(f"full invariance, {rows:,} x {d} dense / SGDClassifier", once(make(invariance="full"), X, y, **two),
+                   once(sgd, X, y, **two), "3 us" if d == 50 else "", rows)  # fmt: skip
 
 
 def calls(table, n):
@@ -313,6 +336,7 @@ def main():
     table = Table(options.repeats)
     n = 2_000 if options.quick else 100_000
     passes(table, n)
+    without_rate(table, n)
     calls(table, 100 if options.quick else 1_000)
     threads(table, n)
     memory(table, 1 if options.quick else 1_024)

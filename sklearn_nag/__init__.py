@@ -1,7 +1,17 @@
 """Online linear learners for scikit-learn that take data in whatever units it comes."""
 
 from ._nag import NAGClassifier, NAGRegressor
+from ._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ._version import __version__
 from .kernels._backend import config_context, get_config, set_config
 
-__all__ = ["NAGClassifier", "NAGRegressor", "__version__", "config_context", "get_config", "set_config"]
+__all__ = [
+    "NAGClassifier",
+    "NAGRegressor",
+    "ScaleInvariantClassifier",
+    "ScaleInvariantRegressor",
+    "__version__",
+    "config_context",
+    "get_config",
+    "set_config",
+]

@@ -36,10 +36,21 @@ class Loss:
         """Derivative by ``p``; 0 where the loss has a kink and 0 is a subgradient."""
         raise NotImplementedError
 
+    def steepest(self, unit=1.0):
+        """The largest size that a derivative can have, the Lipschitz constant; None where there is none."""
+        return None
+
     move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None where no formula says
 
 
-class Log(Loss):
+class Lipschitz(Loss):
+    """A loss whose derivative is between -1 and 1."""
+
+    def steepest(self, unit=1.0):
+        return 1.0
+
+
+class Log(Lipschitz):
     """``log(1 + exp(-y p))``."""
 
     name = "log_loss"
@@ -89,7 +100,7 @@ class Softmax(Log):
         return np.where(y > 0, super().value(p, y), 0.0)
 
 
-class Hinge(Loss):
+class Hinge(Lipschitz):
     """``max(0, 1 - y p)``."""
 
     name = "hinge"
@@ -124,6 +135,9 @@ class ModifiedHuber(Loss):
 
     name = "modified_huber"
 
+    def steepest(self, unit=1.0):
+        return 4.0
+
     def value(self, p, y, unit=1.0):
         margin = y * p
         return np.where(margin < -1.0, -4.0 * margin, np.maximum(0.0, 1.0 - np.maximum(margin, -1.0)) ** 2)
@@ -139,7 +153,7 @@ class ModifiedHuber(Loss):
         return y * (steep - gap * np.expm1(-2.0 * (a - steep / 4.0)))
 
 
-class Perceptron(Loss):
+class Perceptron(Lipschitz):
     """``max(0, -y p)``; a prediction of exactly 0 counts as a mistake."""
 
     name = "perceptron"
@@ -176,6 +190,9 @@ class Quantile(Loss):
     def __init__(self, quantile=0.5):
         self.quantile = quantile
 
+    def steepest(self, unit=1.0):
+        return max(self.quantile, 1.0 - self.quantile)
+
     def value(self, p, y, unit=1.0):
         return np.maximum(self.quantile * (y - p), (1.0 - self.quantile) * (p - y))
 
@@ -186,7 +203,7 @@ class Quantile(Loss):
         return np.minimum(np.maximum(y - p, (self.quantile - 1.0) * a), self.quantile * a)
 
 
-class AbsoluteError(Loss):
+class AbsoluteError(Lipschitz):
     """``|p - y|``."""
 
     name = "absolute_error"
@@ -211,6 +228,9 @@ class Huber(Loss):
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
 
+    def steepest(self, unit=1.0):
+        return self.epsilon * unit
+
     def value(self, p, y, unit=1.0):
         distance = np.abs(p - y)
         near = np.minimum(distance, self.epsilon * unit)
@@ -228,7 +248,7 @@ class Huber(Loss):
         return np.copysign(far - (distance - far) * np.expm1(-left) * (slope > 0), y - p)
 
 
-class EpsilonInsensitive(Loss):
+class EpsilonInsensitive(Lipschitz):
     """``max(0, |p - y| - epsilon)``."""
 
     name = "epsilon_insensitive"
@@ -254,6 +274,9 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
 
     name = "squared_epsilon_insensitive"
     degree = 2
+
+    def steepest(self, unit=1.0):
+        return None
 
     def value(self, p, y, unit=1.0):
         return super().value(p, y, unit) ** 2

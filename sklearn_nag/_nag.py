@@ -17,10 +17,6 @@ class _NAGRule:
 
     def _check_parameters(self):
         super()._check_parameters()
-        centering = bool(self.centering) if isinstance(self.centering, np.bool_) else self.centering
-        check_option("centering", centering, (True, False, "auto"))
-        if centering is True and not self.fit_intercept:
-            raise ValueError("centering=True needs fit_intercept=True: the means have to go somewhere.")
         check_flag("importance_aware", self.importance_aware)
         check_option("normalization", self.normalization, ("max", "rms", None))
         check_flag("adaptive", self.adaptive)
@@ -36,7 +32,7 @@ class _NAGRule:
 
     @property
     def _fixed(self):
-        return (*super()._fixed, "normalization", "adaptive", "centering", "eta0")
+        return (*super()._fixed, "normalization", "adaptive", "eta0")
 
     def _is_another(self, name, old, new):
         if name == "eta0":
@@ -44,16 +40,22 @@ class _NAGRule:
         return super()._is_another(name, old, new)
 
     def _centred(self, is_sparse):
-        if self.centering == "auto":
-            return not is_sparse and self.fit_intercept and self.normalization is not None
-        if self.centering and is_sparse:
-            raise ValueError(
-                "centering=True needs dense X: subtracting means would leave no zeros. Use centering='auto' or False."
-            )
-        return bool(self.centering)
+        return super()._centred(is_sparse) and not (self.centering == "auto" and self.normalization is None)
+
+    @property
+    def _why_useless(self):
+        return (
+            f"eta0={self.eta0!r} is too large, or too small for the unit of the target; "
+            "the defaults are safe from both."
+        )
+
+    @property
+    def _why_diverged(self):
+        return f", or eta0={self.eta0!r} is too large"
 
     def _rule(self, centred):
-        etas = ETA0S if self.eta0 == "auto" else (float(self.eta0),)
+        apart = vars(self).get("_eta0s")  # learning rates that `_sweep` learns with side by side
+        etas = apart or (ETA0S if self.eta0 == "auto" else (float(self.eta0),))
         loss = self._loss()
         l1_ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio, None: 0.0}[self.penalty]
         alpha = 0.0 if self.penalty is None else float(self.alpha)
@@ -77,6 +79,7 @@ class _NAGRule:
             degree=loss.degree,
             coupled=loss.coupled,
             experts=len(etas),
+            mixed=apart is None,
         )
 
     @property
@@ -478,4 +481,3 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     def _check_parameters(self):
         super()._check_parameters()
         check_number("epsilon", self.epsilon, min_val=0)
-        check_number("quantile", self.quantile, min_val=0, max_val=1, include_boundaries="neither")

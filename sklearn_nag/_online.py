@@ -156,7 +156,11 @@ def canonical(X):
     return X
 
 
-class _Stopping:
+class Divergence(ValueError):
+    """Raised for rows that make a model leave the range of float64."""
+
+
+class Stopping:
     """Tells when passes no longer help, as SGDClassifier does.
 
     Parameters
@@ -186,8 +190,9 @@ class _Stopping:
 class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     """Base of the online linear learners.
 
-    A subclass has the parameters that are read here. It says how it learns by ``_rule`` and ``_loss``, and what its
-    targets are by the methods that `OnlineClassifier` and `OnlineRegressor` define.
+    A subclass has the parameters that are read here. It says how it learns by ``_rule`` and ``_loss``, what may be the
+    cause when that fails by ``_why_useless`` and ``_why_diverged``, and what its targets are by the methods that
+    `OnlineClassifier` and `OnlineRegressor` define.
     """
 
     # -- parameters
@@ -198,7 +203,13 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _centred(self, is_sparse):
         """Whether features are to be centred, by the parameters, for rows of this kind."""
-        raise NotImplementedError
+        if self.centering == "auto":
+            return not is_sparse and self.fit_intercept
+        if self.centering and is_sparse:
+            raise ValueError(
+                "centering=True needs dense X: subtracting means would leave no zeros. Use centering='auto' or False."
+            )
+        return bool(self.centering)
 
     def _check_changed_parameters(self):
         """`_check_parameters`, unless all are as they were when it last passed."""
@@ -213,6 +224,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
             check_flag(name, getattr(self, name))
         check_option("loss", self.loss, tuple(self._losses))
+        centering = bool(self.centering) if isinstance(self.centering, np.bool_) else self.centering
+        check_option("centering", centering, (True, False, "auto"))
+        if centering is True and not self.fit_intercept:
+            raise ValueError("centering=True needs fit_intercept=True: the means have to go somewhere.")
         check_number("max_iter", self.max_iter, Integral, min_val=1)
         if self.tol is not None:
             check_number("tol", self.tol, min_val=0)
@@ -276,10 +291,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _learn_passes(self, X, y, weight, context, given):
         rows, others = self._split(y)
-        encoded, row_weight = self._encode(y), self._weigh(y, weight)
-        if row_weight is not None and not row_weight.any():
-            raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
-        stopping = _Stopping(self.tol, self.n_iter_no_change, self._tol_is_relative and not self.early_stopping)
+        encoded, row_weight = self._encode_all(y, weight)
+        stopping = Stopping(self.tol, self.n_iter_no_change, self._tol_is_relative and not self.early_stopping)
         random_state = check_random_state(self.random_state)
         stop = False
         while self.n_iter_ < self.max_iter and not stop:
@@ -296,6 +309,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
             stop = stop or settled
         self._warn_about(loss, self._constant_loss(encoded, row_weight, rows), settled or stop)
+
+    def _encode_all(self, y, weight):
+        encoded, row_weight = self._encode(y), self._weigh(y, weight)
+        if row_weight is not None and not row_weight.any():
+            raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
+        return encoded, row_weight
 
     def _learn_pass(self, X, encoded, weight, order):
         """One pass of `fit`; return its mean progressive loss over rows and heads, summed afresh to keep its digits."""
@@ -317,8 +336,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         if loss > 2.0 * constant_loss:
             warnings.warn(
                 f"{type(self).__name__} has learnt nothing useful: the mean loss of its last pass is {loss:.4g}, that "
-                f"of predicting the mean is {constant_loss:.4g}. eta0={self.eta0!r} is too large, or too small for the "
-                "unit of the target; the defaults are safe from both.",
+                f"of predicting the mean is {constant_loss:.4g}. {self._why_useless}",
                 ConvergenceWarning,
                 stacklevel=6,
             )
@@ -330,7 +348,17 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
                 stacklevel=6,
             )
 
-    def _partial_fit(self, X, y, sample_weight):
+    @unchanged_on_error
+    def _play(self, X, y, sample_weight=None, classes=None):
+        """As `partial_fit`; return the decision values, of shape (n_samples, n_played), that rows were predicted by."""
+        self._check_partial_fit(classes)
+        return self._partial_fit(X, y, sample_weight, play=True)
+
+    def _respond(self, method, decision):
+        """What ``method`` ("predict" and the like) makes of decision values."""
+        return self._interpret(decision)
+
+    def _partial_fit(self, X, y, sample_weight, play=False):
         first = not self.__sklearn_is_fitted__()
         # A row that is learnt shows NaN and infinity by itself; one that may be skipped has to be looked at.
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
@@ -341,8 +369,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             state = self._continued_state(self._state, X)
             if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
                 self._state = state.copy()
-        self._learn(X, self._encode(y), self._weigh(y, weight))
-        return self
+        played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
+        self._learn(X, self._encode(y), self._weigh(y, weight), predictions=played)
+        return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
         if sparse.issparse(X) and X.nnz > _MOST_NONZEROS:
@@ -361,7 +390,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _new_state(self, X):
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
-        return kernels.State.new(self._rule(self._centred(sparse.issparse(X))), self.n_features_in_)
+        return kernels.new_state(self._rule(self._centred(sparse.issparse(X))), self.n_features_in_)
 
     def _continued_state(self, state, X):
         """``state``, once it is known that the parameters and the kind of rows can go on with it."""
@@ -379,7 +408,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
         return state
 
-    _fixed = ("fit_intercept",)  # parameters that a model cannot go on with when they change
+    _fixed = ("fit_intercept", "centering")  # parameters that a model cannot go on with when they change
 
     def _is_another(self, name, old, new):
         """Whether a model cannot go on with the value ``new`` of a parameter that is fixed."""
@@ -402,7 +431,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
         return rows, others
 
-    def _learn(self, X, encoded, weight, order=None):
+    def _learn(self, X, encoded, weight, order=None, predictions=None):
         """One pass, which leaves the model as it was when it raises."""
         state = self._state
         rule = self._rule(state.rule.centred)
@@ -412,12 +441,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
-                kernels.learn(state, self._loss(), X, encoded, weight, order=order)
+                kernels.learn(state, self._loss(), X, encoded, weight, order=order, predictions=predictions)
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
-                raise ValueError(
+                raise Divergence(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
-                    f"too small for it, or eta0={self.eta0!r} is too large."
+                    f"too small for it{self._why_diverged}."
                 ) from None
 
     # -- the model
@@ -577,6 +606,11 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             For input or parameters that cannot be used; for a class that ``classes`` did not name; when ``classes`` is
             missing at the first call or differs later. The estimator is then as it was before.
         """
+        self._check_partial_fit(classes)
+        self._partial_fit(X, y, sample_weight)
+        return self
+
+    def _check_partial_fit(self, classes):
         self._check_changed_parameters()
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -591,7 +625,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             if known and not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
             self.classes_ = classes
-        return self._partial_fit(X, y, sample_weight)
 
     _metric = staticmethod(accuracy_score)
 
@@ -638,8 +671,14 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes: positive for the second one.
         """
-        decision = self._decision(X)
-        return decision[:, 0] if decision.shape[1] == 1 else decision
+        return self._respond("decision_function", self._decision(X))
+
+    def _respond(self, method, decision):
+        if method == "predict":
+            return self._interpret(decision)
+        if method == "decision_function":
+            return decision[:, 0] if decision.shape[1] == 1 else decision
+        return self._probabilities(decision)
 
     def predict(self, X: Rows) -> np.ndarray:
         """Class of each row.
@@ -681,7 +720,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        decision = self._decision(X)
+        return self._respond("predict_proba", self._decision(X))
+
+    def _probabilities(self, decision):
         if decision.shape[1] == 1:
             decision = np.hstack([-decision, decision])
         elif self._state.rule.coupled:
@@ -734,6 +775,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _check_parameters(self):
         super()._check_parameters()
         check_option("target_normalization", self.target_normalization, ("standard", None))
+        check_number("quantile", self.quantile, min_val=0, max_val=1, include_boundaries="neither")
 
     @property
     def _flat_coef(self):
@@ -763,8 +805,12 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
             For input or parameters that cannot be used, and when the learning rate makes the model leave the range of
             float64. The estimator is then as it was before.
         """
+        self._check_partial_fit()
+        self._partial_fit(X, y, sample_weight)
+        return self
+
+    def _check_partial_fit(self, classes=None):
         self._check_changed_parameters()
-        return self._partial_fit(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,10 +5,16 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_nag import NAGClassifier, NAGRegressor, config_context
+from sklearn_nag import (
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    config_context,
+)
 
 from .test_kernel import flat
 
@@ -43,7 +49,7 @@ BOTH = {
     ),
     "weights of another length": ({"sample_weight": np.ones(29)}, r"sample_weight has shape \(29,\); X has 30 rows"),
     "weights in two columns": ({"sample_weight": np.ones((30, 2))}, "sample_weight has shape"),
-    "fewer features": ({"X": X[:, :2]}, "X has 2 features, but NAG.* is expecting 3"),
+    "fewer features": ({"X": X[:, :2]}, "X has 2 features, but .* is expecting 3"),
     "one row without brackets": ({"X": X[0]}, "Expected 2D array"),
     "three dimensions": ({"X": X[None]}, "dim 3"),
     "targets of another length": ({"y": Y[:29]}, "inconsistent numbers of samples"),
@@ -73,13 +79,15 @@ REGRESSOR = {
 }
 CASES = [(NAGClassifier(centering=False), *case) for case in {**BOTH, **CLASSIFIER}.items()]
 CASES += [(NAGRegressor(centering=False), *case) for case in {**BOTH, **REGRESSOR}.items()]
+CASES += [(ScaleInvariantClassifier(centering=False), *case) for case in {**BOTH, **CLASSIFIER}.items()]
+CASES += [(ScaleInvariantRegressor(centering=False), *case) for case in {**BOTH, **REGRESSOR}.items()]
 
 
 PLAIN = {"centering": False, "importance_aware": False, "target_normalization": None}
 
 
 def first_call(estimator):
-    extra = {"classes": [0, 1]} if isinstance(estimator, NAGClassifier) else {}
+    extra = {"classes": [0, 1]} if is_classifier(estimator) else {}
     return estimator.partial_fit(X, Y, sample_weight=ONES, **extra)
 
 
@@ -107,7 +115,7 @@ def test_a_new_model_stays_new(estimator, name, case):
     if name in ("other classes", "fewer features", "several outputs"):
         pytest.skip("not an error at the first call")
     model = clone(estimator)
-    extra = {"classes": [0, 1]} if isinstance(estimator, NAGClassifier) else {}
+    extra = {"classes": [0, 1]} if is_classifier(estimator) else {}
     with pytest.raises((ValueError, TypeError), match=message):
         model.partial_fit(**{"X": X, "y": Y, **extra, **changes})
     assert vars(model) == vars(clone(estimator))
@@ -159,7 +167,7 @@ WRONG = {
     "learning_rate": ("optimal", "learning_rate must be one of 'constant', 'invscaling'"),
     "power_t": (-1.0, "power_t"),
     "penalty": ("none", "penalty must be one of"),
-    "alpha": (-1e-4, "alpha == -0.0001, must be >= 0"),
+    "alpha": (-1e-4, "alpha == -0.0001, must be >"),
     "l1_ratio": (1.5, "l1_ratio == 1.5, must be <= 1"),
     "fit_intercept": (1, "fit_intercept must be True or False"),
     "max_iter": (0, "max_iter == 0, must be >= 1"),
@@ -175,11 +183,21 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("estimator", [NAGClassifier(), NAGRegressor()])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        NAGClassifier(),
+        NAGRegressor(),
+        ScaleInvariantClassifier(update="potential"),
+        ScaleInvariantRegressor(invariance="full"),
+    ],
+)
 @pytest.mark.parametrize("name", WRONG)
 def test_parameters_out_of_range(estimator, name):
     value, message = WRONG[name]
-    if name == "loss" and isinstance(estimator, NAGRegressor):
+    if name not in estimator.get_params():
+        pytest.skip("no such parameter")
+    if name == "loss" and not is_classifier(estimator):
         message = "loss must be one of 'squared_error', 'absolute_error', 'huber'"
     model = first_call(clone(estimator))
     before = flat(model._state)

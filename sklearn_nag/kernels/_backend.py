@@ -103,12 +103,12 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
         _context.reset(token)
 
 
-def backend():
-    """Return the module whose ``learn_rows`` is to be called; Numba is imported here, at the first use."""
+def backend(part):
+    """Return the module, for a part of the kernel, whose ``learn_rows`` is to be called; Numba is imported here."""
     kernel = get_config()["kernel"]
     if kernel == "auto":
         kernel = "numba" if _has_numba() else "numpy"
-    return importlib.import_module(f"{__package__}._{kernel}")
+    return importlib.import_module(f"{__package__}._{kernel}{part}")
 
 
 def _has_numba():

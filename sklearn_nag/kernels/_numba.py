@@ -474,7 +474,7 @@ def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, 
     Derivatives are left in the row ``SLOPE``. ``P`` is what they are taken at: margins, or predictions after the mean
     of the targets has moved.
     """
-    n_targets = losses.size
+    n_targets, n_played = target.shape[1], losses.size
     for k in range(n_heads):
         value = 0.0
         for i in range(n):
@@ -486,28 +486,28 @@ def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, 
     if rule.target_unit:
         read_targets(heads, target, rule.intercept, clock, before, c, n_heads)
     row = SHOWN
-    if n_heads > n_targets:
+    if n_heads > n_played:
         mix(heads, loss, c, excess, gap, n_heads, n_targets)
         row = LAST
-    for j in range(n_targets):
+    for j in range(n_played):
         heads[LAST, j] = heads[SHOWN, j] = heads[row, j]
     if loss.code == SOFTMAX:
         for k in range(0, n_heads, n_targets):
             margins(heads, P, k, k + n_targets)
-        if n_heads > n_targets:
+        if n_heads > n_played:
             margins(heads, SHOWN, 0, n_targets)
     for k in range(n_heads):
         y = heads[Y, k % n_targets]
         parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
         value, heads[SLOPE, k] = loss_and_gradient(loss.code, parameter, heads[P, k], y)
-        if k < n_targets:
-            if rule.target_unit or n_heads > n_targets:
+        if k < n_played:
+            if rule.target_unit or n_heads > n_played:
                 value, _ = loss_and_gradient(loss.code, parameter, heads[SHOWN, k], y)
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
     if rule.target_unit:
-        for j in range(n_targets):
-            heads[LAST, j] = heads[LAST, j] + target[ORIGIN, j] if before > 0 else 0.0
-    return finite(heads, LAST, n_targets)
+        for j in range(n_played):
+            heads[LAST, j] = heads[LAST, j] + target[ORIGIN, j % n_targets] if before > 0 else 0.0
+    return finite(heads, LAST, n_played)
 
 
 @exact
@@ -644,7 +644,7 @@ def learn_dense(
     played,
 ):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range."""
-    d, width, n_targets = X.shape[1], table.shape[1], losses.size
+    d, width, n_targets = X.shape[1], table.shape[1], target.shape[1]
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     model = table
@@ -682,7 +682,7 @@ def learn_dense(
         if not ok:
             return False
         if keep:
-            for j in range(n_targets):
+            for j in range(losses.size):
                 played[step, j] = heads[LAST, j]
         if relifted:
             rescale_G(table, heads, f, eta.size, n)
@@ -705,7 +705,7 @@ def learn_sparse(
     Returns with it ``G`` as it was before all of it was rescaled, transposed, or an array without entries.
     """
     G_before = np.empty((0, 0))
-    fields, n_targets = columns.shape[1], losses.size
+    fields, n_targets = columns.shape[1], target.shape[1]
     most = 0
     for row in range(indptr.size - 1):
         most = max(most, indptr[row + 1] - indptr[row])
@@ -749,7 +749,7 @@ def learn_sparse(
         if not ok:
             return False, G_before
         if keep:
-            for j in range(n_targets):
+            for j in range(losses.size):
                 played[step, j] = heads[LAST, j]
         if relifted:
             if G_before.size == 0:

@@ -22,8 +22,9 @@ class Diverged(ArithmeticError):
     """Some number of the model has left the range of float64; the state is not to be used."""
 
 
-def learn_rows(state, loss, X, y, sample_weight, order, predictions):
-    """Learn rows of positive weight; for the arguments see `sklearn_nag.kernels.learn`."""
+def learn_rows(state, loss, X, y, sample_weight, order, predictions, descend=None):
+    """Learn rows of positive weight, by steps of the NAG family or others; see `sklearn_nag.kernels.learn`."""
+    descend = descend or _descend
     with np.errstate(all="ignore"):
         if not isinstance(X, np.ndarray) and state.rule.lazy:
             n = X.shape[0] if order is None else len(order)
@@ -32,16 +33,20 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
             blocks = dense_blocks(X, order)
         done = 0
         for rows, x in blocks:
-            targets = _targets(y[rows], state.rule.n_targets)
+            targets = read_classes(y[rows], state.rule.n_targets)
             weight = np.ones(len(targets)) if sample_weight is None else sample_weight[rows]
-            played = np.empty(targets.shape) if predictions is None else predictions[done : done + len(targets)]
+            if predictions is None:
+                played = np.empty((len(targets), state.rule.n_played))
+            else:
+                played = predictions[done : done + len(targets)]
             done += len(targets)
             if x is None:
-                _learn_sparse(state, loss, X, _range(rows), targets, weight, played)
+                _learn_sparse(state, loss, X, _range(rows), targets, weight, played, descend)
             else:
                 if state.rule.intercept:
                     x = np.hstack([x, np.ones((len(x), 1))])
-                _learn_block(state, state.columns, loss, x.astype(np.float64, copy=False), targets, weight, played)
+                x = x.astype(np.float64, copy=False)
+                _learn_block(state, state.columns, loss, x, targets, weight, played, descend)
             sums = state.t + state.N + state.shrinkage + state.averaged
             if not (np.isfinite(played).all() and np.isfinite(sums)):
                 raise Diverged
@@ -64,14 +69,14 @@ def _range(rows):
     return range(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
-def _targets(y, n_heads):
+def read_classes(y, n_heads):
     if y.ndim == 2:
         return y
     classes = np.arange(n_heads) if n_heads > 1 else np.ones(1, dtype=int)
     return np.where(y[:, None] == classes, 1.0, -1.0)
 
 
-def _learn_sparse(state, loss, X, rows, y, weight, played):
+def _learn_sparse(state, loss, X, rows, y, weight, played, descend):
     width = state.columns.largest.size
     intercept = state.rule.intercept
     for i, row in enumerate(rows):
@@ -82,18 +87,18 @@ def _learn_sparse(state, loss, X, rows, y, weight, played):
         index[:n], x[0, :n] = X.indices[named], X.data[named]
         index[n:] = width - 1
         part = state.columns.take(index)
-        _learn_block(state, part, loss, x, y[i : i + 1], weight[i : i + 1], played[i : i + 1])
+        _learn_block(state, part, loss, x, y[i : i + 1], weight[i : i + 1], played[i : i + 1], descend)
         state.columns.put(index, part)
 
 
-def _learn_block(state, columns, loss, x, y, c, played):
+def _learn_block(state, columns, loss, x, y, c, played, descend):
     """Learn the rows ``x`` of shape (n_rows, n_columns), all in float64, on some or all columns of the state."""
     absolute = np.abs(x)
     start = 0
     while start < len(x):
         stop = _raise_lifts(state.rule, columns, absolute, start)
         rows = slice(start, stop)
-        _learn_segment(state, columns, loss, x[rows], absolute[rows], y[rows], c[rows], played[rows])
+        _learn_segment(state, columns, loss, x[rows], absolute[rows], y[rows], c[rows], played[rows], descend)
         start = stop
 
 
@@ -108,17 +113,17 @@ def _raise_lifts(rule, columns, absolute, start):
     values = absolute[start:, suspects]
     lifted = values * columns.lift[suspects]
     seen = np.logical_or.accumulate(np.vstack([columns.largest[suspects] > 0, values > 0]))[:-1]
-    if (needs := _need_lifts(values[0], lifted[0], seen[0])).any():
+    if (needs := need_lifts(values[0], lifted[0], seen[0])).any():
         changed = suspects[needs]
         part = columns.take(changed)
         part.relift(rule, lift(values[0, needs]))
         columns.put(changed, part)
         lifted = values * columns.lift[suspects]
-    later = np.flatnonzero(_need_lifts(values[1:], lifted[1:], seen[1:]).any(axis=1))
+    later = np.flatnonzero(need_lifts(values[1:], lifted[1:], seen[1:]).any(axis=1))
     return start + 1 + later[0] if later.size else len(absolute)
 
 
-def _need_lifts(values, lifted, seen):
+def need_lifts(values, lifted, seen):
     return (lifted >= HIGHEST) | (~seen & (values > 0) & (lifted < LOWEST))
 
 
@@ -126,12 +131,13 @@ class _Inputs(NamedTuple):
     """What depends on the inputs alone, for each row of a segment; with a row more, for what was before, in ``before``.
 
     ``x`` is lifted and, where the rule says so, centred; ``features`` are what the weights that are kept are multiplied
-    by: ``z``, or ``z`` over the scale where these are ``theta``.
+    by: ``z``, or ``z`` over the scale where these are ``theta``; ``sizes`` are the scales with the row, lifted.
     """
 
     t: np.ndarray
     x: np.ndarray
     features: np.ndarray
+    sizes: np.ndarray
     rate: np.ndarray
     N: float
     shrinkage: np.ndarray
@@ -187,34 +193,34 @@ def _read_inputs(state, columns, x, absolute, c):
         rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
         N = N[-1]
     shrinkage = np.add.accumulate(np.append(state.shrinkage, c * rate / rest if rule.adaptive else c * rate))
-    return _Inputs(t, lifted, features, rate, float(N), shrinkage, before)
+    return _Inputs(t, lifted, features, sizes, rate, float(N), shrinkage, before)
 
 
 class _Goals(NamedTuple):
     """What depends on the targets alone, for each row of a segment, relative to their origin.
 
-    ``mean`` is that before the row, ``moved`` by how much the row moves it; predictions are held between ``least`` and
-    ``most``.
+    ``mean`` is that before the row, ``moved`` by how much the row moves it; ``unit`` is that with the row,
+    ``unit_before`` without it; predictions are held between ``least`` and ``most``. ``spread`` is that of the targets,
+    before each row and after the last; None where it is not learnt.
     """
 
     y: np.ndarray
     mean: np.ndarray
     moved: np.ndarray
     unit: np.ndarray
+    unit_before: np.ndarray
     least: np.ndarray
     most: np.ndarray
+    spread: np.ndarray | None = None
 
 
-def _read_targets(state, y, c, t):
-    """`_Goals`, of arrays of shape (n_rows, n_targets); the targets of the state go on to the end of the rows.
-
-    Returns with them the spread before each row.
-    """
+def read_targets(state, y, c, t):
+    """`_Goals`, of arrays of shape (n_rows, n_targets); the targets of the state go on to the end of the rows."""
     targets, rule = state.targets, state.rule
     n = len(y)
     if not rule.target_unit:
-        nothing = np.zeros(y.shape)
-        return _Goals(y, nothing, nothing, np.ones(y.shape), nothing - np.inf, nothing + np.inf), None
+        nothing, one = np.zeros(y.shape), np.ones(y.shape)
+        return _Goals(y, nothing, nothing, one, one, nothing - np.inf, nothing + np.inf)
     if state.t == 0 and rule.intercept:
         targets.origin[:] = y[0]
     y = y - targets.origin
@@ -226,18 +232,43 @@ def _read_targets(state, y, c, t):
     high = np.maximum.accumulate(np.vstack([targets.high, y]))
     width = high - low
     targets.sum[:], targets.spread[:], targets.low[:], targets.high[:] = sums[n], spread[n], low[n], high[n]
-    unit = spread[1:] / np.sqrt(t[1:, None])
-    goals = _Goals(y, means[:-1], means[1:] - means[:-1], unit, (low - width)[:-1], (high + width)[:-1])
-    return goals, spread
+    unit = spread / np.sqrt(np.maximum(t, TINY))[:, None]
+    moved = means[1:] - means[:-1]
+    return _Goals(y, means[:-1], moved, unit[1:], unit[:-1], (low - width)[:-1], (high + width)[:-1], spread)
 
 
-def _learn_segment(state, columns, loss, x, absolute, y, c, played):
+def _learn_segment(state, columns, loss, x, absolute, y, c, played, descend):
     """Learn rows that need no new lift."""
-    rule = state.rule
     inputs = _read_inputs(state, columns, x, absolute, c)
-    first = rule.target_unit and state.t == 0
-    goals, spread = _read_targets(state, y, c, inputs.t)
-    targets, means, moved, units, least, most = (np.tile(a, rule.experts) for a in goals)  # for each head
+    first = state.rule.target_unit and state.t == 0
+    goals = read_targets(state, y, c, inputs.t)
+    descend(state, columns, loss, inputs, goals, c, played)
+    for name, values in inputs.before.items():
+        getattr(columns, name)[:] = values[-1]
+    state.t, state.N, state.shrinkage = float(inputs.t[-1]), inputs.N, float(inputs.shrinkage[-1])
+    if not columns.finite():
+        raise Diverged
+    count_losses(state, loss, goals, c, played, first)
+
+
+def count_losses(state, loss, goals, c, played, first):
+    """Add the losses of the predictions ``played``, which then are counted from 0; ``first`` if there was no target."""
+    n_targets, apart = state.rule.n_targets, state.rule.n_played // state.rule.n_targets
+    shown = loss.margins(played.reshape(-1, apart, n_targets)).reshape(played.shape) if loss.coupled else played
+    losses = loss.value(shown, np.tile(goals.y, apart), np.tile(goals.unit, apart))
+    losses = np.minimum(losses * c[:, None], LARGEST)
+    state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
+    if state.rule.target_unit:
+        played += np.resize(state.targets.origin, state.rule.n_played)
+        if first:  # before the first target there is nothing to predict by
+            played[0] *= 0.0
+
+
+def _descend(state, columns, loss, inputs, goals, c, played):
+    """One step for each row, by the rules of the NAG family."""
+    rule = state.rule
+    shared = goals.y, goals.mean, goals.moved, goals.unit, goals.least, goals.most
+    targets, means, moved, units, least, most = (np.tile(a, rule.experts) for a in shared)  # for each head
     step = np.multiply.outer(inputs.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
     single = len(rule.eta) == 1
     if single:  # by vectors and scalars, as they cost less
@@ -251,9 +282,9 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     some = bool if single else np.any
     column = (lambda a: a) if single else (lambda a: a[:, None])
     gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
-    for i in range(len(x)):
+    for i in range(len(c)):
         if rule.penalised:
-            _settle_penalty(state, columns, i, inputs, spread)
+            _settle_penalty(state, columns, i, inputs, goals.spread)
         if inputs.t[i + 1] >= rule.average_from:
             state.averaged += c[i] * inputs.t[i + 1]
         features = inputs.features[i]
@@ -261,7 +292,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
         p = np.add.reduce(product, axis=-1)
         p += means[i]
         shown = np.minimum(np.maximum(p, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
-        if rule.experts > 1:
+        if rule.n_played < len(rule.eta):
             played[i] = _mix(state.mixture, loss, shown, targets[i], units[i], c[i])
         else:
             played[i] = shown
@@ -297,24 +328,14 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
             np.multiply(gradient, features, out=product)
             reach = np.add.reduce(product, axis=-1)
             move = loss.move(p, targets[i], pace * reach, units[i])
+            if not single:
+                move[g == 0] = 0.0  # as if alone, where nothing would have been computed
             gradient *= column(move / np.where(reach == 0, 1.0, reach))
         else:
             gradient *= column(-pace)
         weight += gradient
         if rule.averaged:
             columns.past += state.averaged * gradient
-    for name, values in inputs.before.items():
-        getattr(columns, name)[:] = values[-1]
-    state.t, state.N, state.shrinkage = float(inputs.t[-1]), inputs.N, float(inputs.shrinkage[-1])
-    if not columns.finite():
-        raise Diverged
-    shown = loss.margins(played) if loss.coupled else played
-    losses = np.minimum(loss.value(shown, goals.y, goals.unit) * c[:, None], LARGEST)
-    state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
-    if rule.target_unit:
-        played += state.targets.origin
-        if first:  # before the first target there is nothing to predict by
-            played[0] *= 0.0
 
 
 def _mix(mixture, loss, p, y, unit, c):
@@ -348,7 +369,7 @@ def _settle_penalty(state, columns, i, inputs, spread):
 def _raise_gradient_lift(state, columns, largest):
     """Adapt the lifts of gradients to the ones at hand."""
     largest = np.reshape(largest, -1)
-    new = np.minimum(state.gradient_lift, lift(largest))
+    new = np.where(largest == 0, state.gradient_lift, np.minimum(state.gradient_lift, lift(largest)))
     ratio = (new / state.gradient_lift)[:, None]
     state.gradient_lift[:] = new
     if state.G_before is None:
@@ -370,7 +391,7 @@ def predict(state, X):
 
     Returns
     -------
-    ndarray of shape (n_rows, n_heads)
+    ndarray of shape (n_rows, n_played)
         ``X coef^T + intercept``. Where that leaves the range of float64, in either factor or in the product, the sum is
         taken over ``u x / s`` and ends at the largest double.
     """
@@ -390,14 +411,15 @@ def predict_unit_free(state, X):
     u = state.unit_free_weight()
     rest = u[:, n_features:].sum(axis=1)
     if rule.target_unit:
-        rest = rest + state.targets.mean(state.t)
-    s = positive(columns.size(rule, state.t) if rule.centred else state.scale())[:n_features]
-    mean = columns.sum[:n_features] / max(state.t, TINY) if rule.centred else None
+        rest = rest + np.resize(state.targets.mean(state.t), rule.n_played)
+    relative = columns.origin is not None
+    s = positive(state.size() if relative else state.scale())[:n_features]
+    mean = state.mean_from_origin()[:n_features] if relative else None
     p = np.empty((X.shape[0], len(u)))
     for rows, x in dense_blocks(X):
-        if rule.centred:
+        if relative:
             x = x * columns.lift[:n_features] - columns.origin[:n_features] - mean
         z = x / s
         for head, weight in enumerate(u[:, :n_features]):
             p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
-    return np.nan_to_num(p + state.targets.origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    return np.nan_to_num(p + np.resize(state.targets.origin, rule.n_played), nan=0.0, posinf=LARGEST, neginf=-LARGEST)

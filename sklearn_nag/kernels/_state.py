@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,11 @@ TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G
 LARGEST = np.finfo(np.float64).max
 STEEPEST = 1e150
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
-_FIELDS = ("largest", "lift", "shrunk", "squares", "origin", "sum", "deviation", "weight", "G", "past")
-_PER_HEAD = ("weight", "G", "past")
+_FIELDS = (
+    *("largest", "lift", "shrunk", "credit", "squares", "origin", "sum", "deviation"),
+    *("weight", "G", "beta", "past"),
+)
+_PER_HEAD = ("weight", "G", "beta", "past")
 
 
 class Rule(NamedTuple):
@@ -67,7 +70,9 @@ class Rule(NamedTuple):
     coupled : bool
         Whether the loss compares the heads of an expert with one another.
     experts : int
-        Heads for each target; they are mixed by AdaHedge. Heads of an expert lie side by side.
+        Heads for each target. Heads of an expert lie side by side.
+    mixed : bool
+        Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
     """
 
     normalization: str | None
@@ -84,11 +89,21 @@ class Rule(NamedTuple):
     degree: int = 2
     coupled: bool = False
     experts: int = 1
+    mixed: bool = True
+
+    @property
+    def n_heads(self):
+        return len(self.eta)
 
     @property
     def n_targets(self):
         """Number of targets: heads, but for the experts."""
         return len(self.eta) // self.experts
+
+    @property
+    def n_played(self):
+        """Number of predictions for a row: one for each target, of each expert where these are not mixed."""
+        return self.n_targets if self.mixed else len(self.eta)
 
     @property
     def n_groups(self):
@@ -117,6 +132,26 @@ class Rule(NamedTuple):
         """
         drifting = self.normalization == "rms" and not self.adaptive
         return not (self.centred or (self.penalised and (self.averaged or (self.l1 > 0 and drifting))))
+
+    @property
+    def fields(self):
+        """Fields of `Columns` that are needed."""
+        needed = {
+            "shrunk": self.penalised,
+            "squares": self.normalization == "rms",
+            "origin": self.centred,
+            "sum": self.centred,
+            "deviation": self.centred and self.normalization == "max",
+            "G": self.adaptive,
+            "past": self.averaged,
+        }
+        return {"largest", "lift", "weight"} | {name for name, is_needed in needed.items() if is_needed}
+
+    @property
+    def lift_powers(self):
+        """By which power of a lift each field is multiplied, but for ``G``."""
+        powers = {"origin": 1, "sum": 1, "deviation": 1, "squares": 2}
+        return powers if self.adaptive else {**powers, "weight": 1, "past": 1}
 
 
 def lift(largest):
@@ -161,12 +196,14 @@ class Columns:
         ``u`` for adaptive rules, ``theta * lift = u s'`` for the others.
     G : ndarray of shape (n_heads, n_columns) or None
         ``sum g'^2 x'^2``, for adaptive rules.
+    credit, beta : ndarray or None
+        See `_invariant.InvariantState`, where ``weight``, ``G`` and ``past`` have another meaning, too.
     past : ndarray of shape (n_heads, n_columns) or None
         What is to be subtracted from ``State.averaged * weight`` for the sum of ``c t weight`` over played weights, or
         that sum itself while averaging is turned off. A column that is not named has nothing to be made up for.
     """
 
-    largest = lift = shrunk = squares = origin = sum = deviation = weight = G = past = None
+    largest = lift = shrunk = credit = squares = origin = sum = deviation = weight = G = beta = past = None
 
     def __init__(self, table, names, n_heads):
         self.table, self.names, self.n_heads = table, names, n_heads
@@ -176,21 +213,12 @@ class Columns:
     @classmethod
     def new(cls, rule, n_columns, names=()):
         """Columns before the first row, with the fields that the rule needs and those named."""
-        needed = {
-            "shrunk": rule.penalised,
-            "squares": rule.normalization == "rms",
-            "origin": rule.centred,
-            "sum": rule.centred,
-            "deviation": rule.centred and rule.normalization == "max",
-            "G": rule.adaptive,
-            "past": rule.averaged,
-        }
-        names = tuple(name for name in _FIELDS if name in names or needed.get(name, True))
-        n_heads = len(rule.eta)
+        names = tuple(name for name in _FIELDS if name in names or name in rule.fields)
+        n_heads = rule.n_heads
         n_fields = sum(n_heads if name in _PER_HEAD else 1 for name in names)
         columns = cls(np.zeros((n_fields, n_columns)), names, n_heads)
         columns.lift[:] = 1.0
-        if rule.adaptive:
+        if columns.G is not None:
             columns.G[:] = TINY
         return columns
 
@@ -211,7 +239,7 @@ class Columns:
 
     def take(self, index):
         """Copy of the columns at ``index``."""
-        return Columns(self.table[:, index], self.names, self.n_heads)
+        return Columns(np.ascontiguousarray(self.table[:, index]), self.names, self.n_heads)  # sums go along rows
 
     def put(self, index, part):
         """Write ``part`` back to the columns at ``index``."""
@@ -231,17 +259,11 @@ class Columns:
         """Change the lifts; one that rises does so before there is anything to rescale."""
         ratio = np.minimum(new / self.lift, 1.0)
         self.lift[:] = new
-        for values in (self.origin, self.sum, self.deviation):
-            if values is not None:
-                values *= ratio
-        if self.squares is not None:
-            self.squares *= ratio**2
-        if rule.adaptive:
+        for name, power in rule.lift_powers.items():
+            if name in self.names:
+                getattr(self, name)[...] *= ratio**power
+        if self.G is not None:
             self.rescale_G(ratio**2)
-        else:
-            self.weight *= ratio
-            if self.past is not None:
-                self.past *= ratio
 
     def rescale_G(self, factor):
         """Multiply ``G``, which stays positive."""
@@ -346,7 +368,7 @@ class State:
         Total weight of the rows seen.
     N : float
         ``sum c z^2`` over rows and columns.
-    loss : ndarray of shape (n_targets,)
+    loss : ndarray of shape (n_played,)
         Sum of the weighted progressive losses.
     targets : Targets
         Origins and units of the targets.
@@ -363,6 +385,8 @@ class State:
     G_before : ndarray or None
         ``columns.G`` before a kernel rescaled all of it, within `unchanged_on_error`.
     """
+
+    kernel: ClassVar[str] = ""  # what the modules of the kernel end in
 
     rule: Rule
     columns: Columns
@@ -383,8 +407,8 @@ class State:
         columns = Columns.new(rule, n_features + rule.intercept)
         targets = Targets(np.zeros((5, rule.n_targets)))
         mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
-        lifts = np.full(len(rule.eta), LARGEST_LIFT)
-        return cls(rule, columns, 0.0, 0.0, np.zeros(rule.n_targets), targets, mixture, lifts)
+        lifts = np.full(rule.n_heads, LARGEST_LIFT)
+        return cls(rule, columns, 0.0, 0.0, np.zeros(rule.n_played), targets, mixture, lifts)
 
     def __getstate__(self):
         return {**vars(self), "cached": None}
@@ -392,6 +416,35 @@ class State:
     def copy(self):
         """Independent copy, with arrays that can be written to."""
         return replace(self, columns=self.columns.copy(), **self._small())
+
+    def part(self, experts, rule):
+        """Some of the experts as a state of its own.
+
+        Parameters
+        ----------
+        experts : ndarray of int
+            Which ones, of a rule that does not mix them.
+        rule : Rule
+            The rule for these alone.
+
+        Returns
+        -------
+        State
+            The bits that learning by ``rule`` from the start would have given; with arrays of its own.
+        """
+        n_targets, table = self.rule.n_targets, self.columns.table
+        heads = (experts[:, None] * n_targets + np.arange(n_targets)).ravel()
+        rows = [row + heads if name in _PER_HEAD else [row] for name, row in self.columns.rows().items()]
+        order = "C" if table.flags.c_contiguous else "F"
+        columns = Columns(np.array(table[np.concatenate(rows)], order=order), self.columns.names, len(heads))
+        return replace(
+            State.new(rule, 0),
+            columns=columns,
+            targets=Targets(self.targets.table.copy()),
+            loss=self.loss[heads],
+            gradient_lift=self.gradient_lift[heads],
+            **{name: getattr(self, name) for name in ("t", "N", "shrinkage", "averaged")},
+        )
 
     def _small(self):
         """Copies of what does not grow with the columns."""
@@ -453,16 +506,21 @@ class State:
     # -- what the arrays stand for
 
     def mean_loss(self, t):
-        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled."""
+        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled.
+
+        An array with an entry for each expert, where these are not mixed.
+        """
         if t == 0:
             return np.nan
         with np.errstate(over="ignore"):
-            return float(min(np.sum(self.loss / self.rule.n_groups / t), LARGEST))
+            losses = (self.loss / self.rule.n_groups / t).reshape(-1, self.rule.n_targets)
+            means = np.minimum(np.sum(losses, axis=1), LARGEST)
+        return float(means[0]) if self.rule.mixed else means
 
     def unit(self):
         """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
         if not self.rule.target_unit:
-            return np.ones(len(self.rule.eta))
+            return np.ones(self.rule.n_heads)
         return np.tile(self.targets.spread / np.sqrt(max(self.t, TINY)), self.rule.experts)
 
     def scale(self):
@@ -472,12 +530,21 @@ class State:
         if self.rule.normalization == "max" and not self.rule.centred:
             return self.columns.largest.copy()
         with np.errstate(over="ignore"):
-            return np.minimum(self.columns.size(self.rule, self.t) / self.columns.lift, LARGEST)
+            return np.minimum(self.size() / self.columns.lift, LARGEST)
+
+    def size(self):
+        """Scale of each column, lifted."""
+        return self.columns.size(self.rule, self.t)
+
+    def mean_from_origin(self):
+        """Running mean of each column, lifted, relative to the origin where there is one; else 0."""
+        columns = self.columns
+        return columns.sum / max(self.t, TINY) if self.rule.centred else np.zeros(columns.lift.size)
 
     def lifted_mean(self):
-        """Running mean of each column, lifted; 0 where the rule is not centred."""
-        columns = self.columns
-        return columns.origin + columns.sum / max(self.t, TINY) if self.rule.centred else np.zeros(columns.lift.size)
+        """Running mean of each column, lifted; 0 where it is not learnt."""
+        mean = self.mean_from_origin()
+        return mean if self.columns.origin is None else self.columns.origin + mean
 
     def mean(self):
         """Running mean of each column; 0 where the rule is not centred."""
@@ -488,7 +555,7 @@ class State:
 
         Returns
         -------
-        ndarray of shape (n_targets, n_columns)
+        ndarray of shape (n_played, n_columns)
             Relative to the mean of columns and targets where these are learnt.
         """
         columns, rule = self.columns, self.rule
@@ -497,8 +564,8 @@ class State:
         else:
             u = shrink(self, columns) if rule.penalised else columns.weight
         if not rule.adaptive:
-            u = u / positive(columns.size(rule, self.t))
-        if rule.experts == 1:
+            u = u / positive(self.size())
+        if rule.n_played == rule.n_heads:
             return u
         return np.einsum("gk,kgi->gi", self.shares(), u.reshape(rule.experts, rule.n_targets, -1))
 
@@ -512,9 +579,9 @@ class State:
 
         Returns
         -------
-        coef : ndarray of shape (n_targets, n_features)
+        coef : ndarray of shape (n_played, n_features)
             ``u / s``, at most the largest double.
-        intercept : ndarray of shape (n_targets,)
+        intercept : ndarray of shape (n_played,)
             Weight of the constant 1, moved by the means of columns and targets.
         exact : bool
             Whether ``coef`` and ``intercept`` predict as ``u`` does: every weight is in the range of normal doubles,
@@ -525,12 +592,13 @@ class State:
             with np.errstate(all="ignore"):
                 u = self.unit_free_weight()
                 used = (u != 0).any(axis=0)
-                scale, size = self.scale(), positive(self.columns.size(rule, self.t))
+                scale, size = self.scale(), positive(self.size())
                 w = u / positive(scale)
                 n_features = w.shape[1] - rule.intercept
                 coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
                 if rule.target_unit:
-                    intercept = intercept + self.targets.origin + self.targets.mean(self.t)
+                    for origin in (self.targets.origin, self.targets.mean(self.t)):
+                        intercept = intercept + np.resize(origin, rule.n_played)
                 distance = self.lifted_mean() / size
                 if rule.centred:
                     intercept = intercept - (u * distance)[:, :n_features].sum(axis=1)
@@ -584,4 +652,5 @@ def shrink(state, columns):
     threshold = threshold * unit
     if not rule.adaptive:  # the weight is theta, not u
         threshold = threshold * columns.size(rule, state.t)
-    return np.copysign(np.maximum(np.abs(columns.weight) * decay - threshold, 0.0), columns.weight)
+    left = np.maximum(np.abs(columns.weight) * decay - threshold, 0.0)
+    return np.copysign(left, columns.weight) + 0.0  # which has no -0: a step of 0 would turn it into 0

@@ -1,0 +1,474 @@
+"""Figures in the convention of scikit-learn's displays: made by ``from_…``, drawn by ``plot``, kept in ``ax_``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from ._nag import ETA0S
+from ._online import Rows, check_number, check_option
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .model_selection import EtaSweep, ProgressiveValidation
+
+
+def _axes(ax):
+    """``ax``, or the axes of a new figure."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError('figures need matplotlib, which is not installed: pip install "sklearn-nag[plot]"') from None
+    return plt.subplots(layout="constrained")[1]
+
+
+def _named(things):
+    """Things by name: as given, or by the name of their class."""
+    if isinstance(things, Mapping):
+        return dict(things)
+    things = [things] if not isinstance(things, Sequence) or isinstance(things, Pipeline) else list(things)
+    names = [_name(thing) for thing in things]
+    return {
+        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}": thing
+        for i, (name, thing) in enumerate(zip(names, things))
+    }
+
+
+def _name(thing):
+    thing = _last(getattr(thing, "estimator", None) or next(filter(None, getattr(thing, "estimators", [])), thing))
+    return type(thing).__name__
+
+
+def _last(estimator):
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+class EtaSweepDisplay:
+    """Error or loss against learning rate, and for each learner the range that is within 5 % of its best.
+
+    Parameters
+    ----------
+    curves : dict of str to (ndarray, ndarray)
+        For each learner, by name, its learning rates, increasing, and their errors; inf or NaN where there is none.
+    ylabel : str, default="error"
+        What the errors are.
+    tolerance : float, default=0.05
+        By what share of the best error the range may lie above it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where `plot` has drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    lines_ : list of matplotlib Line2D
+        One for each learner.
+    ranges_ : dict of str to (float, float)
+        For each learner the least and the largest learning rate around its best within the tolerance.
+
+    See Also
+    --------
+    eta_sweep : What is shown.
+
+    Examples
+    --------
+    >>> from sklearn_nag.model_selection import EtaSweepDisplay
+    >>> display = EtaSweepDisplay({"NAG": ([0.1, 1.0, 10.0], [0.2, 0.1, 0.104])})
+    >>> display.ranges_
+    {'NAG': (1.0, 10.0)}
+    """
+
+    def __init__(
+        self, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], *, ylabel: str = "error", tolerance: float = 0.05
+    ):
+        check_number("tolerance", tolerance, min_val=0)
+        self.curves = {name: tuple(np.asarray(a, dtype=np.float64) for a in curve) for name, curve in curves.items()}
+        self.ylabel, self.tolerance = ylabel, tolerance
+        self.ranges_ = {name: self._range(name, *curve) for name, curve in self.curves.items()}
+
+    def _range(self, name, eta0s, errors):
+        if not (eta0s.ndim == 1 and eta0s.shape == errors.shape and (np.diff(eta0s) > 0).all()):
+            raise ValueError(f"the curve {name!r} must hold increasing learning rates and as many errors.")
+        if not np.isfinite(errors).any():
+            raise ValueError(f"the curve {name!r} has no finite error.")
+        errors = np.where(np.isfinite(errors), errors, np.inf)
+        first = last = int(np.argmin(errors))
+        good = errors <= errors[first] + self.tolerance * abs(errors[first])
+        while first > 0 and good[first - 1]:
+            first -= 1
+        while last + 1 < len(good) and good[last + 1]:
+            last += 1
+        return float(eta0s[first]), float(eta0s[last])
+
+    @classmethod
+    def from_sweeps(
+        cls,
+        sweeps: EtaSweep | Sequence | Mapping[str, Any],
+        *,
+        metric: Literal["error", "loss"] | None = None,
+        tolerance: float = 0.05,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw what sweeps and searches have found.
+
+        Parameters
+        ----------
+        sweeps : EtaSweep, fitted search, or a list or dict of these
+            Results of `eta_sweep`, or fitted searches over one learning rate, such as GridSearchCV, of any learner; a
+            dict names them.
+        metric : {"error", "loss"}, optional
+            What to show of results of `eta_sweep`; by default the progressive error, where all have one. Of searches it
+            is 1 less the score, or for "loss" the score with its sign changed.
+        tolerance : float, default=0.05
+            By what share of the best error the range may lie above it.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        EtaSweepDisplay
+            The display, drawn.
+        """
+        sweeps = _named(sweeps)
+        if metric is None:
+            metric = "loss" if any(getattr(one, "errors", 0) is None for one in sweeps.values()) else "error"
+        check_option("metric", metric, ("error", "loss"))
+        curves = {name: cls._curve(name, one, metric) for name, one in sweeps.items()}
+        progressive = "progressive " if all(hasattr(one, "losses") for one in sweeps.values()) else ""
+        return cls(curves, ylabel=f"{progressive}{metric}", tolerance=tolerance).plot(ax=ax)
+
+    @staticmethod
+    def _curve(name, sweep, metric):
+        if hasattr(sweep, "cv_results_"):
+            results = sweep.cv_results_
+            varied = [key for key in results if key.startswith("param_")]
+            if len(varied) != 1:
+                raise ValueError(f"the search {name!r} varies {len(varied)} parameters; one can be drawn.")
+            eta0s = np.asarray(results[varied[0]], dtype=np.float64)
+            errors = (1.0 if metric == "error" else 0.0) - results["mean_test_score"]
+        else:
+            eta0s, errors = sweep.eta0s, sweep.errors if metric == "error" else sweep.losses
+            if errors is None:
+                raise ValueError(f'the sweep {name!r} is of a regressor, which has no metric="error"; use "loss".')
+        order = np.argsort(eta0s)
+        return eta0s[order], np.asarray(errors)[order]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimators: BaseEstimator | Sequence[BaseEstimator] | Mapping[str, BaseEstimator],
+        X: Rows,
+        y: ArrayLike,
+        eta0s: ArrayLike = ETA0S,
+        *,
+        sample_weight: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        metric: Literal["error", "loss"] | None = None,
+        tolerance: float = 0.05,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Sweep one or several estimators, each in one pass, and draw.
+
+        Parameters
+        ----------
+        estimators : estimator, or a list or dict of these
+            What `eta_sweep` takes; a dict names them.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, in the order in which to learn them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
+            Learning rates.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+        classes : array-like of shape (n_classes,), optional
+            All classes, for classifiers; by default those in ``y``.
+        metric : {"error", "loss"}, optional
+            By default the progressive error for classifiers, the progressive loss for regressors.
+        tolerance : float, default=0.05
+            By what share of the best error the range may lie above it.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        EtaSweepDisplay
+            The display, drawn.
+        """
+        from .model_selection import eta_sweep
+
+        options = {"sample_weight": sample_weight, "classes": classes}
+        sweeps = {name: eta_sweep(one, X, y, eta0s, **options) for name, one in _named(estimators).items()}
+        return cls.from_sweeps(sweeps, metric=metric, tolerance=tolerance, ax=ax)
+
+    def plot(self, ax: Axes | None = None, *, ylim: tuple[float, float] | None = None) -> Self:
+        """Draw the curves, a dot at the best of each, and above them the ranges as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        ylim : tuple of (float, float), optional
+            Errors to show; by default up to three times the best error of the worst learner.
+
+        Returns
+        -------
+        EtaSweepDisplay
+            The display itself.
+        """
+        ax = _axes(ax)
+        self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
+        ax.set(xscale="log", xlabel="learning rate", ylabel=self.ylabel)
+        bottom, top = self._limits() if ylim is None else ylim
+        room = 0.02 + 0.03 * len(self.curves)  # share of the height for the bars
+        ax.set_ylim(bottom, bottom + (top - bottom) / (1.0 - room))
+        for i, (name, (eta0s, errors)) in enumerate(self.curves.items()):
+            best, (first, last) = int(np.nanargmin(errors)), self.ranges_[name]
+            shown = np.where(
+                errors <= bottom + 1.5 * (top - bottom), errors, np.nan
+            )  # lines leave the axes, far values do not
+            (line,) = ax.plot(eta0s, shown, marker=".", label=name)
+            color, height = line.get_color(), 1.0 - 0.03 * (i + 0.8)
+            ax.plot(eta0s[best], errors[best], "o", color=color)
+            ax.plot(
+                [first, last], [height] * 2, "|-", color=color, lw=3, ms=7, mew=2, transform=ax.get_xaxis_transform()
+            )
+            self.lines_.append(line)
+        ax.legend(title=f"bars: within {self.tolerance:.0%} of the best".replace("%", " %"))
+        return self
+
+    def _limits(self):
+        errors = [values[np.isfinite(values)] for _, values in self.curves.values()]
+        least, largest = min(e.min() for e in errors), max(e.max() for e in errors)
+        worst = max(e.min() for e in errors)
+        top = min(largest, worst + 2.0 * abs(worst)) if worst else largest
+        margin = 0.05 * (top - least) or 0.05 * abs(top) or 0.05
+        return least - margin, top + margin
+
+
+class ProgressiveLossDisplay:
+    """Progressive loss, or a progressive score, against rows seen.
+
+    Parameters
+    ----------
+    curves : dict of str to (ndarray, ndarray)
+        For each learner, by name, numbers of rows and the values after them.
+    ylabel : str, default="progressive loss"
+        What the values are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where `plot` has drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    lines_ : list of matplotlib Line2D
+        One for each learner.
+
+    See Also
+    --------
+    progressive_validation : What is shown.
+
+    Examples
+    --------
+    >>> from sklearn_nag.model_selection import ProgressiveLossDisplay
+    >>> display = ProgressiveLossDisplay({"NAG": ([10, 100], [0.6, 0.2])})
+    >>> sorted(display.curves)
+    ['NAG']
+    """
+
+    def __init__(self, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], *, ylabel: str = "progressive loss"):
+        self.curves = {name: tuple(np.asarray(a) for a in curve) for name, curve in curves.items()}
+        self.ylabel = ylabel
+
+    @classmethod
+    def from_results(
+        cls,
+        results: ProgressiveValidation | Sequence | Mapping[str, ProgressiveValidation],
+        *,
+        metric: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the curves of results.
+
+        Parameters
+        ----------
+        results : ProgressiveValidation, or a list or dict of these
+            Results of `progressive_validation` with ``curve_at``; a dict names them.
+        metric : str, optional
+            ``"loss"``, ``"score"`` or the name of a score; by default the loss, where all have one, else the score.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        ProgressiveLossDisplay
+            The display, drawn.
+        """
+        results = _named(results)
+        known = set.intersection(*(set(one.curve) - {"n_rows"} for one in results.values()))
+        metric = metric or ("loss" if "loss" in known else "score")
+        check_option("metric", metric, sorted(known))
+        curves = {name: (one.curve["n_rows"], one.curve[metric]) for name, one in results.items()}
+        return cls(curves, ylabel=f"progressive {metric.replace('_', ' ')}").plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimators: BaseEstimator | Sequence[BaseEstimator] | Mapping[str, BaseEstimator],
+        X: Rows,
+        y: ArrayLike,
+        *,
+        curve_at: ArrayLike | None = None,
+        metric: str | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Validate one or several estimators progressively, and draw.
+
+        Parameters
+        ----------
+        estimators : estimator, or a list or dict of these
+            What `progressive_validation` takes; a dict names them.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, in the order in which to learn them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        curve_at : array-like of int, optional
+            Numbers of rows; by default some 40, from 10 to all, each a share larger than the one before.
+        metric : str, optional
+            As for `from_results`.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **options : dict
+            Further ones of `progressive_validation`.
+
+        Returns
+        -------
+        ProgressiveLossDisplay
+            The display, drawn.
+        """
+        from .model_selection import progressive_validation
+
+        if curve_at is None:
+            curve_at = np.unique(np.geomspace(min(10, len(y)), len(y), 40).astype(int))
+        results = {
+            name: progressive_validation(one, X, y, curve_at=curve_at, **options)
+            for name, one in _named(estimators).items()
+        }
+        return cls.from_results(results, metric=metric, ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        ProgressiveLossDisplay
+            The display itself.
+        """
+        ax = _axes(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        ax.set(xscale="log", xlabel="rows seen", ylabel=self.ylabel)
+        self.lines_ = [ax.plot(*curve, label=name)[0] for name, curve in self.curves.items()]
+        ax.legend()
+        return self
+
+
+class FeatureScalesDisplay:
+    """Scales of the features as learnt, the largest at the top.
+
+    Parameters
+    ----------
+    scales : array-like of shape (n_features,)
+        Positive scales.
+    names : array-like of shape (n_features,), optional
+        Names of the features; ``x0``, ``x1``, ... by default.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where `plot` has drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    line_ : matplotlib Line2D
+        The dots.
+
+    Examples
+    --------
+    >>> from sklearn_nag.model_selection import FeatureScalesDisplay
+    >>> display = FeatureScalesDisplay([1e-3, 1e4], ["width", "income"])
+    >>> display.names[0]
+    'width'
+    """
+
+    def __init__(self, scales: ArrayLike, names: ArrayLike | None = None):
+        self.scales = np.asarray(scales, dtype=np.float64)
+        self.names = [f"x{i}" for i in range(len(self.scales))] if names is None else list(names)
+        if self.scales.ndim != 1 or len(self.names) != len(self.scales):
+            raise ValueError(f"scales must be one number for each of {len(self.names)} names.")
+
+    @classmethod
+    def from_estimator(cls, estimator: BaseEstimator, *, max_features: int = 20, ax: Axes | None = None) -> Self:
+        """Draw the scales that an estimator has learnt.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with ``scale_``, or a Pipeline that ends with one.
+        max_features : int, default=20
+            How many features to show: those of the largest scales.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        FeatureScalesDisplay
+            The display, drawn.
+        """
+        learner, names = _last(estimator), None
+        if hasattr(learner, "feature_names_in_"):
+            names = learner.feature_names_in_
+        elif learner is not estimator:
+            names = estimator[:-1].get_feature_names_out()
+        return cls(learner.scale_, names).plot(ax=ax, max_features=max_features)
+
+    def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> Self:
+        """Draw the scales on a logarithmic axis.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        max_features : int, default=20
+            How many features to show: those of the largest scales.
+
+        Returns
+        -------
+        FeatureScalesDisplay
+            The display itself.
+        """
+        check_number("max_features", max_features, min_val=1)
+        ax = _axes(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        largest = np.argsort(-self.scales, kind="stable")[:max_features]
+        places = np.arange(len(largest))
+        (self.line_,) = ax.plot(self.scales[largest], places, "o")
+        ax.set(xscale="log", xlabel="scale", yticks=places, yticklabels=[self.names[i] for i in largest])
+        ax.grid(axis="y", alpha=0.3)
+        ax.invert_yaxis()
+        if len(largest) < len(self.scales):
+            ax.set_title(f"the largest {len(largest)} of {len(self.scales)} scales")
+        return self

@@ -1,0 +1,381 @@
+"""Cross-validation over learning rates: what GridSearchCV finds, with all as heads of one model in each fold."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._nag import ETA0S, NAGClassifier, NAGRegressor
+from ._online import _ROWS, Rows, check_weights
+from ._sweep import Sweep, check_sweep
+
+
+def _fold(estimator, eta0s, X, y, weight, train, test, scorer):
+    """Scores of the learning rates in one fold, NaN for those that diverge; seconds to fit all, and to score each."""
+    of_train, of_test = ({}, {}) if weight is None else ({"sample_weight": weight[rows]} for rows in (train, test))
+    start = time.perf_counter()
+    fitted = Sweep(estimator, eta0s).fit(X[train], y[train], **of_train)
+    fit_time = time.perf_counter() - start
+    X, y, scores, score_times = X[test], y[test], [], []
+    for one in fitted:
+        start = time.perf_counter()
+        scores.append(np.nan if one is None else scorer(one, X, y, **of_test))
+        score_times.append(time.perf_counter() - start)
+    return scores, fit_time, score_times
+
+
+def _best_has(name):
+    def check(search):
+        getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search._learner(), name)
+        return True
+
+    return check
+
+
+class _EtaSearch(BaseEstimator):
+    """Base of the searches; a subclass says by ``_default`` what is searched unless an estimator is given."""
+
+    _target_options = {}
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        eta0s: ArrayLike = ETA0S,
+        *,
+        cv: int | Iterable | None = None,
+        scoring: str | Callable | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.estimator = estimator
+        self.eta0s = eta0s
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+
+    def _learner(self):
+        return self._default() if self.estimator is None else self.estimator
+
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Score every learning rate by cross-validation, and fit with the best one on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, in learning and in scores.
+
+        Returns
+        -------
+        self : object
+            The fitted search.
+
+        Raises
+        ------
+        ValueError
+            For input or parameters that cannot be used, and when every learning rate makes the model diverge.
+        """
+        learner = self._learner()
+        if not isinstance(learner, self._default):
+            raise TypeError(
+                f"{type(self).__name__} searches the eta0 of {self._default.__name__}; got {type(learner).__name__}."
+            )
+        eta0s = check_sweep(learner, self.eta0s)
+        rows, targets = validate_data(self, X, y, **self._target_options, **_ROWS)
+        weight = check_weights(sample_weight, rows.shape[0])
+        cv = check_cv(self.cv, targets, classifier=is_classifier(learner))
+        self.scorer_ = check_scoring(learner, self.scoring)
+        folds = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fold)(clone(learner), eta0s, rows, targets, weight, train, test, self.scorer_)
+            for train, test in cv.split(rows, targets)
+        )
+        self.n_splits_ = len(folds)
+        self._collect(eta0s, folds)
+        self.best_estimator_ = clone(learner).set_params(**self.best_params_)
+        start = time.perf_counter()
+        self.best_estimator_.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        self.refit_time_ = time.perf_counter() - start
+        if is_classifier(learner):
+            self.classes_ = self.best_estimator_.classes_
+        return self
+
+    def _collect(self, eta0s, folds):
+        scores = np.array([fold[0] for fold in folds], dtype=np.float64).T  # by learning rate and fold
+        failed = np.isnan(scores)
+        if failed.all():
+            raise ValueError("every one of eta0s made the model leave the range of float64, in every fold.")
+        if failed.any():
+            named = ", ".join(f"{eta0:g}" for eta0, any_fold in zip(eta0s, failed.any(axis=1)) if any_fold)
+            warnings.warn(
+                f"with eta0 in ({named}) the model left the range of float64 or has no score, in some folds.",
+                FitFailedWarning,
+                stacklevel=3,
+            )
+        fit_times = np.array([[fold[1] / len(eta0s)] * len(eta0s) for fold in folds]).T
+        score_times = np.array([fold[2] for fold in folds]).T
+        results = {}
+        for name, times in {"fit_time": fit_times, "score_time": score_times}.items():
+            results[f"mean_{name}"], results[f"std_{name}"] = times.mean(axis=1), times.std(axis=1)
+        results["param_eta0"] = np.ma.MaskedArray(eta0s, mask=np.zeros(len(eta0s), dtype=bool))
+        results["params"] = [{"eta0": eta0} for eta0 in eta0s]
+        for i, of_fold in enumerate(scores.T):
+            results[f"split{i}_test_score"] = of_fold
+        mean = np.average(scores, axis=1)
+        results["mean_test_score"] = mean
+        results["std_test_score"] = np.sqrt(np.average((scores - mean[:, None]) ** 2, axis=1))
+        last = np.inf if np.isnan(mean).all() else 1.0 - np.nanmin(mean)
+        ranks = rankdata(np.where(np.isnan(mean), last, -mean), method="min")
+        results["rank_test_score"] = ranks.astype(np.int32)
+        self.cv_results_ = results
+        self.best_index_ = int(ranks.argmin())
+        self.best_score_ = mean[self.best_index_]
+        self.best_params_ = results["params"][self.best_index_]
+        self.eta0_ = eta0s[self.best_index_]
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Predict with the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Its predictions.
+        """
+        return self._best().predict(X)
+
+    def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score the best estimator, by ``scoring``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Greater is better.
+        """
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.scorer_(self._best(), X, y, **options)
+
+    def _best(self):
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class NAGClassifierCV(ClassifierMixin, _EtaSearch):
+    """NAGClassifier with its learning rate found by cross-validation.
+
+    It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
+    several times faster: in each fold all learning rates are heads of one model, which share the passes over the rows.
+
+    Parameters
+    ----------
+    estimator : NAGClassifier, optional
+        Its other parameters hold for every learning rate; NAGClassifier() by default. To have the scores of
+        GridSearchCV again, ``random_state`` has to be a number (or ``shuffle=False``).
+    eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
+        Learning rates.
+    cv : int, cross-validation generator or iterable, optional
+        As for `sklearn.model_selection.GridSearchCV`; 5 stratified folds by default.
+    scoring : str or callable, optional
+        One score; the accuracy by default.
+    n_jobs : int or None, default=None
+        Folds at the same time.
+
+    Attributes
+    ----------
+    best_estimator_ : NAGClassifier
+        Fitted on all rows with the best learning rate.
+    eta0_ : float
+        The best learning rate.
+    best_params_ : dict
+        ``{"eta0": eta0_}``.
+    best_score_ : float
+        Mean score of the folds with it.
+    best_index_ : int
+        Its place in ``eta0s``.
+    cv_results_ : dict of ndarray
+        As of GridSearchCV, for one score; a fit time is the share of one learning rate in that of all.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds that fitting on all rows took.
+    scorer_ : callable
+        The scorer.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where the input had them.
+
+    See Also
+    --------
+    eta_sweep : The same by progressive loss, in one pass without folds.
+    sklearn.model_selection.GridSearchCV : Search over any parameters.
+
+    Notes
+    -----
+    A learning rate that has settled, by ``tol``, is left out of further passes: each makes as many as alone. One that
+    makes the model diverge scores NaN.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import NAGClassifier
+    >>> from sklearn_nag.model_selection import NAGClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = NAGClassifierCV(NAGClassifier(random_state=0), [0.01, 1.0, 100.0], cv=3).fit(X, y)
+    >>> search.eta0_
+    1.0
+    """
+
+    _default = NAGClassifier
+
+    @available_if(_best_has("decision_function"))
+    def decision_function(self, X: Rows) -> np.ndarray:
+        """Confidence of each class, by the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `NAGClassifier.decision_function` gives it.
+        """
+        return self._best().decision_function(X)
+
+    @available_if(_best_has("predict_proba"))
+    def predict_proba(self, X: Rows) -> np.ndarray:
+        """Probability of each class, by the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._best().predict_proba(X)
+
+    @available_if(_best_has("predict_log_proba"))
+    def predict_log_proba(self, X: Rows) -> np.ndarray:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._best().predict_log_proba(X)
+
+
+class NAGRegressorCV(RegressorMixin, _EtaSearch):
+    """NAGRegressor with its learning rate found by cross-validation.
+
+    It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
+    several times faster: in each fold all learning rates are heads of one model, which share the passes over the rows.
+
+    Parameters
+    ----------
+    estimator : NAGRegressor, optional
+        Its other parameters hold for every learning rate; NAGRegressor() by default. To have the scores of
+        GridSearchCV again, ``random_state`` has to be a number (or ``shuffle=False``).
+    eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
+        Learning rates.
+    cv : int, cross-validation generator or iterable, optional
+        As for `sklearn.model_selection.GridSearchCV`; 5 folds by default.
+    scoring : str or callable, optional
+        One score; R² by default.
+    n_jobs : int or None, default=None
+        Folds at the same time.
+
+    Attributes
+    ----------
+    best_estimator_ : NAGRegressor
+        Fitted on all rows with the best learning rate.
+    eta0_ : float
+        The best learning rate.
+    best_params_ : dict
+        ``{"eta0": eta0_}``.
+    best_score_ : float
+        Mean score of the folds with it.
+    best_index_ : int
+        Its place in ``eta0s``.
+    cv_results_ : dict of ndarray
+        As of GridSearchCV, for one score; a fit time is the share of one learning rate in that of all.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds that fitting on all rows took.
+    scorer_ : callable
+        The scorer.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where the input had them.
+
+    See Also
+    --------
+    NAGClassifierCV : The same for classification, with notes that hold here too.
+    eta_sweep : The same by progressive loss, in one pass without folds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_nag import NAGRegressor
+    >>> from sklearn_nag.model_selection import NAGRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+    >>> search = NAGRegressorCV(NAGRegressor(random_state=0), [0.001, 0.1], cv=3).fit(X, y)
+    >>> search.best_params_
+    {'eta0': 0.1}
+    """
+
+    _default = NAGRegressor
+    _target_options = {"y_numeric": True, "multi_output": True}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,481 @@
+"""The updates of `_numpy_coordinatewise` as compiled loops, held equal to them by test."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _numpy
+from ._invariant import LARGEST_POWER, MOST_WEALTH
+from ._numba import (
+    APART,
+    HIGH,
+    LAST,
+    LOW,
+    NO_CLASSES,
+    NO_FLOATS,
+    NO_INTEGERS,
+    NO_TABLE,
+    NOTHING_KEPT,
+    ORIGIN,
+    RATIO,
+    SHOWN,
+    SLOPE,
+    SOFTMAX,
+    SPREAD,
+    SUM,
+    UNIT,
+    add_deviations,
+    add_squares,
+    centre,
+    compiled_loss,
+    constant,
+    entry,
+    exact,
+    fast,
+    finite,
+    grow,
+    lift_of,
+    loss_and_gradient,
+    margins,
+    padded,
+    slow,
+    targets,
+)
+from ._numba import P as PREDICTED
+from ._numba import Y as TARGET
+from ._state import HIGHEST, LARGEST, LOWEST, TINY
+
+POTENTIAL, SCINOL1, SCINOL2 = range(3)
+UPDATES = ("potential", "scinol1", "scinol2")
+T, HEAVIEST = range(2)  # entries of ``clock``
+SCRATCH = ("x", "z", "size", "part")  # rows below the fields of a table, the last of them one for each head
+TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
+PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
+
+
+@exact
+def exp(x):
+    """Exponential for ``|x| <= 708``, to the last two bits; unlike NumPy's it becomes vector instructions."""
+    shifted = x * PER_LOG2 + TO_BITS
+    n = shifted - TO_BITS
+    r = (x - n * LOG2_HIGH) - n * LOG2_LOW
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    power = (np.float64(shifted).view(np.int64) + 1023) << 52
+    return p * np.int64(power).view(np.float64)
+
+
+@fast
+def exp_minus_1(x):
+    """``exp(x) - 1`` for ``0 <= x <= 708``."""
+    series = x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x * (1.0 / 120.0 + x / 720.0)))))
+    return exp(x) - 1.0 if x > 1e-2 else series
+
+
+@slow
+def raise_lifts(table, f, n_heads, n):
+    """After `grow`, which left the largest values of before in ``z``: adapt the lifts, as `Columns.relift`."""
+    for i in range(n):
+        size, before = abs(table[f.x, i]), table[f.z, i]
+        lifted = size * table[f.lift, i]
+        if not (lifted >= HIGHEST or (before == 0.0 and size > 0.0 and lifted < LOWEST)):
+            continue
+        new = lift_of(size)
+        ratio = min(new / table[f.lift, i], 1.0)
+        table[f.lift, i] = new
+        table[f.credit, i] *= ratio * ratio
+        if f.origin > 0:
+            table[f.origin, i] *= ratio
+            table[f.sum, i] *= ratio
+        if f.deviation > 0:
+            table[f.deviation, i] *= ratio
+        if f.squares > 0:
+            table[f.squares, i] *= ratio * ratio
+        for k in range(n_heads):
+            table[f.weight + k, i] *= ratio
+            table[f.past + k, i] *= ratio
+            if f.G > 0:
+                table[f.G + k, i] = max(table[f.G + k, i] * (ratio * ratio), TINY)
+
+
+@fast
+def normalise(table, f, clock, before, c, n, bias):
+    """Lift and centre the row ``x``; fill ``size`` with scales and, for the potential, ``z`` with ``x`` over them."""
+    centred = f.origin > 0
+    if centred:
+        centre(table, f, clock, before, c, n, bias)
+    if f.squares > 0:
+        if centred:
+            add_deviations(table, f, n, c, before / clock[T])
+            if bias >= 0:
+                table[f.squares, bias] = clock[T]
+        else:
+            add_squares(table, f, n, c)
+        root = 1.0 / np.sqrt(clock[T])
+        for i in range(n):
+            size = np.sqrt(table[f.squares, i]) * root
+            table[f.size, i] = size
+            table[f.z, i] = table[f.x, i] / size if size > 0 else 0.0
+    elif centred:
+        for i in range(n):
+            x = table[f.x, i]
+            size = max(table[f.deviation, i], abs(x))
+            table[f.deviation, i] = size
+            table[f.size, i] = size
+    else:
+        for i in range(n):
+            table[f.x, i] *= table[f.lift, i]
+            table[f.size, i] = table[f.largest, i] * table[f.lift, i]
+
+
+@fast
+def play_potential(table, f, k, alpha, n_columns, t, heaviest, c, n):
+    """Weights of one head by the potential; its prediction, and what the weights add to their average."""
+    inner, outer = 1.0 / (2.0 * alpha * t), np.log(alpha * n_columns * t / heaviest)
+    counts, p = c * t, 0.0
+    for i in range(n):
+        size, z = table[f.size, i], table[f.z, i]
+        ratio = table[f.weight + k, i] / size if size > 0 else 0.0
+        power = min((ratio * ratio / heaviest + c * (z * z)) * inner - outer, LARGEST_POWER)
+        u = ratio / t * exp(max(power, -LARGEST_POWER))
+        table[f.past + k, i] += counts * size * u if z != 0.0 else 0.0
+        p += u * z
+    return p
+
+
+@fast
+def play_scinol1(table, f, k, heaviest, rest, counts, n):
+    """As `play_potential`, for ScInOL 1; with ``u z = (u / s) x``, as only the product is needed."""
+    p = 0.0
+    for i in range(n):
+        x, size = table[f.x, i], table[f.size, i]
+        root = np.sqrt(table[f.G + k, i] + (heaviest * size) ** 2)
+        inverse = heaviest / root if root > 0 else 0.0
+        own = inverse * x
+        beta = table[f.beta + k, i]
+        beta = min(beta, rest / (own * own)) if own != 0.0 else beta
+        table[f.beta + k, i] = beta
+        theta = table[f.weight + k, i] * inverse / heaviest
+        w = 0.5 * beta * inverse * np.copysign(exp_minus_1(min(abs(theta) * 0.5, LARGEST_POWER)), theta)
+        table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
+        p += w * x
+    return p
+
+
+@fast
+def play_scinol2(table, f, k, heaviest, counts, n):
+    """As `play_scinol1`, for ScInOL 2; ``part`` keeps ``w x``."""
+    p, half = 0.0, 0.5 * heaviest
+    for i in range(n):
+        x, size = table[f.x, i], table[f.size, i]
+        inverse = 1.0 / np.sqrt(max(table[f.G + k, i] + (heaviest * size) ** 2, TINY))
+        theta = min(max(table[f.weight + k, i] * inverse, -1.0), 1.0)
+        w = table[f.beta + k, i] * theta * (half * inverse)
+        table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
+        part = w * x
+        table[f.part + k, i] = part
+        p += part
+    return p
+
+
+@slow
+def read_targets(heads, target, intercept, clock, before, c):
+    """As `_numpy.read_targets` and the first lines of `suffer`, for one row; ``RATIO`` has ``sum u z``."""
+    for j in range(target.shape[1]):
+        if before == 0 and intercept:
+            target[ORIGIN, j] = heads[TARGET, j]
+        y = heads[TARGET, j] - target[ORIGIN, j]
+        heads[TARGET, j] = y
+        old = target[SUM, j] / max(before, TINY)
+        if intercept:
+            target[SUM, j] += c * y
+        mean = target[SUM, j] / clock[T]
+        deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
+        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
+        low, high = target[LOW, j], target[HIGH, j]
+        width = high - low
+        heads[SHOWN, j] = min(max(old + heads[UNIT, j] * heads[RATIO, j], low - width), high + width)
+        heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
+        heads[PREDICTED, j] = mean + heads[UNIT, j] * heads[RATIO, j]
+        target[LOW, j], target[HIGH, j] = min(low, y), max(high, y)
+
+
+@fast
+def suffer(heads, rule, loss, clock, before, c, target, losses, steepest):
+    """Count the losses; leave derivatives over their bound in ``SLOPE`` and predictions to show in ``LAST``."""
+    n = losses.size
+    if rule.target_unit:
+        read_targets(heads, target, rule.intercept, clock, before, c)
+    else:
+        for j in range(n):
+            heads[SHOWN, j] = heads[PREDICTED, j] = heads[RATIO, j]
+    for j in range(n):
+        heads[PREDICTED, j] = min(max(heads[PREDICTED, j], -LARGEST), LARGEST)
+        heads[LAST, j] = heads[SHOWN, j]
+    if loss.code == SOFTMAX:
+        margins(heads, PREDICTED, 0, n)
+        margins(heads, SHOWN, 0, n)
+    for j in range(n):
+        parameter = loss.parameter * heads[UNIT, j] if loss.scaled else loss.parameter
+        _, g = loss_and_gradient(loss.code, parameter, heads[PREDICTED, j], heads[TARGET, j])
+        value, _ = loss_and_gradient(loss.code, parameter, heads[SHOWN, j], heads[TARGET, j])
+        losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
+        bound = rule.bound * heads[UNIT, j] if rule.bound_scaled else rule.bound
+        if bound < 0.0:
+            steepest[j] = max(steepest[j], abs(g))
+            bound = steepest[j]
+        heads[SLOPE, j] = min(max(g / bound, -1.0), 1.0) if bound > 0 else g
+        if rule.target_unit:
+            heads[LAST, j] = heads[LAST, j] + target[ORIGIN, j] if before > 0 else 0.0
+    return finite(heads, LAST, n)
+
+
+@fast
+def learn_row(table, heads, f, rule, clock, loss, losses, target, steepest, c, bias, n):
+    """Learn the row ``x`` of the table, whose lifts are up to date; tell whether predictions are finite."""
+    before = clock[T]
+    clock[T] += c
+    clock[HEAVIEST] = max(clock[HEAVIEST], c)
+    t, heaviest = clock[T], clock[HEAVIEST]
+    normalise(table, f, clock, before, c, n, bias)
+    for i in range(n):
+        size = table[f.size, i]
+        table[f.credit, i] += c * t * size * size if table[f.x, i] != 0.0 else 0.0
+    for k in range(losses.size):
+        if rule.update == POTENTIAL:
+            heads[RATIO, k] = play_potential(table, f, k, rule.alpha, rule.n_columns, t, heaviest, c, n)
+        elif rule.update == SCINOL1:
+            heads[RATIO, k] = play_scinol1(table, f, k, heaviest, heaviest / t, c * t, n)
+        else:
+            heads[RATIO, k] = play_scinol2(table, f, k, heaviest, c * t, n)
+    if not suffer(heads, rule, loss, clock, before, c, target, losses, steepest):
+        return False
+    for k in range(losses.size):
+        pull = c * heads[SLOPE, k]
+        if pull == 0.0:
+            continue
+        if rule.update == POTENTIAL:
+            for i in range(n):
+                table[f.weight + k, i] -= pull * table[f.x, i]
+            continue
+        for i in range(n):
+            step = pull * table[f.x, i]
+            table[f.weight + k, i] -= step
+            table[f.G + k, i] += step * step
+        if rule.update == SCINOL2:
+            share = pull / heaviest
+            for i in range(n):
+                table[f.beta + k, i] = min(table[f.beta + k, i] - share * table[f.part + k, i], MOST_WEALTH)
+    return True
+
+
+@exact
+def clear(table, f, start, stop):
+    """Make columns that are always 0, and stay as they are."""
+    for field in range(table.shape[0]):
+        for i in range(start, stop):
+            table[field, i] = 0.0
+    for i in range(start, stop):
+        table[f.lift, i] = 1.0
+
+
+@entry
+def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss, losses, target, steepest, played):
+    """Learn the rows in order; return whether all numbers stayed in range."""
+    d, width, n_heads = X.shape[1], model.shape[1], losses.size
+    n = padded(width)
+    bias = width - 1 if rule.intercept else -1
+    table = np.zeros((f.part + n_heads, max(n, APART)))
+    for field in range(model.shape[0]):
+        for i in range(width):
+            table[field, i] = model[field, i]
+    clear(table, f, width, n)
+    keep = played.shape[0] > 0
+    for step in range(order.size if order.size > 0 else X.shape[0]):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        targets(y, codes, row, heads, n_heads)
+        grows = 0
+        for i in range(d):
+            value = X[row, i]
+            table[f.x, i] = value
+            grows |= abs(value) > table[f.largest, i]
+        if bias >= 0:
+            table[f.x, bias] = 1.0
+            grows |= table[f.largest, bias] < 1.0
+        if grows and grow(table, f, rule, n):
+            raise_lifts(table, f, n_heads, width)
+        if not learn_row(table, heads, f, rule, clock, loss, losses, target, steepest, c, bias, n):
+            return False
+        if keep:
+            for j in range(n_heads):
+                played[step, j] = heads[LAST, j]
+    for field in range(model.shape[0]):
+        for i in range(width):
+            model[field, i] = table[field, i]
+        if not finite(model, field, width):
+            return False
+    return True
+
+
+@entry
+def learn_sparse(
+    data, indices, indptr, y, codes, weights, order, columns, f, rule, heads, clock, loss, losses, target, steepest,
+    played,
+):  # fmt: skip
+    """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side."""
+    fields, n_heads = columns.shape[1], losses.size
+    most = 0
+    for row in range(indptr.size - 1):
+        most = max(most, indptr[row + 1] - indptr[row])
+    most = padded(most + rule.intercept)
+    index = np.empty(most, np.uint64)
+    part = np.zeros((f.part + n_heads, max(most, APART)))
+    keep = played.shape[0] > 0
+    for step in range(order.size if order.size > 0 else indptr.size - 1):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        targets(y, codes, row, heads, n_heads)
+        start = indptr[row]
+        width = indptr[row + 1] - start
+        for i in range(width):
+            index[i], part[f.x, i] = indices[start + i], data[start + i]
+        bias = -1
+        if rule.intercept:
+            index[width], part[f.x, width] = columns.shape[0] - 1, 1.0
+            bias = width
+            width += 1
+        n = padded(width)
+        clear(part, f, width, n)
+        for field in range(fields):
+            for i in range(width):
+                part[field, i] = columns[index[i], field]
+        if grow(part, f, rule, n):
+            raise_lifts(part, f, n_heads, width)
+        if not learn_row(part, heads, f, rule, clock, loss, losses, target, steepest, c, bias, n):
+            return False
+        if keep:
+            for j in range(n_heads):
+                played[step, j] = heads[LAST, j]
+        for field in range(fields):
+            ok = True
+            for i in range(width):
+                columns[index[i], field] = part[field, i]
+                ok &= abs(part[field, i]) <= LARGEST
+            if not ok:
+                return False
+    return True
+
+
+# -- from arrays and names to what compiled code takes
+
+
+class Fields(NamedTuple):
+    """First row of each field in the table; 0 for those that are absent."""
+
+    largest: int = 0
+    lift: int = 0
+    credit: int = 0
+    squares: int = 0
+    origin: int = 0
+    sum: int = 0
+    deviation: int = 0
+    weight: int = 0
+    G: int = 0
+    beta: int = 0
+    past: int = 0
+    x: int = 0
+    z: int = 0
+    size: int = 0
+    part: int = 0
+
+
+class CompiledRule(NamedTuple):
+    """`InvariantRule`, with the bound of the loss: negative where it is the largest so far."""
+
+    update: int
+    alpha: float
+    n_columns: int
+    intercept: bool
+    lifted: bool
+    target_unit: bool
+    bound: float
+    bound_scaled: bool
+
+
+def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+    """As `_numpy.learn_rows`."""
+    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
+        return
+    by_row = not isinstance(X, np.ndarray) and state.rule.lazy
+    columns = state.columns
+    columns.arrange("F" if by_row else "C")
+    n = len(columns.table)
+    clock = np.array([state.t, state.heaviest])
+    heads = np.zeros((RATIO + 1, state.rule.n_heads))
+    heads[UNIT] = state.unit()
+    model = (
+        columns.table.T if by_row else columns.table,
+        Fields(**columns.rows(), **{name: n + i for i, name in enumerate(SCRATCH)}),
+        compiled_rule(state.rule, loss, columns.lift.size),
+        heads,
+        clock,
+        compiled_loss(loss),
+        state.loss,
+        state.targets.table,
+        state.steepest,
+    )
+    ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
+    state.t, state.heaviest = clock.tolist()
+    if not (ok and np.isfinite(clock).all()):
+        raise _numpy.Diverged
+
+
+def run(sparse, dense, X, y, sample_weight, order, model, predictions):
+    """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones."""
+    targets = (
+        constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
+        constant(y, np.int32) if y.ndim == 1 else NO_CLASSES,
+        NO_FLOATS if sample_weight is None else constant(sample_weight),
+    )
+    order = NO_INTEGERS if order is None else constant(order, np.int64)
+    kept = NOTHING_KEPT if predictions is None else predictions
+    if sparse is not None:
+        return sparse(constant(X.data), constant(X.indices), constant(X.indptr), *targets, order, *model, kept)
+    if isinstance(X, np.ndarray) and X.flags.c_contiguous:
+        return dense(constant(X), *targets, order, *model, kept)
+    ok = True
+    for rows, block in _numpy.dense_blocks(X, order if len(order) else None):
+        parts = (a[rows] if len(a) else a for a in targets)
+        first, kept = kept[: len(block)], kept[len(block) :]
+        ok = ok and dense(constant(block), *map(constant, parts), NO_INTEGERS, *model, first)
+    return ok
+
+
+def compiled_rule(rule, loss, n_columns):
+    """`CompiledRule` of a rule and the bound of a loss."""
+    bound = loss.steepest(1.0)
+    return CompiledRule(
+        update=UPDATES.index(rule.update),
+        alpha=rule.alpha,
+        n_columns=n_columns,
+        intercept=rule.intercept,
+        lifted=True,
+        target_unit=rule.target_unit,
+        bound=-1.0 if bound is None else float(bound),
+        bound_scaled=bound is not None and loss.steepest(2.0) != bound,
+    )

@@ -1,0 +1,224 @@
+"""The update of `_numpy_full` as compiled loops, held equal to it by test."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _numpy
+from ._invariant import LARGEST_POWER, ROUNDING
+from ._numba import (
+    LAST,
+    PADDING,
+    RATIO,
+    SLOPE,
+    UNIT,
+    compiled_loss,
+    entry,
+    exact,
+    fast,
+    finite,
+    lift_of,
+    padded,
+    slow,
+    targets,
+)
+from ._numba_coordinatewise import HEAVIEST, T, compiled_rule, run, suffer
+from ._state import HIGHEST, LOWEST
+
+LEAST, MOST = 1e-280, 1e280  # squares between these can be trusted
+AVERAGED = 2  # entry of ``clock``, after those of `_numba_coordinatewise`
+
+
+@slow
+def relift(table, f, factor, i, size):
+    """As `FullState.relift`, of one column."""
+    new = lift_of(size)
+    ratio = min(new / table[f.lift, i], 1.0)
+    table[f.lift, i] = new
+    table[f.origin, i] *= ratio
+    table[f.deviation, i] *= ratio
+    for j in range(i + 1):
+        factor[j, i] *= ratio
+
+
+@exact
+def relative(table, f, factor, x, bias):
+    """As `_numpy_full.relative`: the row ``x`` becomes lifted and relative to the first one."""
+    first = table[f.largest, bias] == 0.0 if bias >= 0 else False
+    for i in range(table.shape[1]):
+        size = abs(x[i])
+        lifted = size * table[f.lift, i]
+        if lifted >= HIGHEST or (table[f.largest, i] == 0.0 and size > 0.0 and lifted < LOWEST):
+            relift(table, f, factor, i, size)
+        table[f.largest, i] = max(table[f.largest, i], size)
+        value = x[i] * table[f.lift, i]
+        if first and i != bias:
+            table[f.origin, i] = value
+        value -= table[f.origin, i]
+        table[f.deviation, i] = max(table[f.deviation, i], abs(value))
+        x[i] = value
+
+
+@fast
+def rotate(factor, x, i, cos, sin):
+    """Rotate row ``i`` of the factor and ``x``, by whole vectors: entries before ``i`` are 0 in both."""
+    for start in range(i // PADDING * PADDING, x.size, PADDING):
+        for j in range(start, start + PADDING):
+            own, new = factor[i, j], x[j]
+            factor[i, j] = cos * own + sin * new
+            x[j] = cos * new - sin * own
+    x[i] = 0.0
+
+
+@slow
+def reach_of_sum(table, f, factor, x, w, i, k):
+    """Product of what is left of the row after column ``i`` and the sum of the weights of a head."""
+    n, reach = table.shape[1], 0.0
+    for j in range(n - 1, i, -1):
+        w[j] = 0.0
+        if factor[j, j] != 0.0:
+            value = table[f.past + k, j]
+            for other in range(j + 1, n):
+                value -= factor[j, other] * w[other]
+            w[j] = value / factor[j, j]
+            reach += w[j] * x[j]
+    return reach
+
+
+@fast
+def take_up(table, f, factor, x, v, w, rests, root):
+    """As `_numpy_full.take_up`; ``rests`` has a row for ``q``, for the sum of the weights, and for its product."""
+    n, n_heads, rest, is_new = table.shape[1], rests.shape[1], 1.0, False
+    for k in range(n_heads):
+        rests[0, k] = rests[1, k] = 0.0
+    for i in range(n):
+        v[i] = 0.0
+        value, diagonal = x[i], factor[i, i]
+        if value == 0.0 or is_new:
+            continue
+        if diagonal == 0.0:
+            least = 16.0 * n * table[f.deviation, i] + 2.0 * table[f.largest, i] * table[f.lift, i]
+            if abs(value) <= root * ROUNDING * least:
+                continue
+            is_new = True
+            for k in range(n_heads):
+                rests[2, k] = (reach_of_sum(table, f, factor, x, w, i, k) - rests[1, k]) / rest
+        squared = diagonal * diagonal + value * value
+        length = np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value)
+        cos, sin = diagonal / length, value / length
+        rotate(factor, x, i, cos, sin)
+        for k in range(n_heads):
+            own, new = table[f.weight + k, i], rests[0, k]
+            table[f.weight + k, i] = cos * own + sin * new
+            rests[0, k] = cos * new - sin * own
+            own, new = table[f.past + k, i], rests[1, k]
+            table[f.past + k, i] = cos * own + sin * new
+            rests[1, k] = cos * new - sin * own
+        v[i], rest = sin * rest, cos * rest
+    for k in range(n_heads):
+        reach = rests[2, k] if is_new else -rests[1, k] / rest
+        for i in range(n):
+            table[f.past + k, i] += reach * v[i]
+    return is_new
+
+
+@entry
+def learn_dense(
+    X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, steepest, model, surprise, played
+):  # fmt: skip
+    """Learn the rows in order; return whether all numbers stayed in range."""
+    d, n, n_heads = X.shape[1], table.shape[1], losses.size
+    bias = n - 1 if rule.intercept else -1
+    v, w, factors, rests = np.empty(n), np.empty(n), np.empty(n_heads), np.empty((3, n_heads))
+    x, factor = np.zeros(padded(n)), np.zeros((n, padded(n)))
+    for i in range(n):
+        for j in range(i, n):
+            factor[i, j] = model[i, j]
+    keep = played.shape[0] > 0
+    for step in range(order.size if order.size > 0 else X.shape[0]):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        targets(y, codes, row, heads, n_heads)
+        for i in range(d):
+            x[i] = X[row, i]
+        if bias >= 0:
+            x[bias] = 1.0
+        relative(table, f, factor, x, bias)
+        root = np.sqrt(c)
+        for i in range(n):
+            x[i] *= root
+        is_new = take_up(table, f, factor, x, v, w, rests, root)
+        before = clock[T]
+        clock[T] += c
+        clock[HEAVIEST] = max(clock[HEAVIEST], c)
+        clock[AVERAGED] += c * clock[T]
+        length = 0.0
+        for i in range(n):
+            length += v[i] * v[i]
+        for k in range(n_heads):
+            squared = reach = 0.0
+            for i in range(n):
+                squared += table[f.weight + k, i] * table[f.weight + k, i]
+                reach += table[f.weight + k, i] * v[i]
+            power = (squared - surprise[k]) / (2.0 * rule.alpha * clock[HEAVIEST])
+            factors[k] = np.exp(min(power, LARGEST_POWER)) / rule.alpha
+            heads[RATIO, k] = 0.0 if is_new else factors[k] * reach / root
+        if not suffer(heads, rule, loss, clock, before, c, target, losses, steepest):
+            return False
+        for k in range(n_heads):
+            g, amount = heads[SLOPE, k], c * clock[T] * factors[k]
+            for i in range(n):
+                q = table[f.weight + k, i]
+                table[f.past + k, i] += amount * q
+                table[f.weight + k, i] = q - root * g * v[i]
+            surprise[k] += c * g * g * length
+        if keep:
+            for j in range(n_heads):
+                played[step, j] = heads[LAST, j]
+    for i in range(n):
+        for j in range(i, n):
+            model[i, j] = factor[i, j]
+    for field in range(table.shape[0]):  # noqa: SIM110 (a generator does not compile)
+        if not finite(table, field, n):
+            return False
+    return True
+
+
+class Fields(NamedTuple):
+    """First row of each field in the table."""
+
+    largest: int
+    lift: int
+    origin: int
+    deviation: int
+    weight: int
+    past: int
+
+
+def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+    """As `_numpy_full.learn_rows`."""
+    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
+        return
+    state.columns.arrange("C")
+    clock = np.array([state.t, state.heaviest, state.averaged])
+    heads = np.zeros((RATIO + 1, state.rule.n_heads))
+    heads[UNIT] = state.unit()
+    model = (
+        state.columns.table,
+        Fields(**state.columns.rows()),
+        compiled_rule(state.rule, loss, state.columns.lift.size),
+        heads,
+        clock,
+        compiled_loss(loss),
+        state.loss,
+        state.targets.table,
+        state.steepest,
+        state.factor,
+        state.surprise,
+    )
+    ok = run(None, learn_dense, X, y, sample_weight, order, model, predictions)
+    state.t, state.heaviest, state.averaged = clock.tolist()
+    if not (ok and np.isfinite(clock).all()):
+        raise _numpy.Diverged
