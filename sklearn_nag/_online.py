@@ -272,8 +272,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For input or parameters that cannot be used, and when the learning rate makes the model leave the range of
-            float64. The estimator is then as it was before.
+            For input or parameters that cannot be used, and when rows make the model leave the range of float64. The
+            estimator is then as it was before.
         """
         self._check_changed_parameters()
         first = not (self.warm_start and self.__sklearn_is_fitted__())
@@ -802,8 +802,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         Raises
         ------
         ValueError
-            For input or parameters that cannot be used, and when the learning rate makes the model leave the range of
-            float64. The estimator is then as it was before.
+            For input or parameters that cannot be used, and when rows make the model leave the range of float64. The
+            estimator is then as it was before.
         """
         self._check_partial_fit()
         self._partial_fit(X, y, sample_weight)

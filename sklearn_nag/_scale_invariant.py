@@ -21,11 +21,12 @@ class _InvariantRule:
         check_option("update", self.update, ("auto", "potential", "scinol1", "scinol2"))
         if self.invariance == "full" and self.update not in ("auto", "potential"):
             raise ValueError(f"invariance='full' needs update='potential' or 'auto'; got {self.update!r}.")
-        if self.invariance == "full" and self.fit_intercept and self.centering is False:
+        if self.invariance == "full" and self.fit_intercept and not self.centering:
             raise ValueError(
                 "centering=False cannot be with invariance='full': moving the origins of features is one of the maps "
                 "under which predictions do not change. Use centering='auto'."
             )
+        check_number("alpha", self.alpha)
         if self._update == "potential":
             check_number("alpha", self.alpha, min_val=LEAST_ALPHA, include_boundaries="neither")
         check_flag("average", self.average)
@@ -130,8 +131,8 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     average : bool, default=True
-        Whether to predict with the average of the weights played, in which row ``t`` counts ``t`` times, or with the
-        last ones. The bounds are about the former.
+        Whether to predict with the average of the weights played, in which later rows count more, or with the last
+        ones.
 
     Attributes
     ----------
@@ -292,8 +293,8 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     average : bool, default=True
-        Whether to predict with the average of the weights played, in which row ``t`` counts ``t`` times, or with the
-        last ones. The bounds are about the former.
+        Whether to predict with the average of the weights played, in which later rows count more, or with the last
+        ones.
 
     Attributes
     ----------

@@ -510,3 +510,41 @@ def test_a_model_cannot_go_on_with_another_update():
         clf.set_params(update="potential").partial_fit([[0.0]], [0])
     with pytest.raises(ValueError, match="invariance was"):
         clf.set_params(update="auto", invariance="full").partial_fit([[0.0]], [0])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("distance", [0.0, 1e3, 1e6])
+def test_dependence_is_told_from_rounding(rng, distance, kernel):
+    """A small difference of large columns, and sums of distant ones, are no new directions."""
+    a = 1e3 * rng.normal(size=200)
+    b = a + rng.normal(size=200)
+    X = np.column_stack([a, b, b - a, a + distance, a + b + 2 * distance, rng.normal(size=200)])
+    y = b - a + 0.1 * rng.normal(size=200)
+    with config_context(kernel=kernel):
+        reg = ScaleInvariantRegressor(invariance="full").partial_fit(X, y)
+    assert np.count_nonzero(np.diag(reg._state.factor)) == 4  # a, b, the last column and the constant
+    disturbed = X + np.array([0, 0, 0.01, 0.01, 0.01, 0]) * rng.normal(size=(200, 1))
+    assert reg.score(disturbed, y) > 0.8
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_light_first_row_far_away(rng, kernel):
+    X = rng.normal(size=(300, 3))
+    y = X @ [1.0, 2.0, 3.0]
+    X[1:] += 1e9
+    weights = np.ones(300)
+    weights[0] = 1e-20
+    with config_context(kernel=kernel):
+        reg = ScaleInvariantRegressor(invariance="full").partial_fit(X, y, weights)
+    np.testing.assert_allclose(reg.scale_, 1.0, rtol=0.2)
+    assert reg.score(X[1:], y[1:]) > 0.9
+
+
+def test_centering_as_a_boolean_of_numpy():
+    with pytest.raises(ValueError, match="centering=False cannot be with invariance='full'"):
+        ScaleInvariantRegressor(invariance="full", centering=np.bool_(False)).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_alpha_is_a_number_also_where_it_has_no_use():
+    with pytest.raises(TypeError, match="alpha must be an instance of"):
+        ScaleInvariantRegressor(alpha="1.5").fit([[0.0], [1.0]], [0.0, 1.0])

@@ -266,12 +266,13 @@ class FullState(InvariantState):
     def moments(self):
         """Mean and root mean square deviation of each column, lifted, the former relative to the first row."""
         t = max(self.t, TINY)
-        root = self.factor / np.sqrt(t)
-        mean = root.T @ root[:, -1] if self.rule.intercept else np.zeros(len(root))
-        square = np.einsum("ij,ij->j", root, root) - mean**2
+        root, mean = self.factor / np.sqrt(t), np.zeros(len(self.factor))
         if self.rule.intercept:
-            mean[-1], square[-1] = 0.0, 1.0
-        return mean, np.sqrt(np.maximum(square, 0.0))
+            constant = root[:, -1].copy()
+            mean = root.T @ constant
+            mean[-1] = 0.0
+            root -= np.outer(constant, mean)
+        return mean, np.sqrt(np.einsum("ij,ij->j", root, root))
 
     def size(self):
         """Scale of each column, lifted."""
@@ -295,7 +296,7 @@ class FullState(InvariantState):
             q = self.potential()[:, None] * self.columns.weight
         w = solve(self.factor, q)
         mean, size = self.moments()
-        u = w * size
+        u = w * positive(size)
         if self.rule.intercept:
             u[:, -1] += (w * mean).sum(axis=1)
         return u * self.unit()[:, None]
@@ -316,9 +317,6 @@ def solve(factor, q):
 
 
 def rank_tolerance(columns):
-    """Size up to which what is left of each column, after those before it, counts as 0.
-
-    It is relative to the column's own size, and to the digits that its values have.
-    """
+    """How far rounding may have moved the values of each column: by its size, and by the digits that values have."""
     n_columns = columns.lift.size
     return ROUNDING * (16.0 * n_columns * columns.deviation + 2.0 * columns.largest * columns.lift)

@@ -64,11 +64,10 @@ def relative(table, f, factor, x, bias):
 @fast
 def rotate(factor, x, i, cos, sin):
     """Rotate row ``i`` of the factor and ``x``, by whole vectors: entries before ``i`` are 0 in both."""
-    for start in range(i // PADDING * PADDING, x.size, PADDING):
-        for j in range(start, start + PADDING):
-            own, new = factor[i, j], x[j]
-            factor[i, j] = cos * own + sin * new
-            x[j] = cos * new - sin * own
+    for j in range(i // PADDING * PADDING, x.size):
+        own, new = factor[i, j], x[j]
+        factor[i, j] = cos * own + sin * new
+        x[j] = cos * new - sin * own
     x[i] = 0.0
 
 
@@ -87,6 +86,29 @@ def reach_of_sum(table, f, factor, x, w, i, k):
     return reach
 
 
+@exact
+def rounding(table, f, i):
+    """As `_invariant.rank_tolerance`, of one column, over the relative error of a rounding."""
+    return 16.0 * table.shape[1] * table[f.deviation, i] + 2.0 * table[f.largest, i] * table[f.lift, i]
+
+
+@slow
+def is_rounding(table, f, factor, size, share, i):
+    """As `_numpy_full.is_rounding`, for a size over that of a rounding."""
+    least = rounding(table, f, i)
+    if size <= least:
+        return True
+    for j in range(i - 1, -1, -1):
+        share[j] = 0.0
+        if factor[j, j] != 0.0:
+            value = factor[j, i]
+            for other in range(j + 1, i):
+                value -= factor[j, other] * share[other]
+            share[j] = value / factor[j, j]
+            least += abs(share[j]) * rounding(table, f, j)
+    return size <= least
+
+
 @fast
 def take_up(table, f, factor, x, v, w, rests, root):
     """As `_numpy_full.take_up`; ``rests`` has a row for ``q``, for the sum of the weights, and for its product."""
@@ -99,15 +121,14 @@ def take_up(table, f, factor, x, v, w, rests, root):
         if value == 0.0 or is_new:
             continue
         if diagonal == 0.0:
-            least = 16.0 * n * table[f.deviation, i] + 2.0 * table[f.largest, i] * table[f.lift, i]
-            if abs(value) <= root * ROUNDING * least:
+            if is_rounding(table, f, factor, abs(value) / (root * ROUNDING), w, i):
                 continue
             is_new = True
             for k in range(n_heads):
                 rests[2, k] = (reach_of_sum(table, f, factor, x, w, i, k) - rests[1, k]) / rest
         squared = diagonal * diagonal + value * value
-        length = np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value)
-        cos, sin = diagonal / length, value / length
+        inverse = 1.0 / (np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value))
+        cos, sin = diagonal * inverse, value * inverse
         rotate(factor, x, i, cos, sin)
         for k in range(n_heads):
             own, new = table[f.weight + k, i], rests[0, k]

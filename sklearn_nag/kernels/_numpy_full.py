@@ -71,17 +71,25 @@ def relative(state, x):
     return x
 
 
+def is_rounding(factor, x, i, rounding):
+    """Whether what is left of column ``i`` may come of the rounding of it and of the columns that it depends on."""
+    if abs(x[i]) <= rounding[i]:
+        return True
+    share = solve(factor[:i, :i], factor[None, :i, i])[0]
+    return bool(abs(x[i]) <= rounding[i] + np.abs(share) @ rounding[:i])
+
+
 def take_up(state, x, root):
     """Rotate the row ``x``, which is changed, into the factor, ``q``, and the sum of the weights.
 
     Returns ``v``, and whether the row is independent of those before: ``v^T q`` is then 0, but for rounding.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
-    least = root * rank_tolerance(state.columns)
+    rounding = root * rank_tolerance(state.columns)
     v, rest, rest_q, rest_past = np.zeros(len(x)), 1.0, np.zeros(len(q)), np.zeros(len(q))
     reach = None  # product of the row and the sum of the weights, for each head
     for i in range(len(x)):
-        if x[i] == 0.0 or (factor[i, i] == 0.0 and abs(x[i]) <= least[i]):
+        if x[i] == 0.0 or (factor[i, i] == 0.0 and is_rounding(factor, x, i, rounding)):
             continue
         if factor[i, i] == 0.0:  # a new direction: the sum has nothing there
             w = solve(factor[i + 1 :, i + 1 :], past[:, i + 1 :])
