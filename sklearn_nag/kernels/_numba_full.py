@@ -64,10 +64,11 @@ def relative(table, f, factor, x, bias):
 @fast
 def rotate(factor, x, i, cos, sin):
     """Rotate row ``i`` of the factor and ``x``, by whole vectors: entries before ``i`` are 0 in both."""
-    for j in range(i // PADDING * PADDING, x.size):
-        own, new = factor[i, j], x[j]
-        factor[i, j] = cos * own + sin * new
-        x[j] = cos * new - sin * own
+    for start in range(i // PADDING * PADDING, x.size, PADDING):
+        for j in range(start, start + PADDING):
+            own, new = factor[i, j], x[j]
+            factor[i, j] = cos * own + sin * new
+            x[j] = cos * new - sin * own
     x[i] = 0.0
 
 
