@@ -50,21 +50,18 @@ from ._state import HIGHEST, LARGEST, LOWEST, TINY
 POTENTIAL, SCINOL1, SCINOL2 = range(3)
 UPDATES = ("potential", "scinol1", "scinol2")
 T, HEAVIEST = range(2)  # entries of ``clock``
-SCRATCH = ("x", "z", "size", "part")  # rows below the fields of a table, the last of them one for each head
+SCRATCH = ("x", "z", "size", "inverse", "part")  # rows below the fields of a table, the last of them one for each head
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 
 @exact
 def exp(x):
-    """Exponential for ``|x| <= 708``, to the last two bits; unlike NumPy's it becomes vector instructions."""
+    """Exponential for ``|x| <= 708``, to 3e-13; unlike NumPy's it becomes vector instructions."""
     shifted = x * PER_LOG2 + TO_BITS
     n = shifted - TO_BITS
     r = (x - n * LOG2_HIGH) - n * LOG2_LOW
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
+    p = 1.0 / 3628800.0
     p = p * r + 1.0 / 362880.0
     p = p * r + 1.0 / 40320.0
     p = p * r + 1.0 / 5040.0
@@ -82,8 +79,7 @@ def exp(x):
 @fast
 def exp_minus_1(x):
     """``exp(x) - 1`` for ``0 <= x <= 708``."""
-    series = x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x * (1.0 / 120.0 + x / 720.0)))))
-    return exp(x) - 1.0 if x > 1e-2 else series
+    return exp(x) - 1.0 if x > 1e-3 else x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x / 24.0)))
 
 
 @slow
@@ -114,8 +110,8 @@ def raise_lifts(table, f, n_heads, n):
 
 @fast
 def normalise(table, f, clock, before, c, n, bias):
-    """Lift and centre the row ``x``; fill ``size`` with scales and, for the potential, ``z`` with ``x`` over them."""
-    centred = f.origin > 0
+    """Lift and centre the row ``x``; fill and count ``size``, and for the potential ``inverse`` and ``z = x / s``."""
+    centred, counts = f.origin > 0, c * clock[T]
     if centred:
         centre(table, f, clock, before, c, n, bias)
     if f.squares > 0:
@@ -128,30 +124,38 @@ def normalise(table, f, clock, before, c, n, bias):
         root = 1.0 / np.sqrt(clock[T])
         for i in range(n):
             size = np.sqrt(table[f.squares, i]) * root
+            inverse = 1.0 / size if size > 0 else 0.0
             table[f.size, i] = size
-            table[f.z, i] = table[f.x, i] / size if size > 0 else 0.0
+            table[f.inverse, i] = inverse
+            table[f.z, i] = table[f.x, i] * inverse
+            table[f.credit, i] += counts * size * size if table[f.x, i] != 0.0 else 0.0
     elif centred:
         for i in range(n):
             x = table[f.x, i]
             size = max(table[f.deviation, i], abs(x))
             table[f.deviation, i] = size
             table[f.size, i] = size
+            table[f.credit, i] += counts * size * size if x != 0.0 else 0.0
     else:
         for i in range(n):
-            table[f.x, i] *= table[f.lift, i]
-            table[f.size, i] = table[f.largest, i] * table[f.lift, i]
+            x = table[f.x, i] * table[f.lift, i]
+            size = table[f.largest, i] * table[f.lift, i]
+            table[f.x, i] = x
+            table[f.size, i] = size
+            table[f.credit, i] += counts * size * size if x != 0.0 else 0.0
 
 
 @fast
 def play_potential(table, f, k, alpha, n_columns, t, heaviest, c, n):
     """Weights of one head by the potential; its prediction, and what the weights add to their average."""
-    inner, outer = 1.0 / (2.0 * alpha * t), np.log(alpha * n_columns * t / heaviest)
+    of_h, of_x = 1.0 / (2.0 * alpha * t * heaviest), c / (2.0 * alpha * t)
+    outer, share = np.log(alpha * n_columns * t / heaviest), 1.0 / t
     counts, p = c * t, 0.0
     for i in range(n):
         size, z = table[f.size, i], table[f.z, i]
-        ratio = table[f.weight + k, i] / size if size > 0 else 0.0
-        power = min((ratio * ratio / heaviest + c * (z * z)) * inner - outer, LARGEST_POWER)
-        u = ratio / t * exp(max(power, -LARGEST_POWER))
+        ratio = table[f.weight + k, i] * table[f.inverse, i]
+        power = min(ratio * ratio * of_h + z * z * of_x - outer, LARGEST_POWER)
+        u = ratio * share * exp(power)
         table[f.past + k, i] += counts * size * u if z != 0.0 else 0.0
         p += u * z
     return p
@@ -160,17 +164,16 @@ def play_potential(table, f, k, alpha, n_columns, t, heaviest, c, n):
 @fast
 def play_scinol1(table, f, k, heaviest, rest, counts, n):
     """As `play_potential`, for ScInOL 1; with ``u z = (u / s) x``, as only the product is needed."""
-    p = 0.0
+    p, half = 0.0, 0.5 / heaviest
     for i in range(n):
         x, size = table[f.x, i], table[f.size, i]
-        root = np.sqrt(table[f.G + k, i] + (heaviest * size) ** 2)
-        inverse = heaviest / root if root > 0 else 0.0
+        inverse = heaviest / np.sqrt(max(table[f.G + k, i] + (heaviest * size) ** 2, TINY))
         own = inverse * x
         beta = table[f.beta + k, i]
         beta = min(beta, rest / (own * own)) if own != 0.0 else beta
         table[f.beta + k, i] = beta
-        theta = table[f.weight + k, i] * inverse / heaviest
-        w = 0.5 * beta * inverse * np.copysign(exp_minus_1(min(abs(theta) * 0.5, LARGEST_POWER)), theta)
+        theta = table[f.weight + k, i] * (inverse * half)
+        w = 0.5 * beta * inverse * np.copysign(exp_minus_1(min(abs(theta), LARGEST_POWER)), theta)
         table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
         p += w * x
     return p
@@ -252,9 +255,6 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, steepest, c, b
     clock[HEAVIEST] = max(clock[HEAVIEST], c)
     t, heaviest = clock[T], clock[HEAVIEST]
     normalise(table, f, clock, before, c, n, bias)
-    for i in range(n):
-        size = table[f.size, i]
-        table[f.credit, i] += c * t * size * size if table[f.x, i] != 0.0 else 0.0
     for k in range(losses.size):
         if rule.update == POTENTIAL:
             heads[RATIO, k] = play_potential(table, f, k, rule.alpha, rule.n_columns, t, heaviest, c, n)
@@ -433,6 +433,7 @@ class Fields(NamedTuple):
     x: int = 0
     z: int = 0
     size: int = 0
+    inverse: int = 0
     part: int = 0
 
 
