@@ -252,10 +252,6 @@ class FullState(InvariantState):
     def _small(self):
         return {**super()._small(), "factor": self.factor.copy(), "surprise": self.surprise.copy()}
 
-    def adopt(self, rule):
-        """Go on by ``rule``, which may differ in ``alpha`` and in what is predicted with."""
-        self.rule = rule
-
     def relift(self, index, new):
         """Change the lifts of the columns at ``index``."""
         part = self.columns.take(index)
