@@ -653,12 +653,7 @@ def paper_recipe(
         if n_features is None:
             words = OneHotEncoder(handle_unknown="ignore")
         else:
-            words = Pipeline(
-                [
-                    ("tokens", FunctionTransformer(_as_tokens)),
-                    ("hash", FeatureHasher(n_features, input_type="string", alternate_sign=False)),
-                ]
-            )
+            words = FunctionTransformer(_hash_words, kw_args={"n_features": n_features})
         columns = ColumnTransformer(
             [("words", words, list(categorical_features))], remainder=numbers, sparse_threshold=1.0
         )
@@ -678,9 +673,10 @@ def _as_csr(X, positive):
     return sparse.csr_array(np.maximum(X, 0.0) if positive else X)
 
 
-def _as_tokens(X):
-    """Each row as a list of words that name their column."""
-    return [[f"{column}={word}" for column, word in enumerate(row)] for row in np.asarray(X, dtype=object)]
+def _hash_words(X, n_features):
+    """Words, named by their column, as indicators in ``n_features`` columns."""
+    tokens = [[f"{column}={word}" for column, word in enumerate(row)] for row in np.asarray(X, dtype=object)]
+    return FeatureHasher(n_features, input_type="string", alternate_sign=False).transform(tokens)
 
 
 def _fold(X, n_features):
