@@ -840,8 +840,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     if loss.name not in LOSSES:
         return _numpy.learn_rows(state, loss, X, y, sample_weight, order, predictions)
     rule = state.rule
-    sparse = not isinstance(X, np.ndarray)
-    by_row = sparse and rule.lazy
+    by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     clock = np.array([state.t, state.N, state.shrinkage, state.averaged])
     heads = np.zeros((RATIO + 1, len(rule.eta)))
@@ -860,6 +859,18 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.mixture.excess,
         state.mixture.gap,
     )
+    ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
+    if by_row:
+        ok, G_before = ok
+        if G_before.size:
+            state.G_before = G_before.T
+    state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
+    if not (ok and np.isfinite(clock).all()):
+        raise _numpy.Diverged
+
+
+def run(sparse, dense, X, y, sample_weight, order, model, predictions):
+    """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones."""
     targets = (
         constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
         constant(y, np.int32) if y.ndim == 1 else NO_CLASSES,
@@ -867,22 +878,16 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     )
     order = NO_INTEGERS if order is None else constant(order, np.int64)
     kept = NOTHING_KEPT if predictions is None else predictions
-    if by_row:
-        csr = constant(X.data), constant(X.indices), constant(X.indptr)
-        ok, G_before = learn_sparse(*csr, *targets, order, *model, kept)
-        if G_before.size:
-            state.G_before = G_before.T
-    elif not sparse and X.flags.c_contiguous:
-        ok = learn_dense(constant(X), *targets, order, *model, kept)
-    else:
-        ok = True
-        for rows, block in _numpy.dense_blocks(X, order if len(order) else None):
-            parts = (a[rows] if len(a) else a for a in targets)
-            first, kept = kept[: len(block)], kept[len(block) :]
-            ok = ok and learn_dense(constant(block), *map(constant, parts), NO_INTEGERS, *model, first)
-    state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
-    if not (ok and np.isfinite(clock).all()):
-        raise _numpy.Diverged
+    if sparse is not None:
+        return sparse(constant(X.data), constant(X.indices), constant(X.indptr), *targets, order, *model, kept)
+    if isinstance(X, np.ndarray) and X.flags.c_contiguous:
+        return dense(constant(X), *targets, order, *model, kept)
+    ok = True
+    for rows, block in _numpy.dense_blocks(X, order if len(order) else None):
+        parts = (a[rows] if len(a) else a for a in targets)
+        first, kept = kept[: len(block)], kept[len(block) :]
+        ok = ok and dense(constant(block), *map(constant, parts), NO_INTEGERS, *model, first)
+    return ok
 
 
 def compiled_loss(loss):

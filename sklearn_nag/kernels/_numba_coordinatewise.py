@@ -13,11 +13,6 @@ from ._numba import (
     HIGH,
     LAST,
     LOW,
-    NO_CLASSES,
-    NO_FLOATS,
-    NO_INTEGERS,
-    NO_TABLE,
-    NOTHING_KEPT,
     ORIGIN,
     RATIO,
     SHOWN,
@@ -30,7 +25,6 @@ from ._numba import (
     add_squares,
     centre,
     compiled_loss,
-    constant,
     entry,
     exact,
     fast,
@@ -40,6 +34,7 @@ from ._numba import (
     loss_and_gradient,
     margins,
     padded,
+    run,
     slow,
     targets,
 )
@@ -476,27 +471,6 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     state.t, state.heaviest = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged
-
-
-def run(sparse, dense, X, y, sample_weight, order, model, predictions):
-    """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones."""
-    targets = (
-        constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
-        constant(y, np.int32) if y.ndim == 1 else NO_CLASSES,
-        NO_FLOATS if sample_weight is None else constant(sample_weight),
-    )
-    order = NO_INTEGERS if order is None else constant(order, np.int64)
-    kept = NOTHING_KEPT if predictions is None else predictions
-    if sparse is not None:
-        return sparse(constant(X.data), constant(X.indices), constant(X.indptr), *targets, order, *model, kept)
-    if isinstance(X, np.ndarray) and X.flags.c_contiguous:
-        return dense(constant(X), *targets, order, *model, kept)
-    ok = True
-    for rows, block in _numpy.dense_blocks(X, order if len(order) else None):
-        parts = (a[rows] if len(a) else a for a in targets)
-        first, kept = kept[: len(block)], kept[len(block) :]
-        ok = ok and dense(constant(block), *map(constant, parts), NO_INTEGERS, *model, first)
-    return ok
 
 
 def compiled_rule(rule, loss, n_columns):

@@ -21,10 +21,11 @@ from ._numba import (
     finite,
     lift_of,
     padded,
+    run,
     slow,
     targets,
 )
-from ._numba_coordinatewise import HEAVIEST, T, compiled_rule, run, suffer
+from ._numba_coordinatewise import HEAVIEST, T, compiled_rule, suffer
 from ._state import HIGHEST, LOWEST
 
 LEAST, MOST = 1e-280, 1e280  # squares between these can be trusted
