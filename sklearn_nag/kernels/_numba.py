@@ -37,6 +37,8 @@ NONE, MAX, RMS = range(3)
 # Columns are padded to full vectors, so that loops have no scalar rest. Rows of a table are far enough apart for
 # compiled loops, which compare distances, to run the same way whatever the batch.
 PADDING, APART = 8, 64
+GUESS = np.uint64(0x5FE6EB50C7B537A9)
+SMALL, ENLARGED = 2.0**-900, 2.0**60
 T, N, SHRINKAGE, AVERAGED = range(4)  # entries of ``clock``
 ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of the table of targets
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
@@ -62,7 +64,28 @@ def entry(function):
 
 
 fast, slow = inner(fastmath=FAST, forceinline=True), inner(fastmath=FAST)
+contracted = inner(fastmath={"contract"}, forceinline=True)
 exact = inner(fastmath=False, forceinline=True)  # said, as compiled code takes over what its caller has
+
+
+@contracted
+def inverse_sqrt(x):
+    """``1 / sqrt(x)`` of a normal number, to rounding: Newton's steps from a guess made of the bits (Lomont, 2003).
+
+    Processors do one division or root at a time, but several products.
+    """
+    y = np.uint64(GUESS - (np.float64(x).view(np.uint64) >> np.uint64(1))).view(np.float64)
+    for _ in range(4):
+        y = y * (1.5 - (0.5 * y) * (x * y))
+    return y
+
+
+@contracted
+def inverse_sqrt_of_any(x):
+    """As `inverse_sqrt`, of any positive number."""
+    small = x < SMALL
+    y = inverse_sqrt(x * ENLARGED**2 if small else x)
+    return y * ENLARGED if small else y
 
 
 @fast
@@ -334,8 +357,8 @@ def normalise(table, f, rule, clock, before, c, n, bias):
         else:
             add_squares(table, f, n, c)
         for i in range(n):
-            size = np.sqrt(table[f.squares, i])
-            inverse = root / size if size > 0 else 1.0
+            squares = table[f.squares, i]
+            inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
             z = table[f.x, i] * inverse
             table[f.inverse, i] = inverse
             table[f.z, i] = z
@@ -531,7 +554,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
                 gradient = slope * table[f.x, i]
                 G = table[f.G + k, i] + gradient * gradient
                 table[f.G + k, i] = G
-                table[f.weight + k, i] -= step * gradient / np.sqrt(G)
+                table[f.weight + k, i] -= step * gradient * inverse_sqrt(G)
             continue
         reach = 0.0
         if rule.adaptive:
@@ -539,7 +562,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
                 x = table[f.x, i]
                 gradient = slope * x
                 G = table[f.G + k, i] + gradient * gradient
-                direction = x / np.sqrt(G) if G > TINY else 0.0
+                direction = x * inverse_sqrt(G) if G > TINY else 0.0
                 table[f.G + k, i] = G
                 table[f.direction, i] = direction
                 reach += direction * table[f.z, i]
@@ -607,21 +630,59 @@ def targets(y, codes, row, heads, n_targets):
 
 @exact
 def padded(n):
-    """``n`` rounded up, so that loops over columns have no scalar rest."""
-    return (n + PADDING - 1) // PADDING * PADDING
+    """``n`` rounded up to whole vectors, one at least, so that loops over columns have no scalar rest."""
+    return max(n + PADDING - 1, PADDING) // PADDING * PADDING
 
 
 @exact
-def clear_padding(table, f, rule, heads, start, stop):
-    """Make columns that are always 0, and stay as they are."""
+def clear_last(table, f, rule, heads, stop):
+    """Make the last columns such that are always 0, and stay as they are."""
     for field in range(table.shape[0]):
-        for i in range(start, stop):
+        for i in range(stop - PADDING, stop):
             table[field, i] = 0.0
-    for i in range(start, stop):
+    for i in range(stop - PADDING, stop):
         table[f.lift, i] = table[f.inverse, i] = 1.0
-        if rule.adaptive:
-            for k in range(heads):
+    if rule.adaptive:
+        for k in range(heads):
+            for i in range(stop - PADDING, stop):
                 table[f.G + k, i] = 1.0
+
+
+@exact
+def all_finite(part, fields, n):
+    """Whether no number of the columns is NaN or infinite; with no way out of the loop, which is then a vector loop."""
+    wrong = 0
+    for field in range(fields):
+        for i in range(n):
+            wrong |= not abs(part[field, i]) <= LARGEST
+    return wrong == 0
+
+
+@fast
+def gather(part, columns, index, width, fields):
+    """Copy the columns at ``index`` to the rows of ``part``, four fields at a time."""
+    four = fields // 4 * 4
+    for a in range(0, four, 4):
+        for i in range(width):
+            column = index[i]
+            part[a, i], part[a + 1, i] = columns[column, a], columns[column, a + 1]
+            part[a + 2, i], part[a + 3, i] = columns[column, a + 2], columns[column, a + 3]
+    for a in range(four, fields):
+        for i in range(width):
+            part[a, i] = columns[index[i], a]
+
+
+@fast
+def scatter(part, columns, index, width, first, fields):
+    """Copy the rows of ``part`` from the ``first`` on back, two fields at a time."""
+    two = first + (fields - first) // 2 * 2
+    for a in range(first, two, 2):
+        for i in range(width):
+            column = index[i]
+            columns[column, a], columns[column, a + 1] = part[a, i], part[a + 1, i]
+    for a in range(two, fields):
+        for i in range(width):
+            columns[index[i], a] = part[a, i]
 
 
 @fast
@@ -649,10 +710,10 @@ def learn_dense(
     bias = width - 1 if rule.intercept else -1
     model = table
     table = np.zeros((model.shape[0] + len(SCRATCH), max(n, APART)))
+    clear_last(table, f, rule, eta.size, n)
     for field in range(model.shape[0]):  # assigning slices would compile messages of errors for seconds
         for i in range(width):
             table[field, i] = model[field, i]
-    clear_padding(table, f, rule, eta.size, width, n)
     keep = played.shape[0] > 0
     refresh = True
     for step in range(order.size if order.size > 0 else X.shape[0]):
@@ -712,34 +773,27 @@ def learn_sparse(
     most = padded(most + rule.intercept)
     index = np.empty(most, np.uint64)
     part = np.zeros((fields + len(SCRATCH), max(most, APART)))
-    changed = np.ones(fields, np.bool_)
-    changed[f.lift] = False
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
         targets(y, codes, row, heads, n_targets)
-        start = indptr[row]
-        n = indptr[row + 1] - start
-        for i in range(n):
+        start, stop = indptr[row], indptr[row + 1]
+        width = stop - start + rule.intercept
+        bias = width - 1 if rule.intercept else -1
+        n = padded(width)
+        clear_last(part, f, rule, eta.size, n)
+        for i in range(stop - start):
             index[i], part[f.x, i] = indices[start + i], data[start + i]
-        bias = -1
         if rule.intercept:
-            index[n], part[f.x, n] = columns.shape[0] - 1, 1.0
-            bias = n
-            n += 1
-        width, n = n, padded(n)
-        clear_padding(part, f, rule, eta.size, width, n)
-        for i in range(width):
-            column = index[i]
-            part[0, i], part[1, i], part[2, i] = columns[column, 0], columns[column, 1], columns[column, 2]
-        for field in range(3, fields):
-            for i in range(width):
-                part[field, i] = columns[index[i], field]
+            index[bias], part[f.x, bias] = columns.shape[0] - 1, 1.0
+        gather(part, columns, index, width, fields)
         if rule.penalised:
             shrink(part, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        lifts = grow(part, f, rule, n)
-        if lifts:
+        grows = 0
+        for i in range(n):
+            grows |= abs(part[f.x, i]) > part[f.largest, i]
+        if grows and grow(part, f, rule, n):
             raise_lifts(part, f, rule, eta.size, width)
         if rule.norm == MAX:
             invert_sizes(part, f, n)
@@ -759,14 +813,9 @@ def learn_sparse(
                     columns[i, f.G + k] = max(columns[i, f.G + k] * heads[RATIO, k], TINY)
             rescale_G(part, heads, f, eta.size, n)
         descend(part, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
-        for field in range(fields):
-            if changed[field] or lifts:
-                ok = True
-                for i in range(width):
-                    columns[index[i], field] = part[field, i]
-                    ok &= abs(part[field, i]) <= LARGEST
-                if not ok:
-                    return False, G_before
+        if not all_finite(part, fields, n):
+            return False, G_before
+        scatter(part, columns, index, width, 0 if grows else f.lift + 1, fields)
     return True, G_before
 
 

@@ -14,6 +14,7 @@ from ._numba import (
     LAST,
     LOW,
     ORIGIN,
+    PADDING,
     RATIO,
     SHOWN,
     SLOPE,
@@ -23,18 +24,23 @@ from ._numba import (
     UNIT,
     add_deviations,
     add_squares,
+    all_finite,
     centre,
     compiled_loss,
     entry,
     exact,
     fast,
     finite,
+    gather,
     grow,
+    inverse_sqrt,
+    inverse_sqrt_of_any,
     lift_of,
     loss_and_gradient,
     margins,
     padded,
     run,
+    scatter,
     slow,
     targets,
 )
@@ -116,10 +122,11 @@ def normalise(table, f, clock, before, c, n, bias):
                 table[f.squares, bias] = clock[T]
         else:
             add_squares(table, f, n, c)
-        root = 1.0 / np.sqrt(clock[T])
+        root = np.sqrt(clock[T])
         for i in range(n):
-            size = np.sqrt(table[f.squares, i]) * root
-            inverse = 1.0 / size if size > 0 else 0.0
+            squares = table[f.squares, i]
+            inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 0.0
+            size = squares * inverse / clock[T]
             table[f.size, i] = size
             table[f.inverse, i] = inverse
             table[f.z, i] = table[f.x, i] * inverse
@@ -162,7 +169,7 @@ def play_scinol1(table, f, k, heaviest, rest, counts, n):
     p, half = 0.0, 0.5 / heaviest
     for i in range(n):
         x, size = table[f.x, i], table[f.size, i]
-        inverse = heaviest / np.sqrt(max(table[f.G + k, i] + (heaviest * size) ** 2, TINY))
+        inverse = heaviest * inverse_sqrt(max(table[f.G + k, i] + (heaviest * size) ** 2, TINY))
         own = inverse * x
         beta = table[f.beta + k, i]
         beta = min(beta, rest / (own * own)) if own != 0.0 else beta
@@ -180,7 +187,7 @@ def play_scinol2(table, f, k, heaviest, counts, n):
     p, half = 0.0, 0.5 * heaviest
     for i in range(n):
         x, size = table[f.x, i], table[f.size, i]
-        inverse = 1.0 / np.sqrt(max(table[f.G + k, i] + (heaviest * size) ** 2, TINY))
+        inverse = inverse_sqrt(max(table[f.G + k, i] + (heaviest * size) ** 2, TINY))
         theta = min(max(table[f.weight + k, i] * inverse, -1.0), 1.0)
         w = table[f.beta + k, i] * theta * (half * inverse)
         table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
@@ -279,12 +286,12 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, steepest, c, b
 
 
 @exact
-def clear(table, f, start, stop):
-    """Make columns that are always 0, and stay as they are."""
+def clear_last(table, f, stop):
+    """Make the last columns such that are always 0, and stay as they are."""
     for field in range(table.shape[0]):
-        for i in range(start, stop):
+        for i in range(stop - PADDING, stop):
             table[field, i] = 0.0
-    for i in range(start, stop):
+    for i in range(stop - PADDING, stop):
         table[f.lift, i] = 1.0
 
 
@@ -295,10 +302,10 @@ def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss,
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     table = np.zeros((f.part + n_heads, max(n, APART)))
+    clear_last(table, f, n)
     for field in range(model.shape[0]):
         for i in range(width):
             table[field, i] = model[field, i]
-    clear(table, f, width, n)
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
@@ -327,44 +334,6 @@ def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss,
     return True
 
 
-@exact
-def all_finite(part, fields, n):
-    """Whether no number of the columns is NaN or infinite; with no way out of the loop, which is then a vector loop."""
-    wrong = 0
-    for field in range(fields):
-        for i in range(n):
-            wrong |= not abs(part[field, i]) <= LARGEST
-    return wrong == 0
-
-
-@fast
-def gather(part, columns, index, width, fields):
-    """Copy the columns at ``index`` to the rows of ``part``, four fields at a time."""
-    four = fields // 4 * 4
-    for a in range(0, four, 4):
-        for i in range(width):
-            column = index[i]
-            part[a, i], part[a + 1, i] = columns[column, a], columns[column, a + 1]
-            part[a + 2, i], part[a + 3, i] = columns[column, a + 2], columns[column, a + 3]
-    for a in range(four, fields):
-        for i in range(width):
-            part[a, i] = columns[index[i], a]
-
-
-@fast
-def scatter(part, columns, index, width, fields):
-    """Copy the rows of ``part`` back, as `gather`."""
-    four = fields // 4 * 4
-    for a in range(0, four, 4):
-        for i in range(width):
-            column = index[i]
-            columns[column, a], columns[column, a + 1] = part[a, i], part[a + 1, i]
-            columns[column, a + 2], columns[column, a + 3] = part[a + 2, i], part[a + 3, i]
-    for a in range(four, fields):
-        for i in range(width):
-            columns[index[i], a] = part[a, i]
-
-
 @entry
 def learn_sparse(
     data, indices, indptr, y, codes, weights, order, columns, f, rule, heads, clock, loss, losses, target, steepest,
@@ -383,17 +352,15 @@ def learn_sparse(
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
         targets(y, codes, row, heads, n_heads)
-        start = indptr[row]
-        width = indptr[row + 1] - start
-        for i in range(width):
-            index[i], part[f.x, i] = indices[start + i], data[start + i]
-        bias = -1
-        if rule.intercept:
-            index[width], part[f.x, width] = columns.shape[0] - 1, 1.0
-            bias = width
-            width += 1
+        start, stop = indptr[row], indptr[row + 1]
+        width = stop - start + rule.intercept
+        bias = width - 1 if rule.intercept else -1
         n = padded(width)
-        clear(part, f, width, n)
+        clear_last(part, f, n)
+        for i in range(stop - start):
+            index[i], part[f.x, i] = indices[start + i], data[start + i]
+        if rule.intercept:
+            index[bias], part[f.x, bias] = columns.shape[0] - 1, 1.0
         gather(part, columns, index, width, fields)
         if grow(part, f, rule, n):
             raise_lifts(part, f, n_heads, width)
@@ -404,7 +371,7 @@ def learn_sparse(
                 played[step, j] = heads[LAST, j]
         if not all_finite(part, fields, n):
             return False
-        scatter(part, columns, index, width, fields)
+        scatter(part, columns, index, width, 0, fields)
     return True
 
 
