@@ -154,7 +154,8 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     verbose : int, default=0
         Above 0, `fit` prints a line for each pass.
     n_jobs : int or None, default=None
-        Accepted as by SGDClassifier. All classes are learnt in one pass on one core, whatever it is.
+        Threads over which classes learnt one against the rest are spread, where Numba runs and a call has rows enough
+        to be worth it; -1 for all cores. No result depends on it. A softmax is learnt by one.
     random_state : int, RandomState instance or None, default=None
         Order of the rows, and which are held out.
     early_stopping : bool, default=False
@@ -355,7 +356,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     verbose : int, default=0
         Above 0, `fit` prints a line for each pass.
     n_jobs : int or None, default=None
-        Accepted as by NAGClassifier. All outputs are learnt in one pass on one core, whatever it is.
+        Threads over which several outputs are spread, where Numba runs and a call has rows enough to be worth it; -1
+        for all cores. No result depends on it.
     random_state : int, RandomState instance or None, default=None
         Order of the rows, and which are held out.
     early_stopping : bool, default=False

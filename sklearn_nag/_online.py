@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, Self, TypeAlias
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import expit, softmax
@@ -218,6 +219,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         if vars(self).get("_checked") != values:
             self._check_parameters()
             self._checked = values
+            vars(self).pop("_made", None)
 
     def _check_parameters(self):
         """Raise for parameters that are out of range or unknown."""
@@ -390,11 +392,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _new_state(self, X):
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
+        vars(self).pop("_made", None)
         return kernels.new_state(self._rule(self._centred(sparse.issparse(X))), self.n_features_in_)
 
     def _continued_state(self, state, X):
         """``state``, once it is known that the parameters and the kind of rows can go on with it."""
-        for name, old in self._begun_with.items():
+        for name, old in self._begun_with.items() if "_made" not in vars(self) else ():
             new = getattr(self, name)
             if self._is_another(name, old, new):
                 raise ValueError(
@@ -434,20 +437,28 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     def _learn(self, X, encoded, weight, order=None, predictions=None):
         """One pass, which leaves the model as it was when it raises."""
         state = self._state
-        rule = self._rule(state.rule.centred)
+        if "_made" not in vars(self):  # kept until a parameter changes, as single rows come faster than these are made
+            self._made = self._rule(state.rule.centred), self._loss()
+        rule, loss = self._made
         named = None
         if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
             named = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
         with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
-                kernels.learn(state, self._loss(), X, encoded, weight, order=order, predictions=predictions)
+                kernels.learn(
+                    state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self._n_threads()
+                )
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 raise Divergence(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
                     f"too small for it{self._why_diverged}."
                 ) from None
+
+    def _n_threads(self):
+        """Threads to learn with: one where there is nothing to spread, as asking joblib takes longer than a row."""
+        return effective_n_jobs(self.n_jobs) if self._state.rule.n_groups > 1 else 1
 
     # -- the model
 
@@ -461,7 +472,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def __getstate__(self):
         state = {**super().__getstate__(), "_state_version": _STATE_VERSION}
-        state.pop("_checked", None)
+        for name in ("_checked", "_made"):
+            state.pop(name, None)
         return state
 
     def __setstate__(self, state):

@@ -33,6 +33,7 @@ def check_sweep(estimator, eta0s):
 def part(model, which):
     """Model of some of the learning rates of ``model`` only."""
     smaller = copy(model)
+    vars(smaller).pop("_made", None)
     smaller._eta0s = tuple(model._eta0s[i] for i in which)
     smaller._places = model._places[which]
     if model.__sklearn_is_fitted__():
@@ -44,7 +45,8 @@ def alone(model, i):
     """Estimator of one learning rate of a fitted ``model``, as if there had been no other."""
     estimator = copy(model)
     estimator.eta0 = model._eta0s[i]
-    del estimator._eta0s, estimator._places
+    for name in ("_eta0s", "_places", "_made"):
+        vars(estimator).pop(name, None)
     estimator._begun_with = {name: getattr(estimator, name) for name in estimator._fixed}
     estimator._state = model._state.part(np.array([i]), estimator._rule(model._state.rule.centred))
     return estimator

@@ -7,16 +7,18 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 import sklearn_nag
-from sklearn_nag import NAGClassifier, _losses, config_context, get_config, kernels, set_config
+from sklearn_nag import NAGClassifier, NAGRegressor, _losses, _online, config_context, get_config, kernels, set_config
 from sklearn_nag.kernels import _backend
 
 from .test_kernel import BY_ITSELF, EXTENSIONS, LOSSES, RULES, flat, make_data, make_state, progressive
@@ -423,6 +425,44 @@ def test_threads_learn_as_one_does():
     expected = [coef(rows) for rows in containers]
     with ThreadPoolExecutor(4) as threads:
         assert all(map(np.array_equal, threads.map(coef, containers), expected))
+
+
+@needs_numba
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@pytest.mark.parametrize("eta0", [1.0, "auto"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, eta0, container):
+    monkeypatch.setattr(_online, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 9}.get(n_jobs, n_jobs))
+    spread = []
+    in_threads = kernels._learn_in_threads
+    monkeypatch.setattr(kernels, "_learn_in_threads", lambda *given: spread.append(1) or in_threads(*given))
+    X = container(rng.normal(size=(300, 6)) * (rng.random((300, 6)) < 0.5) * 10.0 ** np.arange(-3, 3))
+    classes, outputs = rng.integers(4, size=300), rng.normal(size=(300, 3))
+    weight = rng.integers(3, size=300).astype(float)
+    for make, y in [(partial(NAGClassifier, multi_class="ovr"), classes), (NAGRegressor, outputs)]:
+        options = {"sample_weight": weight} | ({"classes": range(4)} if y is classes else {})
+        alone = make(eta0=eta0, loss="hinge") if y is classes else make(eta0=eta0)
+        spread.clear()
+        expected = alone._play(X, y, **options)
+        assert not spread
+        together = clone(alone).set_params(n_jobs=n_jobs)
+        np.testing.assert_array_equal(together._play(X, y, **options), expected)
+        assert spread
+        for _ in range(2):
+            np.testing.assert_array_equal(together.coef_, alone.coef_)
+            np.testing.assert_array_equal(together.intercept_, alone.intercept_)
+            assert together.progressive_loss_ == alone.progressive_loss_
+            alone.partial_fit(X, y), together.partial_fit(X, y)
+
+
+@needs_numba
+def test_threads_that_fail_leave_the_model_as_it_was(rng):
+    X, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 4))
+    model = NAGRegressor(n_jobs=2).partial_fit(X, y)
+    before = pickle.dumps(model._state)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.where(np.arange(300)[:, None] == 299, np.nan, X), y)
+    assert pickle.dumps(model._state) == before
 
 
 def test_public_names():

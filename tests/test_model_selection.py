@@ -409,7 +409,7 @@ def test_a_sweep_gives_what_learning_one_by_one_gives(rng, case, container, weig
             assert sweep.losses[i] == found.progressive_loss_ == expected.progressive_loss_
             assert found.get_params() == expected.get_params()
             assert pickle.dumps(found._state) == pickle.dumps(expected._state)
-            assert vars(found).keys() - {"_checked"} == vars(expected).keys() - {"_checked"}
+            assert vars(found).keys() - {"_checked", "_made"} == vars(expected).keys() - {"_checked", "_made"}
         if weight is None:
             passed = clone(learner).set_params(eta0=eta0, max_iter=1, shuffle=False, tol=None).fit(X, y)
             assert np.array_equal(passed.coef_, swept.estimators[i].coef_)

@@ -6,12 +6,18 @@ installed; `sklearn_nag.set_config` chooses.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import numpy as np
 
+from . import _numpy
 from ._backend import backend
 from ._invariant import FullState, InvariantRule, InvariantState
 from ._numpy import Diverged, predict, predict_unit_free
 from ._state import Rule, State, positive
+
+_SPREAD = 64  # rows of a call, in full, from which on threads take less time
 
 __all__ = ["Diverged", "InvariantRule", "Rule", "State", "learn", "new_state", "positive", "predict"]
 
@@ -23,7 +29,7 @@ def new_state(rule, n_features):
     return (FullState if rule.full else InvariantState).new(rule, n_features)
 
 
-def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None):
+def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1):
     """One pass: for each row, update the scales, predict, suffer the loss, update the weights.
 
     Parameters
@@ -43,6 +49,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         Rows to go through, in this order; all by default.
     predictions : ndarray of shape (n, n_played), optional
         Filled with the progressive predictions.
+    n_jobs : int, default=1
+        Threads over which targets are spread, where that can help; no result depends on it.
 
     Raises
     ------
@@ -51,6 +59,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     """
     state.cached = None
     learn_rows = backend(state.kernel).learn_rows
+    if n_jobs > 1 and learn_rows is not _numpy.learn_rows and _can_be_spread(state, X):
+        learn_rows = partial(_learn_in_threads, learn_rows, n_jobs)
     if sample_weight is None or sample_weight.all():
         return learn_rows(state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order
@@ -65,3 +75,33 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
             learn_rows(state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
         else:
             predictions[run] = predict_unit_free(state, X[rows])
+
+
+def _can_be_spread(state, X):
+    """Whether targets do not know of one another, and rows are work enough to be worth a copy of the columns."""
+    entries = X.size if isinstance(X, np.ndarray) else X.nnz
+    return isinstance(state.rule, Rule) and state.rule.n_groups > 1 and entries > _SPREAD * state.columns.lift.size
+
+
+def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, order, predictions):
+    """As ``learn_rows``, by threads that learn some of the targets each."""
+    n_targets = state.rule.n_targets
+
+    def learn_some(which):
+        part, own = state.for_targets(which), None
+        if predictions is not None:
+            own = np.empty((len(predictions), part.rule.n_played))
+        if y.ndim == 2:
+            some = y[:, which]
+        else:  # a single target is that of class 1
+            some = y - which[0] if len(which) > 1 else (y == which[0]).astype(y.dtype)
+        learn_rows(part, loss, X, some, sample_weight, order, own)
+        return which, part, own
+
+    parts = np.array_split(np.arange(n_targets), min(n_jobs, n_targets))
+    with ThreadPoolExecutor(len(parts)) as threads:
+        for which, part, own in list(threads.map(learn_some, parts)):
+            state.put_targets(which, part)
+            if own is not None:
+                played = which if state.rule.mixed else state.rule.heads(np.arange(state.rule.experts), which)
+                predictions[:, played] = own

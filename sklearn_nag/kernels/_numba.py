@@ -6,6 +6,7 @@ for dense rows that is the whole table of the model, for sparse ones a copy of t
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,8 @@ SMALL, ENLARGED = 2.0**-900, 2.0**60
 T, N, SHRINKAGE, AVERAGED = range(4)  # entries of ``clock``
 ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of the table of targets
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
-Y, P, SHOWN, LAST, SLOPE, UNIT, SHARE, SUFFERED, RATIO = range(9)  # rows of the table of heads
+# Rows of the table of heads; of a type that Numba does not take for a literal, for each of which it compiles anew.
+Y, P, SHOWN, LAST, SLOPE, UNIT, SHARE, SUFFERED, RATIO = map(np.int64, range(9))
 
 
 def inner(**options):
@@ -951,6 +953,7 @@ def fields(columns):
     return Fields(**columns.rows(), **{name: n + i for i, name in enumerate(SCRATCH)})
 
 
+@functools.lru_cache
 def compiled_rule(rule):
     """`CompiledRule` of a `Rule`."""
     return CompiledRule(

@@ -100,6 +100,10 @@ class Rule(NamedTuple):
         """Number of targets: heads, but for the experts."""
         return len(self.eta) // self.experts
 
+    def heads(self, experts, targets):
+        """The heads of some of the experts for some of the targets."""
+        return (experts[:, None] * self.n_targets + targets).ravel()
+
     @property
     def n_played(self):
         """Number of predictions for a row: one for each target, of each expert where these are not mixed."""
@@ -229,6 +233,11 @@ class Columns:
             rows[name] = row
             row += self.n_heads if name in _PER_HEAD else 1
         return rows
+
+    def rows_of(self, heads):
+        """Rows of the table for some of the heads: those of fields that heads share, and their own."""
+        rows = (row + heads if name in _PER_HEAD else [row] for name, row in self.rows().items())
+        return np.concatenate(list(rows))
 
     def __reduce__(self):
         return Columns, (self.table, self.names, self.n_heads)
@@ -432,19 +441,49 @@ class State:
         State
             The bits that learning by ``rule`` from the start would have given; with arrays of its own.
         """
-        n_targets, table = self.rule.n_targets, self.columns.table
-        heads = (experts[:, None] * n_targets + np.arange(n_targets)).ravel()
-        rows = [row + heads if name in _PER_HEAD else [row] for name, row in self.columns.rows().items()]
+        heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
+        return replace(self._with_heads(heads, rule), targets=Targets(self.targets.table.copy()), loss=self.loss[heads])
+
+    def for_targets(self, which):
+        """Some of the targets, not coupled, as a state of its own, which learns what it would among all.
+
+        Parameters
+        ----------
+        which : ndarray of int
+            Which targets.
+
+        Returns
+        -------
+        State
+            With arrays of its own.
+        """
+        heads = self.rule.heads(np.arange(self.rule.experts), which)
+        part = self._with_heads(heads, self.rule._replace(eta=tuple(self.rule.eta[head] for head in heads)))
+        part.targets = Targets(self.targets.table[:, which])
+        part.mixture = Mixture(self.mixture.excess[which], self.mixture.gap[which])
+        part.loss = self.loss[which if self.rule.mixed else heads]
+        return part
+
+    def put_targets(self, which, part):
+        """Take over what ``part``, from `for_targets`, has learnt; what targets share is the same in all parts."""
+        heads = self.rule.heads(np.arange(self.rule.experts), which)
+        self.columns.table[self.columns.rows_of(heads)] = part.columns.table
+        self.targets.table[:, which] = part.targets.table
+        self.mixture.excess[which], self.mixture.gap[which] = part.mixture.excess, part.mixture.gap
+        self.loss[which if self.rule.mixed else heads] = part.loss
+        self.gradient_lift[heads] = part.gradient_lift
+        vars(self).update(part._clocks())
+
+    def _with_heads(self, heads, rule):
+        """New state by ``rule`` with the columns, lifts and clocks of some of the heads."""
+        table = self.columns.table
         order = "C" if table.flags.c_contiguous else "F"
-        columns = Columns(np.array(table[np.concatenate(rows)], order=order), self.columns.names, len(heads))
-        return replace(
-            State.new(rule, 0),
-            columns=columns,
-            targets=Targets(self.targets.table.copy()),
-            loss=self.loss[heads],
-            gradient_lift=self.gradient_lift[heads],
-            **{name: getattr(self, name) for name in ("t", "N", "shrinkage", "averaged")},
-        )
+        part = np.array(table[self.columns.rows_of(heads)], order=order)
+        columns = Columns(part, self.columns.names, len(heads))
+        return replace(State.new(rule, 0), columns=columns, gradient_lift=self.gradient_lift[heads], **self._clocks())
+
+    def _clocks(self):
+        return {name: getattr(self, name) for name in ("t", "N", "shrinkage", "averaged")}
 
     def _small(self):
         """Copies of what does not grow with the columns."""
