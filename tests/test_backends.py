@@ -442,17 +442,18 @@ def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, et
     for make, y in [(partial(NAGClassifier, multi_class="ovr"), classes), (NAGRegressor, outputs)]:
         options = {"sample_weight": weight} | ({"classes": range(4)} if y is classes else {})
         alone = make(eta0=eta0, loss="hinge") if y is classes else make(eta0=eta0)
-        spread.clear()
-        expected = alone._play(X, y, **options)
-        assert not spread
-        together = clone(alone).set_params(n_jobs=n_jobs)
-        np.testing.assert_array_equal(together._play(X, y, **options), expected)
-        assert spread
-        for _ in range(2):
-            np.testing.assert_array_equal(together.coef_, alone.coef_)
-            np.testing.assert_array_equal(together.intercept_, alone.intercept_)
-            assert together.progressive_loss_ == alone.progressive_loss_
-            alone.partial_fit(X, y), together.partial_fit(X, y)
+        with config_context(kernel="numba"):
+            spread.clear()
+            expected = alone._play(X, y, **options)
+            assert not spread
+            together = clone(alone).set_params(n_jobs=n_jobs)
+            np.testing.assert_array_equal(together._play(X, y, **options), expected)
+            assert spread
+            for _ in range(2):
+                np.testing.assert_array_equal(together.coef_, alone.coef_)
+                np.testing.assert_array_equal(together.intercept_, alone.intercept_)
+                assert together.progressive_loss_ == alone.progressive_loss_
+                alone.partial_fit(X, y), together.partial_fit(X, y)
 
 
 @needs_numba
@@ -460,7 +461,7 @@ def test_threads_that_fail_leave_the_model_as_it_was(rng):
     X, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 4))
     model = NAGRegressor(n_jobs=2).partial_fit(X, y)
     before = pickle.dumps(model._state)
-    with pytest.raises(ValueError, match="NaN"):
+    with config_context(kernel="numba"), pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.where(np.arange(300)[:, None] == 299, np.nan, X), y)
     assert pickle.dumps(model._state) == before
 
