@@ -493,19 +493,20 @@ def read_targets(heads, target, intercept, clock, before, c, n_heads):
 
 
 @fast
-def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, n_heads, n):
-    """Predict for each head and each target, suffer the losses; tell whether predictions are finite.
+def play(table, heads, f, rule, loss, clock, target, losses, excess, gap, c, bias, n_heads, n):
+    """Normalise the row, predict for each head and each target, suffer the losses.
 
     Derivatives are left in the row ``SLOPE``. ``P`` is what they are taken at: margins, or predictions after the mean
-    of the targets has moved.
+    of the targets has moved. Returns the factor of eta, and whether predictions are finite.
     """
-    n_targets, n_played = target.shape[1], losses.size
+    n_targets, n_played, before = target.shape[1], losses.size, clock[T]
+    rate = normalise(table, f, rule, clock, before, c, n, bias)
     for k in range(n_heads):
         value = 0.0
         for i in range(n):
             value += table[f.weight + k, i] * table[f.z, i]
         if not abs(value) <= LARGEST:
-            return False
+            return rate, False
         heads[P, k] = value
         heads[SHOWN, k] = value
     if rule.target_unit:
@@ -532,19 +533,13 @@ def play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, 
     if rule.target_unit:
         for j in range(n_played):
             heads[LAST, j] = heads[LAST, j] + target[ORIGIN, j % n_targets] if before > 0 else 0.0
-    return finite(heads, LAST, n_played)
-
-
-@exact
-def is_careful(rule, loss):
-    """Whether steps are importance-aware."""
-    return rule.importance_aware and loss.code != PERCEPTRON
+    return rate, finite(heads, LAST, n_played)
 
 
 @fast
 def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n):
     """One step of each head; see `_numpy._learn_segment`."""
-    careful = is_careful(rule, loss)
+    careful = rule.importance_aware
     for k in range(eta.size):
         g, unit = heads[SLOPE, k], heads[UNIT, k]
         if g == 0.0:
@@ -589,9 +584,9 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
 
 
 @fast
-def new_gradient_lifts(gradient_lift, heads, factor):
-    """Adapt the lifts of gradients, slopes times ``factor``; tell whether any changed, by the row ``RATIO``."""
-    changed = False
+def new_gradient_lifts(gradient_lift, heads, rule, c):
+    """Adapt the lifts of gradients; tell whether any changed, by the row ``RATIO``."""
+    changed, factor = False, np.sqrt(c) if rule.importance_aware else c
     for k in range(gradient_lift.size):
         heads[RATIO, k] = 1.0
         pull = abs(heads[SLOPE, k] * factor)
@@ -687,20 +682,6 @@ def scatter(part, columns, index, width, first, fields):
             columns[index[i], a] = part[a, i]
 
 
-@fast
-def play_row(table, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, c, bias, n):
-    """Play the row ``x`` of the table, whose lifts and, for "max", inverse sizes are up to date.
-
-    Returns the factor of eta, whether predictions are finite, and whether the lifts of gradients changed.
-    """
-    before = clock[T]
-    rate = normalise(table, f, rule, clock, before, c, n, bias)
-    if not play(table, heads, f, rule, loss, clock, before, c, target, losses, excess, gap, eta.size, n):
-        return rate, False, False
-    factor = np.sqrt(c) if is_careful(rule, loss) else c
-    return rate, True, rule.adaptive and new_gradient_lifts(gradient_lift, heads, factor)
-
-
 @entry
 def learn_dense(
     X, y, codes, weights, order, table, f, rule, eta, heads, gradient_lift, clock, loss, losses, target, excess, gap,
@@ -739,15 +720,13 @@ def learn_dense(
         if refresh and rule.norm == MAX and not rule.centred:
             invert_sizes(table, f, n)
             refresh = False
-        rate, ok, relifted = play_row(
-            table, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, c, bias, n
-        )
+        rate, ok = play(table, heads, f, rule, loss, clock, target, losses, excess, gap, c, bias, eta.size, n)
         if not ok:
             return False
         if keep:
             for j in range(losses.size):
                 played[step, j] = heads[LAST, j]
-        if relifted:
+        if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
             rescale_G(table, heads, f, eta.size, n)
         descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
     for field in range(model.shape[0]):
@@ -799,15 +778,13 @@ def learn_sparse(
             raise_lifts(part, f, rule, eta.size, width)
         if rule.norm == MAX:
             invert_sizes(part, f, n)
-        rate, ok, relifted = play_row(
-            part, heads, f, rule, eta, gradient_lift, clock, loss, losses, target, excess, gap, c, bias, n
-        )
+        rate, ok = play(part, heads, f, rule, loss, clock, target, losses, excess, gap, c, bias, eta.size, n)
         if not ok:
             return False, G_before
         if keep:
             for j in range(losses.size):
                 played[step, j] = heads[LAST, j]
-        if relifted:
+        if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
             if G_before.size == 0:
                 G_before = columns[:, f.G : f.G + eta.size].copy()
             for k in range(eta.size):
@@ -893,20 +870,21 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
-    clock = np.array([state.t, state.N, state.shrinkage, state.averaged])
-    heads = np.zeros((RATIO + 1, len(rule.eta)))
+    clock = apart(np.array([state.t, state.N, state.shrinkage, state.averaged]))
+    losses, target = apart(state.loss), apart(state.targets.table)
+    heads = apart(np.zeros((RATIO + 1, len(rule.eta))))
     heads[UNIT] = state.unit()
     model = (
         state.columns.table.T if by_row else state.columns.table,
         fields(state.columns),
-        compiled_rule(rule),
+        compiled_rule(rule, loss.move is not None),
         np.array(rule.eta),
         heads,
         state.gradient_lift,
         clock,
         compiled_loss(loss),
-        state.loss,
-        state.targets.table,
+        losses,
+        target,
         state.mixture.excess,
         state.mixture.gap,
     )
@@ -915,6 +893,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         ok, G_before = ok
         if G_before.size:
             state.G_before = G_before.T
+    state.loss[:], state.targets.table[:] = losses, target
     state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged
@@ -941,6 +920,14 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions):
     return ok
 
 
+def apart(array):
+    """Copy in cache lines of its own: threads that write to the same line wait for one another."""
+    room = np.empty(array.size + 16)
+    own = room[8:-8].reshape(array.shape)
+    own[...] = array
+    return own
+
+
 def compiled_loss(loss):
     """`CompiledLoss` of a loss, which has one parameter at most."""
     parameters = [float(getattr(loss, name)) for name in loss.parameters]
@@ -954,9 +941,8 @@ def fields(columns):
 
 
 @functools.lru_cache
-def compiled_rule(rule):
-    """`CompiledRule` of a `Rule`."""
-    return CompiledRule(
-        norm=(None, "max", "rms").index(rule.normalization),
-        **{name: getattr(rule, name) for name in CompiledRule._fields[1:]},
-    )
+def compiled_rule(rule, has_move):
+    """`CompiledRule` of a `Rule`, for a loss that has an importance-aware move or has none."""
+    values = {name: getattr(rule, name) for name in CompiledRule._fields[1:]}
+    values["importance_aware"] = rule.importance_aware and has_move
+    return CompiledRule(norm=(None, "max", "rms").index(rule.normalization), **values)
