@@ -14,7 +14,7 @@ from numba import njit
 
 from .._losses import HALLEY_STEPS, LEAST_MARGIN, LONGEST, MOST_MARGIN
 from . import _numpy
-from ._state import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, STEEPEST, TINY
+from ._state import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, STEEPEST, TINY, first_rows
 
 # Sums may be reordered and products contracted, but NaN and infinity are kept, as divergence is told by them.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -876,7 +876,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     heads[UNIT] = state.unit()
     model = (
         state.columns.table.T if by_row else state.columns.table,
-        fields(state.columns),
+        fields(state.columns.names, rule.n_heads, len(state.columns.table)),
         compiled_rule(rule, loss.move is not None),
         np.array(rule.eta),
         heads,
@@ -934,10 +934,10 @@ def compiled_loss(loss):
     return CompiledLoss(LOSSES.index(loss.name), *(parameters or [0.0]), "epsilon" in loss.parameters)
 
 
-def fields(columns):
-    """`Fields` of `Columns`, with the scratch rows below them."""
-    n = len(columns.table)
-    return Fields(**columns.rows(), **{name: n + i for i, name in enumerate(SCRATCH)})
+@functools.lru_cache
+def fields(names, n_heads, n):
+    """`Fields` of `Columns` with ``n`` rows, and the scratch rows below them."""
+    return Fields(**first_rows(names, n_heads), **{name: n + i for i, name in enumerate(SCRATCH)})
 
 
 @functools.lru_cache

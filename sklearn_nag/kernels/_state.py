@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -165,6 +167,16 @@ def lift(largest):
     return np.ldexp(1.0, -128 * steps)
 
 
+@lru_cache
+def first_rows(names, n_heads):
+    """First row of each field in a table of columns."""
+    rows, row = {}, 0
+    for name in names:
+        rows[name] = row
+        row += n_heads if name in _PER_HEAD else 1
+    return MappingProxyType(rows)
+
+
 class Columns:
     """What is kept for every column: the rows of a table, and views of it by name.
 
@@ -228,11 +240,7 @@ class Columns:
 
     def rows(self):
         """First row of each field in the table."""
-        rows, row = {}, 0
-        for name in self.names:
-            rows[name] = row
-            row += self.n_heads if name in _PER_HEAD else 1
-        return rows
+        return first_rows(self.names, self.n_heads)
 
     def rows_of(self, heads):
         """Rows of the table for some of the heads: those of fields that heads share, and their own."""
