@@ -4,9 +4,10 @@
 
 Writes ``growth.csv``, after each point, and draws ``growth.png`` from it; a run that was stopped goes on where it was.
 A point is the fastest of a few calls of ``partial_fit`` by a fitted model, in microseconds of processor time per row.
-The limits are what reading the rows takes at the bandwidth of memory, and what one square root and one division for
-each weight take, both as NumPy does them on this machine. "NAG" is the paper's, one head against the rest for several
-classes; "defaults" also centre dense features, average, make importance-aware steps and learn classes together.
+Beside it stand what reading the rows takes at the bandwidth of memory, and what one square root and one division for
+each weight take where the processor does them, both as NumPy does on this machine. "NAG" is the paper's, one head
+against the rest for several classes; "defaults" also centre dense features, average, make importance-aware steps and
+learn classes together.
 """
 
 import argparse
@@ -107,7 +108,7 @@ def draw(table, path):
             ax.loglog([x for x, _ in own], seconds, "o-", label=name, markersize=4)
         for bound, style in [("reading", ":"), ("arithmetic", "--")]:
             values = [float(row[bound]) * (int(row["rows"]) / 1e6 if panel == "rows" else 1) for _, row in own]
-            label = {"reading": "limit: reading the rows", "arithmetic": "limit: roots and divisions"}[bound]
+            label = {"reading": "reading the rows", "arithmetic": "the processor's roots and divisions"}[bound]
             ax.loglog([x for x, _ in own], values, style, color="gray", label=label)
         ax.set_xlabel({"features": "features (dense)", "nonzeros": "nonzeros per row (CSR)"}.get(panel, panel))
         ax.set_ylabel("seconds per pass" if panel == "rows" else "µs per row")
