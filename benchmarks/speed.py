@@ -155,7 +155,7 @@ def without_rate(table, n):
         table.line("  the same, CSR as above", once(make(update=update), *csr, **two), once(sgd, *csr, **two), "1.5",
                    n // 2)  # fmt: skip
     for d in (50, 100, 200, 500, 1000):
-        rows = max(20, n * 1000 // (4 * d**2))
+        rows = max(2 * d, n * 1000 // (4 * d**2))  # more than columns, as the factor fills with the first ones
         X, y = dense_rows(rows, d)
         table.line(f"full invariance, {rows:,} x {d} dense / SGDClassifier", once(make(invariance="full"), X, y, **two),
                    once(sgd, X, y, **two), "3 us" if d == 50 else "", rows)  # fmt: skip
