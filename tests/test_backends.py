@@ -433,6 +433,7 @@ def test_threads_learn_as_one_does():
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, eta0, container):
     monkeypatch.setattr(_online, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 9}.get(n_jobs, n_jobs))
+    monkeypatch.setattr(kernels, "_WORTH_THREADS", 0)
     spread = []
     in_threads = kernels._learn_in_threads
     monkeypatch.setattr(kernels, "_learn_in_threads", lambda *given: spread.append(1) or in_threads(*given))
@@ -457,7 +458,8 @@ def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, et
 
 
 @needs_numba
-def test_threads_that_fail_leave_the_model_as_it_was(rng):
+def test_threads_that_fail_leave_the_model_as_it_was(rng, monkeypatch):
+    monkeypatch.setattr(kernels, "_WORTH_THREADS", 0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 4))
     model = NAGRegressor(n_jobs=2).partial_fit(X, y)
     before = pickle.dumps(model._state)

@@ -17,7 +17,8 @@ from ._invariant import FullState, InvariantRule, InvariantState
 from ._numpy import Diverged, predict, predict_unit_free
 from ._state import Rule, State, positive
 
-_SPREAD = 64  # rows of a call, in full, from which on threads take less time
+_WORTH_THREADS = 2**23  # entries times heads from which on starting threads takes less time than they save
+_WORTH_COPIES = 64  # entries over columns, likewise for the copies of these
 
 __all__ = ["Diverged", "InvariantRule", "Rule", "State", "learn", "new_state", "positive", "predict"]
 
@@ -80,7 +81,9 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
 def _can_be_spread(state, X):
     """Whether targets do not know of one another, and rows are work enough to be worth a copy of the columns."""
     entries = X.size if isinstance(X, np.ndarray) else X.nnz
-    return isinstance(state.rule, Rule) and state.rule.n_groups > 1 and entries > _SPREAD * state.columns.lift.size
+    if not isinstance(state.rule, Rule) or state.rule.n_groups == 1:
+        return False
+    return entries * state.rule.n_heads > _WORTH_THREADS and entries > _WORTH_COPIES * state.columns.lift.size
 
 
 def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, order, predictions):
