@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import expit, softmax
@@ -446,19 +445,13 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
-                kernels.learn(
-                    state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self._n_threads()
-                )
+                kernels.learn(state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs)
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 raise Divergence(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
                     f"too small for it{self._why_diverged}."
                 ) from None
-
-    def _n_threads(self):
-        """Threads to learn with: one where there is nothing to spread, as asking joblib takes longer than a row."""
-        return effective_n_jobs(self.n_jobs) if self._state.rule.n_groups > 1 else 1
 
     # -- the model
 

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 import sklearn_nag
-from sklearn_nag import NAGClassifier, NAGRegressor, _losses, _online, config_context, get_config, kernels, set_config
+from sklearn_nag import NAGClassifier, NAGRegressor, _losses, config_context, get_config, kernels, set_config
 from sklearn_nag.kernels import _backend
 
 from .test_kernel import BY_ITSELF, EXTENSIONS, LOSSES, RULES, flat, make_data, make_state, progressive
@@ -432,7 +432,7 @@ def test_threads_learn_as_one_does():
 @pytest.mark.parametrize("eta0", [1.0, "auto"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, eta0, container):
-    monkeypatch.setattr(_online, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 9}.get(n_jobs, n_jobs))
+    monkeypatch.setattr(kernels, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 9}.get(n_jobs, n_jobs))
     monkeypatch.setattr(kernels, "_WORTH_THREADS", 0)
     spread = []
     in_threads = kernels._learn_in_threads

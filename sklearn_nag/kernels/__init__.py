@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from . import _numpy
 from ._backend import backend
@@ -50,8 +51,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         Rows to go through, in this order; all by default.
     predictions : ndarray of shape (n, n_played), optional
         Filled with the progressive predictions.
-    n_jobs : int, default=1
-        Threads over which targets are spread, where that can help; no result depends on it.
+    n_jobs : int or None, default=1
+        Threads over which targets are spread, as joblib counts them, where that can help; no result depends on it.
 
     Raises
     ------
@@ -60,8 +61,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     """
     state.cached = None
     learn_rows = backend(state.kernel).learn_rows
-    if n_jobs > 1 and learn_rows is not _numpy.learn_rows and _can_be_spread(state, X):
-        learn_rows = partial(_learn_in_threads, learn_rows, n_jobs)
+    if learn_rows is not _numpy.learn_rows and _can_be_spread(state, X) and effective_n_jobs(n_jobs) > 1:
+        learn_rows = partial(_learn_in_threads, learn_rows, effective_n_jobs(n_jobs))
     if sample_weight is None or sample_weight.all():
         return learn_rows(state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order
@@ -80,9 +81,9 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
 
 def _can_be_spread(state, X):
     """Whether targets do not know of one another, and rows are work enough to be worth a copy of the columns."""
-    entries = X.size if isinstance(X, np.ndarray) else X.nnz
     if not isinstance(state.rule, Rule) or state.rule.n_groups == 1:
         return False
+    entries = X.size if isinstance(X, np.ndarray) else X.nnz
     return entries * state.rule.n_heads > _WORTH_THREADS and entries > _WORTH_COPIES * state.columns.lift.size
 
 
