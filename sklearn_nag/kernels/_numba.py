@@ -38,8 +38,8 @@ NONE, MAX, RMS = range(3)
 # Columns are padded to full vectors, so that loops have no scalar rest. Rows of a table are far enough apart for
 # compiled loops, which compare distances, to run the same way whatever the batch.
 PADDING, APART = 8, 64
-GUESS = np.uint64(0x5FE6EB50C7B537A9)
-SMALL, ENLARGED = 2.0**-900, 2.0**60
+GUESS = np.uint64(0x5FE6EB50C7B537A9)  # less half the bits of x, those of nearly 1 / sqrt(x)
+SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 T, N, SHRINKAGE, AVERAGED = range(4)  # entries of ``clock``
 ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of the table of targets
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
