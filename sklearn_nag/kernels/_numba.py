@@ -35,9 +35,9 @@ LOSSES = (
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
 NONE, MAX, RMS = range(3)
-# Columns are padded to full vectors, so that loops have no scalar rest. Rows of a table are far enough apart for
-# compiled loops, which compare distances, to run the same way whatever the batch.
-PADDING, APART = 8, 64
+# Columns are padded to full vectors, so that loops have no scalar rest. The distance of a table's rows leaves ``APART``
+# by ``PAGE``: where addresses agree in their last 12 bits, processors take what is read for what was just written.
+PADDING, APART, PAGE = 8, 200, 512
 GUESS = np.uint64(0x5FE6EB50C7B537A9)  # less half the bits of x, those of nearly 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 T, N, SHRINKAGE, AVERAGED = range(4)  # entries of ``clock``
@@ -632,6 +632,12 @@ def padded(n):
 
 
 @exact
+def spaced(n):
+    """The least distance of a table's rows with room for ``n`` columns."""
+    return max(n - APART + PAGE - 1, 0) // PAGE * PAGE + APART
+
+
+@exact
 def clear_last(table, f, rule, heads, stop):
     """Make the last columns such that are always 0, and stay as they are."""
     for field in range(table.shape[0]):
@@ -646,18 +652,24 @@ def clear_last(table, f, rule, heads, stop):
 
 
 @exact
-def all_finite(part, fields, n):
-    """Whether no number of the columns is NaN or infinite; with no way out of the loop, which is then a vector loop."""
+def all_finite(part, first, fields, n):
+    """Whether no field from the ``first`` on is NaN or infinite; with no way out of the loop, then a vector loop."""
     wrong = 0
-    for field in range(fields):
+    for field in range(first, fields):
         for i in range(n):
             wrong |= not abs(part[field, i]) <= LARGEST
     return wrong == 0
 
 
 @fast
-def gather(part, columns, index, width, fields):
-    """Copy the columns at ``index`` to the rows of ``part``, four fields at a time."""
+def gather(part, x, columns, index, data, indices, start, stop, intercept):
+    """Copy a CSR row to the row ``x`` of ``part``, and the columns that it names above it, four fields at a time."""
+    for i in range(stop - start):
+        j = np.uint64(start) + np.uint64(i)  # an entry's number that may be negative is checked for each
+        index[i], part[x, i] = indices[j], data[j]
+    width, fields = stop - start + intercept, columns.shape[1]
+    if intercept:
+        index[width - 1], part[x, width - 1] = columns.shape[0] - 1, 1.0
     four = fields // 4 * 4
     for a in range(0, four, 4):
         for i in range(width):
@@ -692,7 +704,7 @@ def learn_dense(
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     model = table
-    table = np.zeros((model.shape[0] + len(SCRATCH), max(n, APART)))
+    table = np.zeros((model.shape[0] + len(SCRATCH), spaced(n)))
     clear_last(table, f, rule, eta.size, n)
     for field in range(model.shape[0]):  # assigning slices would compile messages of errors for seconds
         for i in range(width):
@@ -753,7 +765,7 @@ def learn_sparse(
         most = max(most, indptr[row + 1] - indptr[row])
     most = padded(most + rule.intercept)
     index = np.empty(most, np.uint64)
-    part = np.zeros((fields + len(SCRATCH), max(most, APART)))
+    part = np.zeros((fields + len(SCRATCH), spaced(most)))
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
@@ -764,17 +776,11 @@ def learn_sparse(
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         clear_last(part, f, rule, eta.size, n)
-        for i in range(stop - start):
-            index[i], part[f.x, i] = indices[start + i], data[start + i]
-        if rule.intercept:
-            index[bias], part[f.x, bias] = columns.shape[0] - 1, 1.0
-        gather(part, columns, index, width, fields)
+        gather(part, f.x, columns, index, data, indices, start, stop, rule.intercept)
         if rule.penalised:
             shrink(part, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        grows = 0
-        for i in range(n):
-            grows |= abs(part[f.x, i]) > part[f.largest, i]
-        if grows and grow(part, f, rule, n):
+        asks = grow(part, f, rule, n)
+        if asks:
             raise_lifts(part, f, rule, eta.size, width)
         if rule.norm == MAX:
             invert_sizes(part, f, n)
@@ -792,9 +798,9 @@ def learn_sparse(
                     columns[i, f.G + k] = max(columns[i, f.G + k] * heads[RATIO, k], TINY)
             rescale_G(part, heads, f, eta.size, n)
         descend(part, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
-        if not all_finite(part, fields, n):
+        if not all_finite(part, f.largest + 1, fields, n):
             return False, G_before
-        scatter(part, columns, index, width, 0 if grows else f.lift + 1, fields)
+        scatter(part, columns, index, width, f.lift if asks else f.largest, fields)
     return True, G_before
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from . import _numpy
 from ._invariant import LARGEST_POWER, MOST_WEALTH
 from ._numba import (
-    APART,
     HIGH,
     LAST,
     LOW,
@@ -43,6 +42,7 @@ from ._numba import (
     run,
     scatter,
     slow,
+    spaced,
     targets,
 )
 from ._numba import P as PREDICTED
@@ -302,7 +302,7 @@ def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss,
     d, width, n_heads = X.shape[1], model.shape[1], losses.size
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
-    table = np.zeros((f.part + n_heads, max(n, APART)))
+    table = np.zeros((f.part + n_heads, spaced(n)))
     clear_last(table, f, n)
     for field in range(model.shape[0]):
         for i in range(width):
@@ -347,7 +347,7 @@ def learn_sparse(
         most = max(most, indptr[row + 1] - indptr[row])
     most = padded(most + rule.intercept)
     index = np.empty(most, np.uint64)
-    part = np.zeros((f.part + n_heads, max(most, APART)))
+    part = np.zeros((f.part + n_heads, spaced(most)))
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
@@ -358,21 +358,18 @@ def learn_sparse(
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         clear_last(part, f, n)
-        for i in range(stop - start):
-            index[i], part[f.x, i] = indices[start + i], data[start + i]
-        if rule.intercept:
-            index[bias], part[f.x, bias] = columns.shape[0] - 1, 1.0
-        gather(part, columns, index, width, fields)
-        if grow(part, f, rule, n):
+        gather(part, f.x, columns, index, data, indices, start, stop, rule.intercept)
+        asks = grow(part, f, rule, n)
+        if asks:
             raise_lifts(part, f, n_heads, width)
         if not learn_row(part, heads, f, rule, clock, loss, losses, target, steepest, c, bias, n):
             return False
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[LAST, j]
-        if not all_finite(part, fields, n):
+        if not all_finite(part, f.largest + 1, fields, n):
             return False
-        scatter(part, columns, index, width, 0, fields)
+        scatter(part, columns, index, width, f.lift if asks else f.largest, fields)
     return True
 
 

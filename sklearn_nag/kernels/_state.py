@@ -36,7 +36,7 @@ LARGEST = np.finfo(np.float64).max
 STEEPEST = 1e150
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
 _FIELDS = (
-    *("largest", "lift", "shrunk", "credit", "squares", "origin", "sum", "deviation"),
+    *("lift", "largest", "shrunk", "credit", "squares", "origin", "sum", "deviation"),
     *("weight", "G", "beta", "past"),
 )
 _PER_HEAD = ("weight", "G", "beta", "past")
