@@ -38,6 +38,7 @@ NONE, MAX, RMS = range(3)
 # Columns are padded to full vectors, so that loops have no scalar rest. The distance of a table's rows leaves ``APART``
 # by ``PAGE``: where addresses agree in their last 12 bits, processors take what is read for what was just written.
 PADDING, APART, PAGE = 8, 200, 512
+LINE = 8  # numbers of 8 bytes in a cache line
 GUESS = np.uint64(0x5FE6EB50C7B537A9)  # less half the bits of x, those of nearly 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 T, N, SHRINKAGE, AVERAGED = range(4)  # entries of ``clock``
@@ -444,8 +445,9 @@ def suffer(heads, excess, gap, group):
 
 
 @slow
-def mix(heads, loss, c, excess, gap, n_heads, n_targets):
+def mix(heads, loss, c, mixture, n_heads, n_targets):
     """As `_numpy._mix`."""
+    excess, gap = mixture
     n_groups, n_experts = excess.shape
     for k in range(n_heads):
         heads[SLOPE, k] = heads[SHOWN, k]
@@ -493,7 +495,7 @@ def read_targets(heads, target, intercept, clock, before, c, n_heads):
 
 
 @fast
-def play(table, heads, f, rule, loss, clock, target, losses, excess, gap, c, bias, n_heads, n):
+def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n_heads, n):
     """Normalise the row, predict for each head and each target, suffer the losses.
 
     Derivatives are left in the row ``SLOPE``. ``P`` is what they are taken at: margins, or predictions after the mean
@@ -512,22 +514,23 @@ def play(table, heads, f, rule, loss, clock, target, losses, excess, gap, c, bia
     if rule.target_unit:
         read_targets(heads, target, rule.intercept, clock, before, c, n_heads)
     row = SHOWN
-    if n_heads > n_played:
-        mix(heads, loss, c, excess, gap, n_heads, n_targets)
+    if mixture is not None:
+        mix(heads, loss, c, mixture, n_heads, n_targets)
         row = LAST
     for j in range(n_played):
         heads[LAST, j] = heads[SHOWN, j] = heads[row, j]
     if loss.code == SOFTMAX:
         for k in range(0, n_heads, n_targets):
             margins(heads, P, k, k + n_targets)
-        if n_heads > n_played:
-            margins(heads, SHOWN, 0, n_targets)
+        if mixture is not None:
+            for k in range(0, n_played, n_targets):
+                margins(heads, SHOWN, k, k + n_targets)
     for k in range(n_heads):
         y = heads[Y, k % n_targets]
         parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
         value, heads[SLOPE, k] = loss_and_gradient(loss.code, parameter, heads[P, k], y)
         if k < n_played:
-            if rule.target_unit or n_heads > n_played:
+            if rule.target_unit or mixture is not None:
                 value, _ = loss_and_gradient(loss.code, parameter, heads[SHOWN, k], y)
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
     if rule.target_unit:
@@ -632,23 +635,13 @@ def padded(n):
 
 
 @exact
-def spaced(n):
-    """The least distance of a table's rows with room for ``n`` columns."""
-    return max(n - APART + PAGE - 1, 0) // PAGE * PAGE + APART
-
-
-@exact
-def clear_last(table, f, rule, heads, stop):
+def clear_last(table, f, stop):
     """Make the last columns such that are always 0, and stay as they are."""
     for field in range(table.shape[0]):
         for i in range(stop - PADDING, stop):
             table[field, i] = 0.0
     for i in range(stop - PADDING, stop):
-        table[f.lift, i] = table[f.inverse, i] = 1.0
-    if rule.adaptive:
-        for k in range(heads):
-            for i in range(stop - PADDING, stop):
-                table[f.G + k, i] = 1.0
+        table[f.lift, i] = 1.0
 
 
 @exact
@@ -696,19 +689,13 @@ def scatter(part, columns, index, width, first, fields):
 
 @entry
 def learn_dense(
-    X, y, codes, weights, order, table, f, rule, eta, heads, gradient_lift, clock, loss, losses, target, excess, gap,
-    played,
-):  # fmt: skip
+    X, y, codes, weights, order, table, f, rule, eta, heads, gradient_lift, clock, loss, losses, target, mixture, played
+):
     """Learn the rows in order; return whether all numbers stayed in range."""
-    d, width, n_targets = X.shape[1], table.shape[1], target.shape[1]
+    d, n_targets = X.shape[1], target.shape[1]
+    width = d + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
-    model = table
-    table = np.zeros((model.shape[0] + len(SCRATCH), spaced(n)))
-    clear_last(table, f, rule, eta.size, n)
-    for field in range(model.shape[0]):  # assigning slices would compile messages of errors for seconds
-        for i in range(width):
-            table[field, i] = model[field, i]
     keep = played.shape[0] > 0
     refresh = True
     for step in range(order.size if order.size > 0 else X.shape[0]):
@@ -732,7 +719,7 @@ def learn_dense(
         if refresh and rule.norm == MAX and not rule.centred:
             invert_sizes(table, f, n)
             refresh = False
-        rate, ok = play(table, heads, f, rule, loss, clock, target, losses, excess, gap, c, bias, eta.size, n)
+        rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
         if not ok:
             return False
         if keep:
@@ -741,31 +728,21 @@ def learn_dense(
         if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
             rescale_G(table, heads, f, eta.size, n)
         descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
-    for field in range(model.shape[0]):
-        for i in range(width):
-            model[field, i] = table[field, i]
-        if not finite(model, field, width):
-            return False
-    return True
+    return all_finite(table, f.lift, f.x, n)
 
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, f, rule, eta, heads, gradient_lift, clock, loss, losses,
-    target, excess, gap, played,
+    data, indices, indptr, y, codes, weights, order, columns, part, index, f, rule, eta, heads, gradient_lift, clock,
+    loss, losses, target, mixture, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
-    Returns with it ``G`` as it was before all of it was rescaled, transposed, or an array without entries.
+    ``part`` has room for the columns of a row, ``index`` for their places. Returned with the flag: ``G`` as it was
+    before all of it was rescaled, transposed, or an array without entries.
     """
     G_before = np.empty((0, 0))
     fields, n_targets = columns.shape[1], target.shape[1]
-    most = 0
-    for row in range(indptr.size - 1):
-        most = max(most, indptr[row + 1] - indptr[row])
-    most = padded(most + rule.intercept)
-    index = np.empty(most, np.uint64)
-    part = np.zeros((fields + len(SCRATCH), spaced(most)))
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
@@ -775,7 +752,7 @@ def learn_sparse(
         width = stop - start + rule.intercept
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
-        clear_last(part, f, rule, eta.size, n)
+        clear_last(part, f, n)
         gather(part, f.x, columns, index, data, indices, start, stop, rule.intercept)
         if rule.penalised:
             shrink(part, f, rule, eta, gradient_lift, clock, heads, width, bias)
@@ -784,7 +761,7 @@ def learn_sparse(
             raise_lifts(part, f, rule, eta.size, width)
         if rule.norm == MAX:
             invert_sizes(part, f, n)
-        rate, ok = play(part, heads, f, rule, loss, clock, target, losses, excess, gap, c, bias, eta.size, n)
+        rate, ok = play(part, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
         if not ok:
             return False, G_before
         if keep:
@@ -876,12 +853,13 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
+    table = workspace(state.columns, len(SCRATCH), X if by_row else None)
     clock = apart(np.array([state.t, state.N, state.shrinkage, state.averaged]))
     losses, target = apart(state.loss), apart(state.targets.table)
     heads = apart(np.zeros((RATIO + 1, len(rule.eta))))
     heads[UNIT] = state.unit()
     model = (
-        state.columns.table.T if by_row else state.columns.table,
+        *table,
         fields(state.columns.names, rule.n_heads, len(state.columns.table)),
         compiled_rule(rule, loss.move is not None),
         np.array(rule.eta),
@@ -891,18 +869,46 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         compiled_loss(loss),
         losses,
         target,
-        state.mixture.excess,
-        state.mixture.gap,
+        (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
     )
     ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
     if by_row:
         ok, G_before = ok
         if G_before.size:
             state.G_before = G_before.T
+    elif ok:
+        put_back(state.columns, *table)
     state.loss[:], state.targets.table[:] = losses, target
     state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged
+
+
+def workspace(columns, n_scratch, X):
+    """Arrays that a compiled function takes for columns, with rows of scratch; see `learn_dense`, `learn_sparse`."""
+    n_fields, width = columns.table.shape
+    if X is not None:
+        width = int(np.diff(X.indptr).max(initial=0)) + 1  # the intercept
+    distance = max(width - APART + PAGE - 1, 0) // PAGE * PAGE + APART
+    table = aligned_zeros(n_fields + n_scratch, distance)
+    if X is not None:
+        return columns.table.T, table, np.empty(distance, np.uint64)
+    table[:n_fields, :width] = columns.table
+    table[columns.rows()["lift"], width:] = 1.0
+    return (table,)
+
+
+def aligned_zeros(n_rows, n):
+    """Zeros from the beginning of a cache line on, as vectors that lie in two lines are read at half the speed."""
+    room = np.zeros(n_rows * n + LINE)
+    first = -room.__array_interface__["data"][0] // 8 % LINE
+    return room[first : first + n_rows * n].reshape(n_rows, n)
+
+
+def put_back(columns, table):
+    """Copy what was learnt on a table of `workspace` back to the columns."""
+    n_fields, width = columns.table.shape
+    columns.table[:] = table[:n_fields, :width]
 
 
 def run(sparse, dense, X, y, sample_weight, order, model, predictions):

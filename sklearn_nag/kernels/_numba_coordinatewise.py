@@ -13,7 +13,6 @@ from ._numba import (
     LAST,
     LOW,
     ORIGIN,
-    PADDING,
     RATIO,
     SHOWN,
     SLOPE,
@@ -25,10 +24,10 @@ from ._numba import (
     add_squares,
     all_finite,
     centre,
+    clear_last,
     compiled_loss,
     contracted,
     entry,
-    exact,
     fast,
     finite,
     gather,
@@ -39,11 +38,12 @@ from ._numba import (
     loss_and_gradient,
     margins,
     padded,
+    put_back,
     run,
     scatter,
     slow,
-    spaced,
     targets,
+    workspace,
 )
 from ._numba import P as PREDICTED
 from ._numba import Y as TARGET
@@ -286,27 +286,13 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, steepest, c, b
     return True
 
 
-@exact
-def clear_last(table, f, stop):
-    """Make the last columns such that are always 0, and stay as they are."""
-    for field in range(table.shape[0]):
-        for i in range(stop - PADDING, stop):
-            table[field, i] = 0.0
-    for i in range(stop - PADDING, stop):
-        table[f.lift, i] = 1.0
-
-
 @entry
-def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss, losses, target, steepest, played):
+def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, steepest, played):
     """Learn the rows in order; return whether all numbers stayed in range."""
-    d, width, n_heads = X.shape[1], model.shape[1], losses.size
+    d, n_heads = X.shape[1], losses.size
+    width = d + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
-    table = np.zeros((f.part + n_heads, spaced(n)))
-    clear_last(table, f, n)
-    for field in range(model.shape[0]):
-        for i in range(width):
-            table[field, i] = model[field, i]
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
@@ -327,27 +313,16 @@ def learn_dense(X, y, codes, weights, order, model, f, rule, heads, clock, loss,
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[LAST, j]
-    for field in range(model.shape[0]):
-        for i in range(width):
-            model[field, i] = table[field, i]
-        if not finite(model, field, width):
-            return False
-    return True
+    return all_finite(table, f.lift, f.x, n)
 
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, f, rule, heads, clock, loss, losses, target, steepest,
-    played,
+    data, indices, indptr, y, codes, weights, order, columns, part, index, f, rule, heads, clock, loss, losses, target,
+    steepest, played,
 ):  # fmt: skip
-    """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side."""
+    """As `learn_dense`, for CSR rows; see `_numba.learn_sparse`."""
     fields, n_heads = columns.shape[1], losses.size
-    most = 0
-    for row in range(indptr.size - 1):
-        most = max(most, indptr[row + 1] - indptr[row])
-    most = padded(most + rule.intercept)
-    index = np.empty(most, np.uint64)
-    part = np.zeros((f.part + n_heads, spaced(most)))
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
@@ -418,11 +393,12 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     columns = state.columns
     columns.arrange("F" if by_row else "C")
     n = len(columns.table)
+    table = workspace(columns, len(SCRATCH) - 1 + state.rule.n_heads, X if by_row else None)
     clock = np.array([state.t, state.heaviest])
     heads = np.zeros((RATIO + 1, state.rule.n_heads))
     heads[UNIT] = state.unit()
     model = (
-        columns.table.T if by_row else columns.table,
+        *table,
         Fields(**columns.rows(), **{name: n + i for i, name in enumerate(SCRATCH)}),
         compiled_rule(state.rule, loss, columns.lift.size),
         heads,
@@ -433,6 +409,8 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.steepest,
     )
     ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
+    if ok and not by_row:
+        put_back(columns, *table)
     state.t, state.heaviest = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged
