@@ -38,6 +38,7 @@ NONE, MAX, RMS = range(3)
 # Columns are padded to full vectors, so that loops have no scalar rest. The distance of a table's rows leaves ``APART``
 # by ``PAGE``: where addresses agree in their last 12 bits, processors take what is read for what was just written.
 PADDING, APART, PAGE = 8, 200, 512
+ROWS = 2**14  # looked at together
 LINE = 8  # numbers of 8 bytes in a cache line
 GUESS = np.uint64(0x5FE6EB50C7B537A9)  # less half the bits of x, those of nearly 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
@@ -676,13 +677,14 @@ def gather(part, x, columns, index, data, indices, start, stop, intercept):
 
 @fast
 def scatter(part, columns, index, width, first, fields):
-    """Copy the rows of ``part`` from the ``first`` on back, two fields at a time."""
-    two = first + (fields - first) // 2 * 2
-    for a in range(first, two, 2):
+    """Copy the rows of ``part`` from the ``first`` on back, three fields at a time."""
+    three = first + (fields - first) // 3 * 3
+    for a in range(first, three, 3):
         for i in range(width):
             column = index[i]
             columns[column, a], columns[column, a + 1] = part[a, i], part[a + 1, i]
-    for a in range(two, fields):
+            columns[column, a + 2] = part[a + 2, i]
+    for a in range(three, fields):
         for i in range(width):
             columns[index[i], a] = part[a, i]
 
@@ -888,7 +890,8 @@ def workspace(columns, n_scratch, X):
     """Arrays that a compiled function takes for columns, with rows of scratch; see `learn_dense`, `learn_sparse`."""
     n_fields, width = columns.table.shape
     if X is not None:
-        width = int(np.diff(X.indptr).max(initial=0)) + 1  # the intercept
+        firsts = range(0, len(X.indptr), ROWS)  # a part at a time, as memory does not grow with the rows
+        width = 1 + max(int(np.diff(X.indptr[i : i + ROWS + 1]).max(initial=0)) for i in firsts)  # 1 for the intercept
     distance = max(width - APART + PAGE - 1, 0) // PAGE * PAGE + APART
     table = aligned_zeros(n_fields + n_scratch, distance)
     if X is not None:
