@@ -35,10 +35,10 @@ LOSSES = (
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
 NONE, MAX, RMS = range(3)
-# Columns are padded to full vectors, so that loops have no scalar rest. The distance of a table's rows leaves ``APART``
-# by ``PAGE``: where addresses agree in their last 12 bits, processors take what is read for what was just written.
+# Columns are padded to full vectors, so that loops have no scalar rest. Rows of a table are far enough apart for
+# compiled loops, which compare distances, to run the same way whatever the batch; and by ``APART`` modulo ``PAGE``, as
+# processors take addresses that agree in their last 12 bits for the same, and what is read for what was just written.
 PADDING, APART, PAGE = 8, 200, 512
-ROWS = 2**14  # looked at together
 LINE = 8  # numbers of 8 bytes in a cache line
 GUESS = np.uint64(0x5FE6EB50C7B537A9)  # less half the bits of x, those of nearly 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
@@ -887,11 +887,12 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 def workspace(columns, n_scratch, X):
-    """Arrays that a compiled function takes for columns, with rows of scratch; see `learn_dense`, `learn_sparse`."""
+    """What `learn_dense` takes for the columns, or `learn_sparse` for CSR rows ``X``: tables with rows of scratch."""
     n_fields, width = columns.table.shape
     if X is not None:
-        firsts = range(0, len(X.indptr), ROWS)  # a part at a time, as memory does not grow with the rows
-        width = 1 + max(int(np.diff(X.indptr[i : i + ROWS + 1]).max(initial=0)) for i in firsts)  # 1 for the intercept
+        step = 2**14  # rows at a time, as memory is not to grow with their number
+        entries = (np.diff(X.indptr[i : i + step + 1]).max(initial=0) for i in range(0, len(X.indptr), step))
+        width = int(max(entries)) + 1  # the intercept
     distance = max(width - APART + PAGE - 1, 0) // PAGE * PAGE + APART
     table = aligned_zeros(n_fields + n_scratch, distance)
     if X is not None:
