@@ -27,7 +27,7 @@ from ._callbacks import CallbackSupportMixin, with_callbacks
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a checker can tell apart
 
-_STATE_VERSION = 2
+_STATE_VERSION = 3
 _MOST_NONZEROS = 2**31 - 1
 _CHUNK = 2**16
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}

@@ -329,6 +329,28 @@ def fresh(code, **environment):
 
 
 @needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("d", [1, 7, 8, 71, 72, 73, 199, 200, 201])
+def test_rows_of_any_width(rng, d, container):
+    X, y = make_data(rng, n=30, d=d)
+    for intercept in (False, True):
+        assert_same(container(X), y, None, "log_loss", eta=[0.1, 0.3], experts=2, intercept=intercept)
+
+
+@needs_numba
+def test_room_for_the_longest_row():
+    from sklearn_nag.kernels._numba import workspace
+
+    columns = make_state(5_000).columns
+    for place in [0, 2**14 - 1, 2**14, 39_999]:
+        entries = np.ones(max(place + 1, 3), int)
+        entries[place] = 3_000
+        _, table, index = workspace(columns, 4, np.append(0, entries.cumsum()))
+        assert table.shape[1] == index.size > 3_000
+        assert table.ctypes.data % 64 == 0
+
+
+@needs_numba
 def test_inverse_square_roots():
     from numba import njit
 

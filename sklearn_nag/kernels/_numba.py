@@ -1,7 +1,7 @@
 """The rules of `_numpy` as compiled loops.
 
 Held equal to `_numpy` by test, to rounding; scales and ``t`` bit for bit. A row is learnt on a small table of columns:
-for dense rows that is the whole table of the model, for sparse ones a copy of the columns that the row names.
+for dense rows a copy of the whole table of the model, for sparse ones a copy of the columns that the row names.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
 NONE, MAX, RMS = range(3)
 # Columns are padded to full vectors, so that loops have no scalar rest. Rows of a table are far enough apart for
-# compiled loops, which compare distances, to run the same way whatever the batch; and by ``APART`` modulo ``PAGE``, as
+# compiled loops, which compare distances, to run the same way whatever the batch; and by ``APART`` modulo ``STEP``, as
 # processors take addresses that agree in their last 12 bits for the same, and what is read for what was just written.
-PADDING, APART, PAGE = 8, 200, 512
+PADDING, APART, STEP = 8, 72, 128
 LINE = 8  # numbers of 8 bytes in a cache line
 GUESS = np.uint64(0x5FE6EB50C7B537A9)  # less half the bits of x, those of nearly 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
@@ -524,7 +524,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
         for k in range(0, n_heads, n_targets):
             margins(heads, P, k, k + n_targets)
         if mixture is not None:
-            for k in range(0, n_played, n_targets):
+            for k in range(0, n_played, n_targets):  # once; for a 0 written here Numba would compile `margins` again
                 margins(heads, SHOWN, k, k + n_targets)
     for k in range(n_heads):
         y = heads[Y, k % n_targets]
@@ -637,7 +637,7 @@ def padded(n):
 
 @exact
 def clear_last(table, f, stop):
-    """Make the last columns such that are always 0, and stay as they are."""
+    """Make the last columns those of features that are always 0: loops take them along and change nothing."""
     for field in range(table.shape[0]):
         for i in range(stop - PADDING, stop):
             table[field, i] = 0.0
@@ -855,13 +855,13 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
-    table = workspace(state.columns, len(SCRATCH), X if by_row else None)
+    tables = workspace(state.columns, len(SCRATCH), X.indptr if by_row else None)
     clock = apart(np.array([state.t, state.N, state.shrinkage, state.averaged]))
     losses, target = apart(state.loss), apart(state.targets.table)
     heads = apart(np.zeros((RATIO + 1, len(rule.eta))))
     heads[UNIT] = state.unit()
     model = (
-        *table,
+        *tables,
         fields(state.columns.names, rule.n_heads, len(state.columns.table)),
         compiled_rule(rule, loss.move is not None),
         np.array(rule.eta),
@@ -879,34 +879,39 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         if G_before.size:
             state.G_before = G_before.T
     elif ok:
-        put_back(state.columns, *table)
+        put_back(state.columns, *tables)
     state.loss[:], state.targets.table[:] = losses, target
     state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged
 
 
-def workspace(columns, n_scratch, X):
-    """What `learn_dense` takes for the columns, or `learn_sparse` for CSR rows ``X``: tables with rows of scratch."""
+def workspace(columns, n_scratch, indptr):
+    """What `learn_dense` takes for the columns, or with ``indptr`` of CSR rows `learn_sparse`."""
     n_fields, width = columns.table.shape
-    if X is not None:
-        step = 2**14  # rows at a time, as memory is not to grow with their number
-        entries = (np.diff(X.indptr[i : i + step + 1]).max(initial=0) for i in range(0, len(X.indptr), step))
-        width = int(max(entries)) + 1  # the intercept
-    distance = max(width - APART + PAGE - 1, 0) // PAGE * PAGE + APART
-    table = aligned_zeros(n_fields + n_scratch, distance)
-    if X is not None:
-        return columns.table.T, table, np.empty(distance, np.uint64)
+    if indptr is not None:
+        room = rows_of_zeros(n_fields + n_scratch, longest(indptr) + 1)  # 1 for the intercept
+        return columns.table.T, room, np.empty(room.shape[1], np.uint64)
+    table = rows_of_zeros(n_fields + n_scratch, width)
     table[:n_fields, :width] = columns.table
     table[columns.rows()["lift"], width:] = 1.0
     return (table,)
 
 
-def aligned_zeros(n_rows, n):
-    """Zeros from the beginning of a cache line on, as vectors that lie in two lines are read at half the speed."""
-    room = np.zeros(n_rows * n + LINE)
+def longest(indptr):
+    """The most entries in a CSR row, or an upper bound where there are few; without memory that grows with the rows."""
+    if indptr[-1] < APART:
+        return int(indptr[-1])
+    step = 2**14
+    return int(max(np.diff(indptr[i : i + step + 1]).max(initial=0) for i in range(0, len(indptr), step)))
+
+
+def rows_of_zeros(n_rows, width):
+    """A table from the beginning of a cache line on, as vectors that lie in two lines are read at half the speed."""
+    distance = max(width - APART + STEP - 1, 0) // STEP * STEP + APART
+    room = np.zeros(n_rows * distance + LINE)
     first = -room.__array_interface__["data"][0] // 8 % LINE
-    return room[first : first + n_rows * n].reshape(n_rows, n)
+    return room[first : first + n_rows * distance].reshape(n_rows, distance)
 
 
 def put_back(columns, table):

@@ -393,12 +393,12 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     columns = state.columns
     columns.arrange("F" if by_row else "C")
     n = len(columns.table)
-    table = workspace(columns, len(SCRATCH) - 1 + state.rule.n_heads, X if by_row else None)
+    tables = workspace(columns, len(SCRATCH) - 1 + state.rule.n_heads, X.indptr if by_row else None)
     clock = np.array([state.t, state.heaviest])
     heads = np.zeros((RATIO + 1, state.rule.n_heads))
     heads[UNIT] = state.unit()
     model = (
-        *table,
+        *tables,
         Fields(**columns.rows(), **{name: n + i for i, name in enumerate(SCRATCH)}),
         compiled_rule(state.rule, loss, columns.lift.size),
         heads,
@@ -410,7 +410,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     )
     ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
     if ok and not by_row:
-        put_back(columns, *table)
+        put_back(columns, *tables)
     state.t, state.heaviest = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged

@@ -35,7 +35,7 @@ TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G
 LARGEST = np.finfo(np.float64).max
 STEEPEST = 1e150
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
-_FIELDS = (
+_FIELDS = (  # compiled code for sparse rows relies on the first two being these
     *("lift", "largest", "shrunk", "credit", "squares", "origin", "sum", "deviation"),
     *("weight", "G", "beta", "past"),
 )
