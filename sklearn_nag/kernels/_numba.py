@@ -221,12 +221,20 @@ def add_squares(table, f, n, c):
         table[f.squares, i] += c * (x * x)
 
 
+@fast
+def inverse_size(largest, lift):
+    """``1 / s'`` for "max"."""
+    size = largest * lift
+    return 1.0 / size if size > 0 else 1.0
+
+
 @slow
 def raise_lift(table, f, rule, heads, i, largest):
     """Adapt the lift of column ``i`` to its largest value."""
     new = lift_of(largest)
     ratio = min(new / table[f.lift, i], 1.0)  # a lift that rises does so before there is anything to rescale
     table[f.lift, i] = new
+    table[f.inverse, i] = inverse_size(table[f.largest, i], new)
     if rule.centred:
         table[f.origin, i] *= ratio
         table[f.sum, i] *= ratio
@@ -285,16 +293,18 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 
 @fast
-def grow(table, f, rule, n):
-    """Update the largest values; tell whether any asks for another lift."""
+def grow(table, f, n, inverts):
+    """Update the largest values, and the row ``inverse`` if asked to; tell whether any asks for another lift."""
     asks = 0
     for i in range(n):
-        size, before = abs(table[f.x, i]), table[f.largest, i]
-        lifted = size * table[f.lift, i]
-        table[f.largest, i] = max(size, before)
+        size, before, lift = abs(table[f.x, i]), table[f.largest, i], table[f.lift, i]
+        lifted, largest = size * lift, max(size, before)
+        table[f.largest, i] = largest
         asks |= (lifted >= HIGHEST) | ((before == 0.0) & (size > 0.0) & (lifted < LOWEST))
         table[f.z, i] = before
-    return asks != 0 and rule.lifted
+        if inverts:
+            table[f.inverse, i] = inverse_size(largest, lift)
+    return asks != 0
 
 
 @slow
@@ -314,14 +324,6 @@ def add_deviations(table, f, n, c, kept):
     for i in range(n):
         deviation = table[f.z, i]
         table[f.squares, i] += factor * (deviation * deviation)
-
-
-@fast
-def invert_sizes(table, f, n):
-    """Fill the row ``inverse`` with ``1 / s'``, for "max"."""
-    for i in range(n):
-        size = table[f.largest, i] * table[f.lift, i]
-        table[f.inverse, i] = 1.0 / size if size > 0 else 1.0
 
 
 @exact
@@ -699,7 +701,8 @@ def learn_dense(
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     keep = played.shape[0] > 0
-    refresh = True
+    for i in range(n):
+        table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
@@ -714,13 +717,8 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grows |= table[f.largest, bias] < 1.0
-        if grows:
-            if grow(table, f, rule, n):
-                raise_lifts(table, f, rule, eta.size, width)
-            refresh = True
-        if refresh and rule.norm == MAX and not rule.centred:
-            invert_sizes(table, f, n)
-            refresh = False
+        if grows and grow(table, f, n, rule.norm == MAX) and rule.lifted:
+            raise_lifts(table, f, rule, eta.size, width)
         rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
         if not ok:
             return False
@@ -758,11 +756,9 @@ def learn_sparse(
         gather(part, f.x, columns, index, data, indices, start, stop, rule.intercept)
         if rule.penalised:
             shrink(part, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        asks = grow(part, f, rule, n)
+        asks = grow(part, f, n, rule.norm == MAX) and rule.lifted
         if asks:
             raise_lifts(part, f, rule, eta.size, width)
-        if rule.norm == MAX:
-            invert_sizes(part, f, n)
         rate, ok = play(part, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
         if not ok:
             return False, G_before

@@ -306,7 +306,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, loss,
         if bias >= 0:
             table[f.x, bias] = 1.0
             grows |= table[f.largest, bias] < 1.0
-        if grows and grow(table, f, rule, n):
+        if grows and grow(table, f, n, False):
             raise_lifts(table, f, n_heads, width)
         if not learn_row(table, heads, f, rule, clock, loss, losses, target, steepest, c, bias, n):
             return False
@@ -334,7 +334,7 @@ def learn_sparse(
         n = padded(width)
         clear_last(part, f, n)
         gather(part, f.x, columns, index, data, indices, start, stop, rule.intercept)
-        asks = grow(part, f, rule, n)
+        asks = grow(part, f, n, False)
         if asks:
             raise_lifts(part, f, n_heads, width)
         if not learn_row(part, heads, f, rule, clock, loss, losses, target, steepest, c, bias, n):
@@ -379,7 +379,6 @@ class CompiledRule(NamedTuple):
     alpha: float
     n_columns: int
     intercept: bool
-    lifted: bool
     target_unit: bool
     bound: float
     bound_scaled: bool
@@ -424,7 +423,6 @@ def compiled_rule(rule, loss, n_columns):
         alpha=rule.alpha,
         n_columns=n_columns,
         intercept=rule.intercept,
-        lifted=True,
         target_unit=rule.target_unit,
         bound=-1.0 if bound is None else float(bound),
         bound_scaled=bound is not None and loss.steepest(2.0) != bound,
