@@ -504,7 +504,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
     Derivatives are left in the row ``SLOPE``. ``P`` is what they are taken at: margins, or predictions after the mean
     of the targets has moved. Returns the factor of eta, and whether predictions are finite.
     """
-    n_targets, n_played, before = target.shape[1], losses.size, clock[T]
+    n_targets, n_played, before = rule.n_targets, losses.size, clock[T]
     rate = normalise(table, f, rule, clock, before, c, n, bias)
     for k in range(n_heads):
         value = 0.0
@@ -514,7 +514,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
             return rate, False
         heads[P, k] = value
         heads[SHOWN, k] = value
-    if rule.target_unit:
+    if target is not None:
         read_targets(heads, target, rule.intercept, clock, before, c, n_heads)
     row = SHOWN
     if mixture is not None:
@@ -533,10 +533,10 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
         parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
         value, heads[SLOPE, k] = loss_and_gradient(loss.code, parameter, heads[P, k], y)
         if k < n_played:
-            if rule.target_unit or mixture is not None:
+            if target is not None or mixture is not None:
                 value, _ = loss_and_gradient(loss.code, parameter, heads[SHOWN, k], y)
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
-    if rule.target_unit:
+    if target is not None:
         for j in range(n_played):
             heads[LAST, j] = heads[LAST, j] + target[ORIGIN, j % n_targets] if before > 0 else 0.0
     return rate, finite(heads, LAST, n_played)
@@ -695,8 +695,12 @@ def scatter(part, columns, index, width, first, fields):
 def learn_dense(
     X, y, codes, weights, order, table, f, rule, eta, heads, gradient_lift, clock, loss, losses, target, mixture, played
 ):
-    """Learn the rows in order; return whether all numbers stayed in range."""
-    d, n_targets = X.shape[1], target.shape[1]
+    """Learn the rows in order; return whether all numbers stayed in range.
+
+    ``target`` and ``mixture`` are None for models that learn no unit of targets, or mix no experts, so that what is for
+    these alone is not compiled.
+    """
+    d, n_targets = X.shape[1], rule.n_targets
     width = d + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
@@ -742,7 +746,7 @@ def learn_sparse(
     before all of it was rescaled, transposed, or an array without entries.
     """
     G_before = np.empty((0, 0))
-    fields, n_targets = columns.shape[1], target.shape[1]
+    fields, n_targets = columns.shape[1], rule.n_targets
     keep = played.shape[0] > 0
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
@@ -816,7 +820,7 @@ class CompiledRule(NamedTuple):
     average_from: float
     centred: bool
     importance_aware: bool
-    target_unit: bool
+    n_targets: int
     degree: int
 
 
@@ -853,7 +857,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     state.columns.arrange("F" if by_row else "C")
     tables = workspace(state.columns, len(SCRATCH), X.indptr if by_row else None)
     clock = apart(np.array([state.t, state.N, state.shrinkage, state.averaged]))
-    losses, target = apart(state.loss), apart(state.targets.table)
+    losses, target = apart(state.loss), apart(state.targets.table) if rule.target_unit else None
     heads = apart(np.zeros((RATIO + 1, len(rule.eta))))
     heads[UNIT] = state.unit()
     model = (
@@ -876,7 +880,9 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
             state.G_before = G_before.T
     elif ok:
         put_back(state.columns, *tables)
-    state.loss[:], state.targets.table[:] = losses, target
+    state.loss[:] = losses
+    if target is not None:
+        state.targets.table[:] = target
     state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise _numpy.Diverged
