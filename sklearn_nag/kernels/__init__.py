@@ -61,8 +61,10 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     """
     state.cached = None
     learn_rows = backend(state.kernel).learn_rows
-    if learn_rows is not _numpy.learn_rows and _can_be_spread(state, X) and effective_n_jobs(n_jobs) > 1:
-        learn_rows = partial(_learn_in_threads, learn_rows, effective_n_jobs(n_jobs))
+    spread = learn_rows is not _numpy.learn_rows and _can_be_spread(state, X)
+    n_threads = effective_n_jobs(n_jobs) if spread else 1
+    if n_threads > 1:
+        learn_rows = partial(_learn_in_threads, learn_rows, n_threads)
     if sample_weight is None or sample_weight.all():
         return learn_rows(state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order

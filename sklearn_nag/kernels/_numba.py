@@ -229,12 +229,13 @@ def inverse_size(largest, lift):
 
 
 @slow
-def raise_lift(table, f, rule, heads, i, largest):
+def raise_lift(table, f, rule, heads, i):
     """Adapt the lift of column ``i`` to its largest value."""
+    largest = table[f.largest, i]
     new = lift_of(largest)
     ratio = min(new / table[f.lift, i], 1.0)  # a lift that rises does so before there is anything to rescale
     table[f.lift, i] = new
-    table[f.inverse, i] = inverse_size(table[f.largest, i], new)
+    table[f.inverse, i] = inverse_size(largest, new)
     if rule.centred:
         table[f.origin, i] *= ratio
         table[f.sum, i] *= ratio
@@ -314,7 +315,7 @@ def raise_lifts(table, f, rule, heads, n):
         size, before = abs(table[f.x, i]), table[f.z, i]
         lifted = size * table[f.lift, i]
         if lifted >= HIGHEST or (before == 0.0 and size > 0.0 and lifted < LOWEST):
-            raise_lift(table, f, rule, heads, i, size)
+            raise_lift(table, f, rule, heads, i)
 
 
 @exact
@@ -705,8 +706,10 @@ def learn_dense(
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     keep = played.shape[0] > 0
-    for i in range(n):
-        table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
+    inverts = rule.norm == MAX and not rule.centred  # else each row makes the inverse sizes anew
+    if inverts:
+        for i in range(n):
+            table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
@@ -721,7 +724,7 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grows |= table[f.largest, bias] < 1.0
-        if grows and grow(table, f, n, rule.norm == MAX) and rule.lifted:
+        if grows and grow(table, f, n, inverts) and rule.lifted:
             raise_lifts(table, f, rule, eta.size, width)
         rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
         if not ok:
@@ -945,8 +948,7 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions):
 
 def apart(array):
     """Copy in cache lines of its own: threads that write to the same line wait for one another."""
-    room = np.empty(array.size + 16)
-    own = room[8:-8].reshape(array.shape)
+    own = np.empty(array.size + 2 * LINE)[LINE:-LINE].reshape(array.shape)
     own[...] = array
     return own
 
