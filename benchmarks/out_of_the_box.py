@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor
-from sklearn_nag._nag import ETA0S
+from sklearn_nag.estimators._nag import ETA0S
 
 from .data import BUNDLED, FILES, parse
 

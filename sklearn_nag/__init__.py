@@ -1,8 +1,7 @@
 """Online linear learners for scikit-learn that take data in whatever units it comes."""
 
-from ._nag import NAGClassifier, NAGRegressor
-from ._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ._version import __version__
+from .estimators import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 from .kernels._backend import config_context, get_config, set_config
 
 __all__ = [

@@ -24,7 +24,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from ._nag import NAGClassifier, NAGRegressor
+from .estimators import NAGClassifier, NAGRegressor
 
 ETAS = 10.0 ** (np.arange(-12, 9) / 2)  # the default, 1, is among them
 PASSES = {"max_iter": 3, "tol": None, "random_state": 0}

@@ -18,10 +18,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 import sklearn_nag
-from sklearn_nag import NAGClassifier, NAGRegressor, _losses, config_context, get_config, kernels, set_config
+from sklearn_nag import NAGClassifier, NAGRegressor, config_context, get_config, kernels, losses, set_config
 from sklearn_nag.kernels import _backend
 
-from .test_kernel import BY_ITSELF, EXTENSIONS, LOSSES, RULES, flat, make_data, make_state, progressive
+from .kernels.helpers import BY_ITSELF, EXTENSIONS, LOSSES, RULES, flat, make_data, make_state, progressive
 
 HAVE_NUMBA = _backend._has_numba()
 needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="Numba is not installed")
@@ -166,7 +166,7 @@ def test_experts_that_are_kept_apart_learn_what_each_would_alone(kernel, data):
         X /= np.abs(X).max() + 1e-300
     rows = data.draw(st.sampled_from([np.asarray, sparse.csr_array, np.asfortranarray]))(X)
     several = np.where(np.arange(heads) == rng.integers(0, heads, (n, 1)), 1.0, -1.0)
-    targets = several if loss in _losses.CLASSIFICATION or loss == "softmax" else np.outer(y, np.arange(1.0, heads + 1))
+    targets = several if loss in losses.CLASSIFICATION or loss == "softmax" else np.outer(y, np.arange(1.0, heads + 1))
     weights = data.draw(st.sampled_from([None, rng.integers(0, 3, n) * 0.3]))
     etas = 10.0 ** rng.uniform(-3, 0, experts)
     with config_context(kernel=kernel):

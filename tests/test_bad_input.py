@@ -16,7 +16,7 @@ from sklearn_nag import (
     config_context,
 )
 
-from .test_kernel import flat
+from .kernels.helpers import flat
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -309,7 +309,7 @@ def test_an_interrupt_leaves_the_model_as_it_was(monkeypatch):
             raise KeyboardInterrupt
         return p - y
 
-    monkeypatch.setattr("sklearn_nag._losses.SquaredError.gradient", gradient)
+    monkeypatch.setattr("sklearn_nag.losses.SquaredError.gradient", gradient)
     for rows in (X, sparse.csr_array(X)):
         calls.clear()
         with pytest.raises(KeyboardInterrupt), config_context(kernel="numpy"):

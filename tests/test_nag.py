@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
-from .test_kernel import BY_ITSELF, flat
+from .kernels.helpers import BY_ITSELF, flat
 
 CLASSIFICATION = ["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"]
 REGRESSION = [loss for loss in BY_ITSELF if loss not in CLASSIFICATION]

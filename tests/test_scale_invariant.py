@@ -12,21 +12,21 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, _losses, config_context
+from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, config_context, losses
 from sklearn_nag.kernels import InvariantRule, _backend, learn, new_state
 
 from . import invariant_reference as reference
-from .test_kernel import flat as flat_columns
-from .test_kernel import make_data
+from .kernels.helpers import flat as flat_columns
+from .kernels.helpers import make_data
 
 UPDATES = ("potential", "scinol1", "scinol2")
 KINDS = [("full", "potential"), *(("coordinatewise", update) for update in UPDATES)]
 KERNELS = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(not _backend._has_numba(), reason="no Numba"))]
-LOSSES = {**_losses.CLASSIFICATION, **_losses.REGRESSION, "softmax": _losses.Softmax}
+LOSSES = {**losses.CLASSIFICATION, **losses.REGRESSION, "softmax": losses.Softmax}
 BOUNDED = ("log_loss", "hinge", "absolute_error")
 
 
-def make_state(d, kind=KINDS[0], n_targets=1, loss=_losses.Log, **options):
+def make_state(d, kind=KINDS[0], n_targets=1, loss=losses.Log, **options):
     full = kind[0] == "full"
     options = {"alpha": 1.5, "intercept": True, "averaged": True, "target_unit": False, **options}
     options.setdefault("centred", full and options["intercept"])
@@ -297,7 +297,7 @@ def test_regret_of_scinol2_is_within_that_of_its_wealth(rng):
         X, y = rows(rng)
         state = make_state(X.shape[1], ("coordinatewise", "scinol2"), intercept=False)
         played = progressive(state, X, y)[:, 0]
-        g = _losses.Log().gradient(played, y)
+        g = losses.Log().gradient(played, y)
         assert (state.columns.beta > 0).all()
         np.testing.assert_allclose(X.shape[1] - (g * played).sum(), state.columns.beta.sum(), rtol=1e-9)
 
@@ -388,7 +388,7 @@ def test_the_compiled_kernel_agrees(rng, kind, loss):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
-@pytest.mark.parametrize("loss", _losses.REGRESSION)
+@pytest.mark.parametrize("loss", losses.REGRESSION)
 @pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
 @pytest.mark.parametrize("normalization", ["standard", None])
 def test_no_overflow_whatever_the_targets(rng, kind, loss, size, normalization):
@@ -402,7 +402,7 @@ def test_no_overflow_whatever_the_targets(rng, kind, loss, size, normalization):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
-@pytest.mark.parametrize("loss", _losses.CLASSIFICATION)
+@pytest.mark.parametrize("loss", losses.CLASSIFICATION)
 def test_one_class_equal_rows_and_zeros(kind, loss):
     n = 20_000 if _backend._has_numba() else 500
     for X in (np.ones((n, 2)), np.zeros((n, 2)), np.tile([1e-3, 1e5], (n, 1))):

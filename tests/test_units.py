@@ -15,15 +15,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor, _losses, config_context
-from sklearn_nag._nag import ETA0S
+from sklearn_nag import NAGClassifier, NAGRegressor, config_context, losses
+from sklearn_nag.estimators._nag import ETA0S
 from sklearn_nag.kernels import learn, predict
 from sklearn_nag.kernels._state import Mixture
 
-from .test_kernel import BY_ITSELF, make_data, make_state, progressive
+from .kernels.helpers import BY_ITSELF, make_data, make_state, progressive
 
 CAREFUL = [name for name, loss in BY_ITSELF.items() if loss.move is not None]
-NAMES = sorted(_losses.REGRESSION)
+NAMES = sorted(losses.REGRESSION)
 
 
 def played(estimator, X, y, **options):
@@ -37,7 +37,7 @@ def played(estimator, X, y, **options):
 
 
 def targets_of(loss, y):
-    return np.where(y > 0, 1.0, -1.0) if loss in _losses.CLASSIFICATION else y
+    return np.where(y > 0, 1.0, -1.0) if loss in losses.CLASSIFICATION else y
 
 
 # -- importance-aware steps
@@ -62,7 +62,7 @@ def test_moves_solve_the_differential_equation(name, rng):
 
 
 def test_moves_of_the_log_loss_to_many_digits(rng):
-    loss = _losses.Log()
+    loss = losses.Log()
     margin, a = rng.uniform(-250, 600, 5000), 10.0 ** rng.uniform(-20, 20, 5000)
     moved = loss.move(margin, 1.0, a)
     assert (moved >= 0).all()
@@ -91,7 +91,7 @@ def test_no_step_overshoots(kernel, data):
         before = progressive(state, X[row], y[row], np.array([c]), name)[0, 0]
         after = float(_decision(state, X[row])[0, 0])
         slack = 1e-9 * (abs(before) + abs(after) + abs(y[i]))
-        if name in _losses.CLASSIFICATION:
+        if name in losses.CLASSIFICATION:
             least = 1.0 if name != "log_loss" else np.inf  # the margin that a step may not pass
             assert min(y[i] * before, least) - slack <= y[i] * after <= max(y[i] * before, least) + slack
         else:
@@ -208,7 +208,7 @@ def test_the_target_may_come_in_any_unit(loss, exponent, offset, negative):
     here = NAGRegressor(loss, quantile=quantile).partial_fit(X, y)
     there = NAGRegressor(loss, quantile=1 - quantile if negative else quantile).partial_fit(X, a * y + c)
     np.testing.assert_allclose((there.predict(X) - c) / a, here.predict(X), rtol=1e-6, atol=1e-5)
-    degree = _losses.REGRESSION[loss].degree
+    degree = losses.REGRESSION[loss].degree
     if abs(exponent) < 100 / degree:
         assert there.progressive_loss_ == pytest.approx(abs(a) ** degree * here.progressive_loss_, rel=1e-6)
 
@@ -273,7 +273,7 @@ def test_predictions_made_while_learning_stay_near_the_targets_seen(normalizatio
 
 
 def test_softmax_is_what_its_formula_says(rng):
-    loss = _losses.Softmax()
+    loss = losses.Softmax()
     for scale in (1.0, 30.0, 1000.0):
         p = rng.normal(size=(50, 6)) * scale
         p[:5] = np.round(p[:5] / scale)  # ties

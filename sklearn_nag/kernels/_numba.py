@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .._losses import HALLEY_STEPS, LEAST_MARGIN, LONGEST, MOST_MARGIN
+from ..losses import HALLEY_STEPS, LEAST_MARGIN, LONGEST, MOST_MARGIN
 from . import _numpy
 from ._state import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, STEEPEST, TINY, first_rows
 
@@ -94,7 +94,7 @@ def inverse_sqrt_of_any(x):
 
 @fast
 def loss_and_gradient(loss, parameter, p, y):
-    """Value of a loss and its derivative by ``p``; see `sklearn_nag._losses`."""
+    """Value of a loss and its derivative by ``p``; see `sklearn_nag.losses`."""
     margin = y * p
     if loss in (LOG, SOFTMAX):
         e = np.exp(-abs(margin))
@@ -132,7 +132,7 @@ def loss_and_gradient(loss, parameter, p, y):
 
 @slow
 def way(loss, parameter, p, y, a):
-    """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag._losses`."""
+    """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`."""
     margin = y * p
     if loss in (LOG, SOFTMAX):
         e = np.exp(min(max(margin, LEAST_MARGIN), MOST_MARGIN))

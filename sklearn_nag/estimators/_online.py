@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _losses, kernels
+from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a checker can tell apart
@@ -560,7 +560,7 @@ def _has_probabilities(estimator):
 class OnlineClassifier(ClassifierMixin, OnlineLinear):
     """Base of the classifiers: one head for two classes, else one for each class."""
 
-    _losses = _losses.CLASSIFICATION
+    _losses = losses.CLASSIFICATION
     _target_options = {}
     _tol_is_relative = False
     _stratified = True
@@ -580,7 +580,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def _loss(self):
         if self.loss == "log_loss" and self.multi_class == "multinomial" and len(self.classes_) > 2:
-            return _losses.Softmax()
+            return losses.Softmax()
         return super()._loss()
 
     @unchanged_on_error
@@ -762,7 +762,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 class OnlineRegressor(RegressorMixin, OnlineLinear):
     """Base of the regressors: one head for each output."""
 
-    _losses = _losses.REGRESSION
+    _losses = losses.REGRESSION
     _target_options = {"y_numeric": True, "multi_output": True}
     _tol_is_relative = True
     _stratified = False

@@ -18,8 +18,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._nag import ETA0S, NAGClassifier, NAGRegressor
-from ._online import _ROWS, Rows, check_weights
+from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
+from ..estimators._online import _ROWS, Rows, check_weights
 from ._sweep import Sweep, check_sweep
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from . import kernels
+from .. import kernels
 from ._online import OnlineClassifier, OnlineRegressor, check_flag, check_number, check_option
 
 LEAST_ALPHA = 9.0 / 8.0

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from . import kernels
+from .. import kernels
 from ._online import OnlineClassifier, OnlineRegressor, check_flag, check_number, check_option
 
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes

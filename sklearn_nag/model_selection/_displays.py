@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ._nag import ETA0S
-from ._online import Rows, check_number, check_option
+from ..estimators._nag import ETA0S
+from ..estimators._online import Rows, check_number, check_option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .model_selection import EtaSweep, ProgressiveValidation
+    from . import EtaSweep, ProgressiveValidation
 
 _MANY = 30.0  # times the least value, from which the largest asks for a logarithmic axis
 
@@ -205,7 +205,7 @@ class EtaSweepDisplay:
         EtaSweepDisplay
             The display, drawn.
         """
-        from .model_selection import eta_sweep
+        from . import eta_sweep
 
         options = {"sample_weight": sample_weight, "classes": classes}
         sweeps = {name: eta_sweep(one, X, y, eta0s, **options) for name, one in _named(estimators).items()}
@@ -358,7 +358,7 @@ class ProgressiveLossDisplay:
         ProgressiveLossDisplay
             The display, drawn.
         """
-        from .model_selection import progressive_validation
+        from . import progressive_validation
 
         if curve_at is None:
             curve_at = np.unique(np.geomspace(min(10, len(y)), len(y), 40).astype(int))

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ._nag import _NAGRule
-from ._online import Divergence, Stopping, check_number
+from ..estimators._nag import _NAGRule
+from ..estimators._online import Divergence, Stopping, check_number
 
 
 def check_sweep(estimator, eta0s):

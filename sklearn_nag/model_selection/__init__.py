@@ -21,9 +21,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ._display import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay
-from ._nag import ETA0S
-from ._online import OnlineLinear, Rows, check_number
+from ..estimators._nag import ETA0S
+from ..estimators._online import OnlineLinear, Rows, check_number
+from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay
 from ._search import NAGClassifierCV, NAGRegressorCV
 from ._sweep import Sweep, check_sweep
 

@@ -1,0 +1,47 @@
+"""States, rows and losses that the tests of several rooms share."""
+
+import itertools
+
+import numpy as np
+
+from sklearn_nag import losses
+from sklearn_nag.kernels import Rule, State, learn
+
+RULES = list(itertools.product(["max", "rms", None], [True, False]))
+LOSSES = {**losses.CLASSIFICATION, **losses.REGRESSION, "softmax": losses.Softmax}
+BY_ITSELF = {name: loss for name, loss in LOSSES.items() if not loss.coupled}
+EXTENSIONS = [
+    ("centred",),
+    ("importance_aware",),
+    ("target_unit",),
+    ("centred", "importance_aware", "target_unit"),
+]
+
+
+def make_state(d, normalization="max", adaptive=True, intercept=True, eta=(0.5,), **options):
+    return State.new(Rule(normalization, adaptive, intercept, tuple(eta), **options), d)
+
+
+def progressive(state, X, y, weights=None, loss="log_loss", order=None):
+    n = X.shape[0] if order is None else len(order)
+    y = y[:, None] if y.ndim == 1 and y.dtype.kind == "f" else y
+    out = np.full((n, len(state.loss)), np.nan)
+    learn(state, LOSSES[loss](), X, y, weights, order=order, predictions=out)
+    return out
+
+
+def flat(state):
+    """Every number of a state, for comparison bit by bit."""
+    arrays = [getattr(state.columns, name) for name in state.columns.names]
+    scalars = [state.t, state.N, state.shrinkage, state.averaged]
+    small = [state.loss, state.gradient_lift, state.targets.table, state.mixture.excess, state.mixture.gap]
+    return np.concatenate([np.ravel(a) for a in [*arrays, *small, np.array(scalars)]])
+
+
+def make_data(rng, n=300, d=6, density=0.7, loss="log_loss"):
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d) * (rng.random((n, d)) < density)
+    X[:, 0] += X[0].max() * (rng.random(n) < 0.02) * rng.random(n) * 100  # scales that grow late
+    y = X @ (rng.normal(size=d) / np.maximum(np.abs(X).max(axis=0), 1e-300)) + 0.1 * rng.normal(size=n)
+    if loss in losses.CLASSIFICATION:
+        y = np.where(y > 0, 1.0, -1.0)
+    return X, y
