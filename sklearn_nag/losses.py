@@ -36,8 +36,8 @@ class Loss:
         """Derivative by ``p``; 0 where the loss has a kink and 0 is a subgradient."""
         raise NotImplementedError
 
-    def steepest(self, unit=1.0):
-        """The largest size that a derivative can have, the Lipschitz constant; None where there is none."""
+    def lipschitz(self, unit=1.0):
+        """Lipschitz constant: the largest size that a derivative can have; None where there is none."""
         return None
 
     move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None where no formula says
@@ -46,7 +46,7 @@ class Loss:
 class Lipschitz(Loss):
     """A loss whose derivative is between -1 and 1."""
 
-    def steepest(self, unit=1.0):
+    def lipschitz(self, unit=1.0):
         return 1.0
 
 
@@ -135,7 +135,7 @@ class ModifiedHuber(Loss):
 
     name = "modified_huber"
 
-    def steepest(self, unit=1.0):
+    def lipschitz(self, unit=1.0):
         return 4.0
 
     def value(self, p, y, unit=1.0):
@@ -190,7 +190,7 @@ class Quantile(Loss):
     def __init__(self, quantile=0.5):
         self.quantile = quantile
 
-    def steepest(self, unit=1.0):
+    def lipschitz(self, unit=1.0):
         return max(self.quantile, 1.0 - self.quantile)
 
     def value(self, p, y, unit=1.0):
@@ -228,7 +228,7 @@ class Huber(Loss):
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
 
-    def steepest(self, unit=1.0):
+    def lipschitz(self, unit=1.0):
         return self.epsilon * unit
 
     def value(self, p, y, unit=1.0):
@@ -275,7 +275,7 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
     name = "squared_epsilon_insensitive"
     degree = 2
 
-    def steepest(self, unit=1.0):
+    def lipschitz(self, unit=1.0):
         return None
 
     def value(self, p, y, unit=1.0):

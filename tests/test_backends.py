@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits, load_wine
 
 import sklearn_nag
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context, get_config, kernels, losses, set_config
-from sklearn_nag.kernels import _backend
+from sklearn_nag.kernels import _backend, _threads
 
 from .kernels.helpers import BY_ITSELF, EXTENSIONS, LOSSES, RULES, flat, make_data, make_state, progressive
 
@@ -178,7 +178,7 @@ def test_experts_that_are_kept_apart_learn_what_each_would_alone(kernel, data):
             assert np.array_equal(
                 progressive(alone, rows, targets, weights, loss), played[:, k * heads : (k + 1) * heads]
             )
-            part = together.part(np.array([k]), alone.rule)
+            part = together.select_experts(np.array([k]), alone.rule)
             assert np.array_equal(flat(part), flat(alone))
             assert together.t == 0 or means[k] == alone.mean_loss(alone.t)
 
@@ -339,7 +339,7 @@ def test_rows_of_any_width(rng, d, container):
 
 @needs_numba
 def test_room_for_the_longest_row():
-    from sklearn_nag.kernels._numba import workspace
+    from sklearn_nag.kernels.compiled.handover import workspace
 
     columns = make_state(5_000).columns
     for place in [0, 2**14 - 1, 2**14, 39_999]:
@@ -354,7 +354,7 @@ def test_room_for_the_longest_row():
 def test_inverse_square_roots():
     from numba import njit
 
-    from sklearn_nag.kernels._numba import inverse_sqrt, inverse_sqrt_of_any
+    from sklearn_nag.kernels.compiled.arithmetic import inverse_sqrt, inverse_sqrt_of_any
 
     @njit
     def roots(x, normal):
@@ -454,11 +454,11 @@ def test_threads_learn_as_one_does():
 @pytest.mark.parametrize("eta0", [1.0, "auto"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, eta0, container):
-    monkeypatch.setattr(kernels, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 9}.get(n_jobs, n_jobs))
-    monkeypatch.setattr(kernels, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(_threads, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 9}.get(n_jobs, n_jobs))
+    monkeypatch.setattr(_threads, "_WORTH_THREADS", 0)
     spread = []
-    in_threads = kernels._learn_in_threads
-    monkeypatch.setattr(kernels, "_learn_in_threads", lambda *given: spread.append(1) or in_threads(*given))
+    in_threads = _threads._learn_in_threads
+    monkeypatch.setattr(_threads, "_learn_in_threads", lambda *given: spread.append(1) or in_threads(*given))
     X = container(rng.normal(size=(300, 6)) * (rng.random((300, 6)) < 0.5) * 10.0 ** np.arange(-3, 3))
     classes, outputs = rng.integers(4, size=300), rng.normal(size=(300, 3))
     weight = rng.integers(3, size=300).astype(float)
@@ -481,7 +481,7 @@ def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, et
 
 @needs_numba
 def test_threads_that_fail_leave_the_model_as_it_was(rng, monkeypatch):
-    monkeypatch.setattr(kernels, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(_threads, "_WORTH_THREADS", 0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 4))
     model = NAGRegressor(n_jobs=2).partial_fit(X, y)
     before = pickle.dumps(model._state)

@@ -1,6 +1,7 @@
 """The kernel against the paper, and what the unit-free form promises."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -338,7 +339,7 @@ def test_a_penalty_that_changes_is_settled_first(rng):
     changing = make_state(6, l1=0.01)
     progressive(changing, sparse.csr_array(X[:150]), y[:150])
     before = changing.unit_free_weight()
-    changing.adopt(changing.rule._replace(l1=0.5))
+    changing.adopt(replace(changing.rule, l1=0.5))
     changing.cached = None
     assert np.array_equal(changing.unit_free_weight(), before)
 

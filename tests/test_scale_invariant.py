@@ -3,6 +3,7 @@
 import functools
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, config_context, losses
-from sklearn_nag.kernels import InvariantRule, _backend, learn, new_state
+from sklearn_nag.kernels import _backend, coordinatewise, full, learn, new_state
 
 from . import invariant_reference as reference
 from .kernels.helpers import flat as flat_columns
@@ -27,11 +28,11 @@ BOUNDED = ("log_loss", "hinge", "absolute_error")
 
 
 def make_state(d, kind=KINDS[0], n_targets=1, loss=losses.Log, **options):
-    full = kind[0] == "full"
+    is_full = kind[0] == "full"
     options = {"alpha": 1.5, "intercept": True, "averaged": True, "target_unit": False, **options}
-    options.setdefault("centred", full and options["intercept"])
-    rule = InvariantRule(kind[1], full, n_targets, degree=loss.degree, coupled=loss.coupled, **options)
-    return new_state(rule, d)
+    options.setdefault("centred", is_full and options["intercept"])
+    Rule = full.Rule if is_full else partial(coordinatewise.Rule, kind[1])
+    return new_state(Rule(n_targets=n_targets, degree=loss.degree, coupled=loss.coupled, **options), d)
 
 
 def progressive(state, X, y, weights=None, loss="log_loss", **options):
@@ -43,7 +44,7 @@ def progressive(state, X, y, weights=None, loss="log_loss", **options):
 
 def flat(state):
     """Every number of a state, for comparison bit by bit."""
-    rest = [np.ravel(getattr(state, name, 0.0)) for name in ("steepest", "heaviest", "factor", "surprise")]
+    rest = [np.ravel(getattr(state, name, 0.0)) for name in ("largest_gradient", "largest_weight", "factor", "Gamma")]
     return np.concatenate([flat_columns(state), *rest])
 
 
@@ -75,7 +76,7 @@ def test_full_agrees_with_the_paper_in_forty_digits(rng, d, n, loss, kernel):
         state = make_state(d)
         played = progressive(state, X, y, loss=loss)[:, 0]
     np.testing.assert_allclose(played, expected, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(state.surprise[0], surprise, rtol=1e-8)
+    np.testing.assert_allclose(state.Gamma[0], surprise, rtol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -137,7 +138,7 @@ def played_weights_full(before, after):
     h, factor, w = before.factor.T @ before.columns.weight[0], after.factor, np.zeros(len(after.factor))
     free = np.flatnonzero(np.diag(factor))  # columns that do not depend on those before
     w[free] = np.linalg.solve((factor.T @ factor)[np.ix_(free, free)], h[free])
-    power = h @ w - before.surprise[0]
+    power = h @ w - before.Gamma[0]
     w *= np.exp(power / (2 * after.rule.alpha)) / after.rule.alpha
     w[-1] -= w[:-1] @ origin[:-1]
     return w
@@ -274,7 +275,7 @@ def test_regret_of_full_invariance_is_within_theorem_9(rng, rows, loss):
     alpha = 1.5
     for u, regret, _, state in regrets(X, y, loss, KINDS[0], rng, alpha):
         size = np.linalg.norm(X @ u)
-        inner = alpha * size**2 * np.exp(state.surprise[0] / alpha)
+        inner = alpha * size**2 * np.exp(state.Gamma[0] / alpha)
         assert regret <= size * np.sqrt(alpha * np.log1p(inner)) + 1
 
 

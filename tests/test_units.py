@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context, losses
 from sklearn_nag.estimators._nag import ETA0S
 from sklearn_nag.kernels import learn, predict
-from sklearn_nag.kernels._state import Mixture
+from sklearn_nag.kernels.state.mixture import Mixture
 
 from .kernels.helpers import BY_ITSELF, make_data, make_state, progressive
 

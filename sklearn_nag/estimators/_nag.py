@@ -64,7 +64,7 @@ class _NAGRule:
             average_from = 0.0 if average else np.inf
         else:
             average_from = float(average) or np.inf
-        return kernels.Rule(
+        return kernels.nag.Rule(
             normalization=self.normalization,
             adaptive=bool(self.adaptive),
             intercept=bool(self.fit_intercept),

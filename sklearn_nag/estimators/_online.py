@@ -198,7 +198,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     # -- parameters
 
     def _rule(self, centred):
-        """The `kernels.Rule` that the parameters stand for, for features that are centred or not."""
+        """The `kernels` rule that the parameters stand for, for features that are centred or not."""
         raise NotImplementedError
 
     def _centred(self, is_sparse):
@@ -494,24 +494,24 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray | sparse.csr_matrix:
         """Weights in raw units: an array, or a CSR matrix after `sparsify`."""
-        coef = self._attribute(kernels.State.linear)[0]
+        coef = self._attribute(kernels.LinearState.linear)[0]
         coef = coef[0] if self._flat_coef else coef
         return sparse.csr_matrix(coef) if vars(self).get("_sparse_coef") else coef
 
     @property
     def intercept_(self) -> np.ndarray:
         """Value where every feature is 0; zeros without ``fit_intercept``."""
-        return self._attribute(kernels.State.linear)[1]
+        return self._attribute(kernels.LinearState.linear)[1]
 
     @property
     def scale_(self) -> np.ndarray:
         """What each feature was divided by; 1 for a feature that has been 0 so far."""
-        return kernels.positive(self._attribute(kernels.State.scale)[: self.n_features_in_])
+        return kernels.positive(self._attribute(kernels.LinearState.scale)[: self.n_features_in_])
 
     @property
     def mean_(self) -> np.ndarray:
         """What was subtracted from each feature; 0 where features are not centred."""
-        return self._attribute(kernels.State.mean)[: self.n_features_in_]
+        return self._attribute(kernels.LinearState.mean)[: self.n_features_in_]
 
     @property
     def t_(self) -> float:

@@ -54,18 +54,19 @@ class _InvariantRule:
 
     def _rule(self, centred):
         loss = self._loss()
-        return kernels.InvariantRule(
-            update=self._update,
-            full=self.invariance == "full",
-            n_targets=self._n_targets,
-            alpha=float(self.alpha),
-            intercept=bool(self.fit_intercept),
-            averaged=bool(self.average),
-            centred=centred,
-            target_unit=self._target_unit,
-            degree=loss.degree,
-            coupled=loss.coupled,
-        )
+        shared = {
+            "n_targets": self._n_targets,
+            "alpha": float(self.alpha),
+            "intercept": bool(self.fit_intercept),
+            "averaged": bool(self.average),
+            "centred": centred,
+            "target_unit": self._target_unit,
+            "degree": loss.degree,
+            "coupled": loss.coupled,
+        }
+        if self.invariance == "full":
+            return kernels.full.Rule(**shared)
+        return kernels.coordinatewise.Rule(update=self._update, **shared)
 
     _why_useless = "There may be nothing to learn from these features, or too few rows so far."
     _why_diverged = ""

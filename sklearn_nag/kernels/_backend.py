@@ -103,12 +103,16 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
         _context.reset(token)
 
 
-def backend(part):
-    """Return the module, for a part of the kernel, whose ``learn_rows`` is to be called; Numba is imported here."""
+def find_learn_rows(rule):
+    """Return ``learn_rows`` of the family that the rule is of, for what is chosen; Numba is imported here.
+
+    A family is the package that has the rule's module and, beside it, ``numpy_rows`` and ``numba_rows``.
+    """
     kernel = get_config()["kernel"]
     if kernel == "auto":
         kernel = "numba" if _has_numba() else "numpy"
-    return importlib.import_module(f"{__package__}._{kernel}{part}")
+    family = type(rule).__module__.rpartition(".")[0]
+    return importlib.import_module(f"{family}.{kernel}_rows").learn_rows
 
 
 def _has_numba():

@@ -37,7 +37,7 @@ def part(model, which):
     smaller._eta0s = tuple(model._eta0s[i] for i in which)
     smaller._places = model._places[which]
     if model.__sklearn_is_fitted__():
-        smaller._state = model._state.part(which, smaller._rule(model._state.rule.centred))
+        smaller._state = model._state.select_experts(which, smaller._rule(model._state.rule.centred))
     return smaller
 
 
@@ -48,7 +48,7 @@ def alone(model, i):
     for name in ("_eta0s", "_places", "_made"):
         vars(estimator).pop(name, None)
     estimator._begun_with = {name: getattr(estimator, name) for name in estimator._fixed}
-    estimator._state = model._state.part(np.array([i]), estimator._rule(model._state.rule.centred))
+    estimator._state = model._state.select_experts(np.array([i]), estimator._rule(model._state.rule.centred))
     return estimator
 
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 
 from sklearn_nag import losses
-from sklearn_nag.kernels import Rule, State, learn
+from sklearn_nag.kernels import learn
+from sklearn_nag.kernels.nag import Rule, State
 
 RULES = list(itertools.product(["max", "rms", None], [True, False]))
 LOSSES = {**losses.CLASSIFICATION, **losses.REGRESSION, "softmax": losses.Softmax}
@@ -33,8 +34,10 @@ def progressive(state, X, y, weights=None, loss="log_loss", order=None):
 def flat(state):
     """Every number of a state, for comparison bit by bit."""
     arrays = [getattr(state.columns, name) for name in state.columns.names]
-    scalars = [state.t, state.N, state.shrinkage, state.averaged]
-    small = [state.loss, state.gradient_lift, state.targets.table, state.mixture.excess, state.mixture.gap]
+    scalars = list(state.clocks().values())
+    small = [state.loss, state.targets.table]
+    if hasattr(state, "mixture"):
+        small += [state.gradient_lift, state.mixture.excess, state.mixture.gap]
     return np.concatenate([np.ravel(a) for a in [*arrays, *small, np.array(scalars)]])
 
 

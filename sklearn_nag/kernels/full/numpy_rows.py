@@ -10,61 +10,54 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _numpy
-from ._invariant import played_factor, rank_tolerance, solve
-from ._numpy_coordinatewise import suffer
-from ._state import lift
+from ..state.lifts import lift, needs_lift
+from ..state.model import Diverged
+from ..vectorized.blocks import learn_in_blocks
+from ..vectorized.bounded import suffer
+from ..vectorized.targets import count_losses, read_targets
+from .rule import played_factor, rank_tolerance, solve
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
-    """As `_numpy.learn_rows`."""
-    with np.errstate(all="ignore"):
-        done = 0
-        for rows, x in _numpy.dense_blocks(X, order):
-            targets = _numpy.read_classes(y[rows], state.rule.n_targets)
-            weight = np.ones(len(targets)) if sample_weight is None else sample_weight[rows]
-            played = np.empty(targets.shape) if predictions is None else predictions[done : done + len(targets)]
-            done += len(targets)
-            _learn_block(state, loss, x.astype(np.float64, copy=False), targets, weight, played)
-            if not (np.isfinite(played).all() and np.isfinite(state.t + state.averaged) and state.columns.finite()):
-                raise _numpy.Diverged
+    """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
+    learn_in_blocks(_learn_block, state, loss, X, y, sample_weight, order, predictions)
 
 
-def _learn_block(state, loss, x, y, c, played):
+def _learn_block(state, columns, loss, x, y, c, played):
     t = np.add.accumulate(np.append(state.t, c))
     first = state.rule.target_unit and state.t == 0
-    goals = _numpy.read_targets(state, y, c, t)
+    target_rows = read_targets(state, y, c, t)
     for i in range(len(c)):
-        row = np.ones(state.columns.lift.size)
-        row[: x.shape[1]] = x[i]
         state.t = float(t[i + 1])
-        _learn_row(state, loss, goals, i, row, c[i], played)
-    _numpy.count_losses(state, loss, goals, c, played, first)
+        _learn_row(state, loss, target_rows, i, x[i], c[i], played)
+    count_losses(state, loss, target_rows, c, played, first)
+    if not columns.finite():
+        raise Diverged
 
 
-def _learn_row(state, loss, goals, i, x, c, played):
+def _learn_row(state, loss, target_rows, i, x, c, played):
     columns, q, root = state.columns, state.columns.weight, np.sqrt(c)
-    v, is_new = take_up(state, relative(state, x) * root, root)
-    reach = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
-    state.heaviest = float(max(state.heaviest, c))
-    factor = played_factor(np.add.reduce(q * q, axis=1) - state.surprise, state.rule.alpha, state.heaviest)
-    g, played[i] = suffer(state, loss, goals, i, factor * reach / root)
+    v, is_new = rotate_in(state, relative(state, x) * root, root)
+    inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
+    state.largest_weight = float(max(state.largest_weight, c))
+    factor = played_factor(np.add.reduce(q * q, axis=1) - state.Gamma, state.rule.alpha, state.largest_weight)
+    g, played[i] = suffer(state, loss, target_rows, i, factor * inner / root)
     state.averaged += c * state.t
     columns.past += c * state.t * factor[:, None] * q
     q -= (root * g)[:, None] * v
-    state.surprise += c * g * g * np.add.reduce(v * v)
+    state.Gamma += c * g * g * np.add.reduce(v * v)
 
 
 def relative(state, x):
     """The row, lifted and relative to the first one; lifts, sizes and the origin are brought up to date."""
     columns, bias = state.columns, state.rule.intercept
     size = np.abs(x)
-    needs = np.flatnonzero(_numpy.need_lifts(size, size * columns.lift, columns.largest > 0))
+    needs = np.flatnonzero(needs_lift(size, size * columns.lift, columns.largest > 0))
     if needs.size:
         state.relift(needs, lift(size[needs]))
     np.maximum(columns.largest, size, out=columns.largest)
     x = x * columns.lift
-    if bias and state.heaviest == 0:
+    if bias and state.largest_weight == 0:
         columns.origin[:-1] = x[:-1]
     x -= columns.origin
     np.maximum(columns.deviation, np.abs(x), out=columns.deviation)
@@ -79,7 +72,7 @@ def is_rounding(factor, x, i, rounding):
     return bool(abs(x[i]) <= rounding[i] + np.abs(share) @ rounding[:i])
 
 
-def take_up(state, x, root):
+def rotate_in(state, x, root):
     """Rotate the row ``x``, which is changed, into the factor, ``q``, and the sum of the weights.
 
     Returns ``v``, and whether the row is independent of those before: ``v^T q`` is then 0, but for rounding.
@@ -87,21 +80,21 @@ def take_up(state, x, root):
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
     v, rest, rest_q, rest_past = np.zeros(len(x)), 1.0, np.zeros(len(q)), np.zeros(len(q))
-    reach = None  # product of the row and the sum of the weights, for each head
+    inner = None  # product of the row and the sum of the weights, for each head
     for i in range(len(x)):
         if x[i] == 0.0 or (factor[i, i] == 0.0 and is_rounding(factor, x, i, rounding)):
             continue
         if factor[i, i] == 0.0:  # a new direction: the sum has nothing there
             w = solve(factor[i + 1 :, i + 1 :], past[:, i + 1 :])
-            reach = (np.add.reduce(w * x[i + 1 :], axis=1) - rest_past) / rest
+            inner = (np.add.reduce(w * x[i + 1 :], axis=1) - rest_past) / rest
         length = np.hypot(factor[i, i], x[i])
         cos, sin = factor[i, i] / length, x[i] / length
         factor[i, i:], x[i:] = cos * factor[i, i:] + sin * x[i:], cos * x[i:] - sin * factor[i, i:]
         q[:, i], rest_q = cos * q[:, i] + sin * rest_q, cos * rest_q - sin * q[:, i]
         past[:, i], rest_past = cos * past[:, i] + sin * rest_past, cos * rest_past - sin * past[:, i]
         v[i], rest = sin * rest, cos * rest
-        if reach is not None:
+        if inner is not None:
             break
-    is_new = reach is not None
-    past += (reach if is_new else -rest_past / rest)[:, None] * v
+    is_new = inner is not None
+    past += (inner if is_new else -rest_past / rest)[:, None] * v
     return v, is_new

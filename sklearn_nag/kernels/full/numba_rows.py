@@ -1,4 +1,4 @@
-"""The update of `_numpy_full` as compiled loops, held equal to it by test."""
+"""The update of `numpy_rows` as compiled loops, held equal to it by test."""
 
 from __future__ import annotations
 
@@ -6,35 +6,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _numpy
-from ._invariant import LARGEST_POWER, ROUNDING
-from ._numba import (
-    LAST,
-    PADDING,
-    RATIO,
-    SLOPE,
-    UNIT,
-    compiled_loss,
-    entry,
-    exact,
-    fast,
-    finite,
-    lift_of,
-    padded,
-    run,
-    slow,
-    targets,
-)
-from ._numba_coordinatewise import HEAVIEST, T, compiled_rule, suffer
-from ._state import HIGHEST, LOWEST
+from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
+from ..compiled.columns import PADDING, T, finite, lift_of, padded
+from ..compiled.handover import run
+from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
+from ..compiled.jit import entry, fast, slow, strict
+from ..compiled.losses import compiled_loss
+from ..compiled.targets import read_row
+from ..state.bounded import LARGEST_POWER
+from ..state.lifts import HIGHEST, LOWEST
+from ..state.model import Diverged
+from .rule import ROUNDING
 
 LEAST, MOST = 1e-280, 1e280  # squares between these can be trusted
-AVERAGED = 2  # entry of ``clock``, after those of `_numba_coordinatewise`
+AVERAGED = 2  # entry of ``clock`` after ``LARGEST_WEIGHT``
 
 
 @slow
 def relift(table, f, factor, i, size):
-    """As `FullState.relift`, of one column."""
+    """As `State.relift`, of one column."""
     new = lift_of(size)
     ratio = min(new / table[f.lift, i], 1.0)
     table[f.lift, i] = new
@@ -44,9 +34,9 @@ def relift(table, f, factor, i, size):
         factor[j, i] *= ratio
 
 
-@exact
+@strict
 def relative(table, f, factor, x, bias):
-    """As `_numpy_full.relative`: the row ``x`` becomes lifted and relative to the first one."""
+    """As `numpy_rows.relative`: the row ``x`` becomes lifted and relative to the first one."""
     first = table[f.largest, bias] == 0.0 if bias >= 0 else False
     for i in range(table.shape[1]):
         size = abs(x[i])
@@ -74,9 +64,9 @@ def rotate(factor, x, i, cos, sin):
 
 
 @slow
-def reach_of_sum(table, f, factor, x, w, i, k):
+def inner_with_sum(table, f, factor, x, w, i, k):
     """Product of what is left of the row after column ``i`` and the sum of the weights of a head."""
-    n, reach = table.shape[1], 0.0
+    n, inner = table.shape[1], 0.0
     for j in range(n - 1, i, -1):
         w[j] = 0.0
         if factor[j, j] != 0.0:
@@ -84,19 +74,19 @@ def reach_of_sum(table, f, factor, x, w, i, k):
             for other in range(j + 1, n):
                 value -= factor[j, other] * w[other]
             w[j] = value / factor[j, j]
-            reach += w[j] * x[j]
-    return reach
+            inner += w[j] * x[j]
+    return inner
 
 
-@exact
+@strict
 def rounding(table, f, i):
-    """As `_invariant.rank_tolerance`, of one column, over the relative error of a rounding."""
+    """As `rule.rank_tolerance`, of one column, over the relative error of a rounding."""
     return 16.0 * table.shape[1] * table[f.deviation, i] + 2.0 * table[f.largest, i] * table[f.lift, i]
 
 
 @slow
 def is_rounding(table, f, factor, size, share, i):
-    """As `_numpy_full.is_rounding`, for a size over that of a rounding."""
+    """As `numpy_rows.is_rounding`, for a size over that of a rounding."""
     least = rounding(table, f, i)
     if size <= least:
         return True
@@ -112,8 +102,8 @@ def is_rounding(table, f, factor, size, share, i):
 
 
 @fast
-def take_up(table, f, factor, x, v, w, rests, root):
-    """As `_numpy_full.take_up`; ``rests`` has a row for ``q``, for the sum of the weights, and for its product."""
+def rotate_in(table, f, factor, x, v, w, rests, root):
+    """As `numpy_rows.rotate_in`; ``rests`` has a row for ``q``, for the sum of the weights, and for its product."""
     n, n_heads, rest, is_new = table.shape[1], rests.shape[1], 1.0, False
     for k in range(n_heads):
         rests[0, k] = rests[1, k] = 0.0
@@ -127,7 +117,7 @@ def take_up(table, f, factor, x, v, w, rests, root):
                 continue
             is_new = True
             for k in range(n_heads):
-                rests[2, k] = (reach_of_sum(table, f, factor, x, w, i, k) - rests[1, k]) / rest
+                rests[2, k] = (inner_with_sum(table, f, factor, x, w, i, k) - rests[1, k]) / rest
         squared = diagonal * diagonal + value * value
         inverse = 1.0 / (np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value))
         cos, sin = diagonal * inverse, value * inverse
@@ -141,15 +131,16 @@ def take_up(table, f, factor, x, v, w, rests, root):
             rests[1, k] = cos * new - sin * own
         v[i], rest = sin * rest, cos * rest
     for k in range(n_heads):
-        reach = rests[2, k] if is_new else -rests[1, k] / rest
+        inner = rests[2, k] if is_new else -rests[1, k] / rest
         for i in range(n):
-            table[f.past + k, i] += reach * v[i]
+            table[f.past + k, i] += inner * v[i]
     return is_new
 
 
 @entry
 def learn_dense(
-    X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, steepest, model, surprise, played
+    X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, largest_gradient, model, Gamma,
+    played,
 ):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range."""
     d, n, n_heads = X.shape[1], table.shape[1], losses.size
@@ -163,7 +154,7 @@ def learn_dense(
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
-        targets(y, codes, row, heads, n_heads)
+        read_row(y, codes, row, heads, n_heads)
         for i in range(d):
             x[i] = X[row, i]
         if bias >= 0:
@@ -172,34 +163,34 @@ def learn_dense(
         root = np.sqrt(c)
         for i in range(n):
             x[i] *= root
-        is_new = take_up(table, f, factor, x, v, w, rests, root)
+        is_new = rotate_in(table, f, factor, x, v, w, rests, root)
         before = clock[T]
         clock[T] += c
-        clock[HEAVIEST] = max(clock[HEAVIEST], c)
+        clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
         clock[AVERAGED] += c * clock[T]
         length = 0.0
         for i in range(n):
             length += v[i] * v[i]
         for k in range(n_heads):
-            squared = reach = 0.0
+            squared = inner = 0.0
             for i in range(n):
                 squared += table[f.weight + k, i] * table[f.weight + k, i]
-                reach += table[f.weight + k, i] * v[i]
-            power = (squared - surprise[k]) / (2.0 * rule.alpha * clock[HEAVIEST])
+                inner += table[f.weight + k, i] * v[i]
+            power = (squared - Gamma[k]) / (2.0 * rule.alpha * clock[LARGEST_WEIGHT])
             factors[k] = np.exp(min(power, LARGEST_POWER)) / rule.alpha
-            heads[RATIO, k] = 0.0 if is_new else factors[k] * reach / root
-        if not suffer(heads, rule, loss, clock, before, c, target, losses, steepest):
+            heads[PREDICTION, k] = 0.0 if is_new else factors[k] * inner / root
+        if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
             return False
         for k in range(n_heads):
-            g, amount = heads[SLOPE, k], c * clock[T] * factors[k]
+            g, amount = heads[GRADIENT, k], c * clock[T] * factors[k]
             for i in range(n):
                 q = table[f.weight + k, i]
                 table[f.past + k, i] += amount * q
                 table[f.weight + k, i] = q - root * g * v[i]
-            surprise[k] += c * g * g * length
+            Gamma[k] += c * g * g * length
         if keep:
             for j in range(n_heads):
-                played[step, j] = heads[LAST, j]
+                played[step, j] = heads[PLAYED, j]
     for i in range(n):
         for j in range(i, n):
             model[i, j] = factor[i, j]
@@ -207,6 +198,16 @@ def learn_dense(
         if not finite(table, field, n):
             return False
     return True
+
+
+class CompiledRule(NamedTuple):
+    """`Rule`, with the bound of the loss: negative where it is the largest so far."""
+
+    alpha: float
+    intercept: bool
+    target_unit: bool
+    bound: float
+    bound_scaled: bool
 
 
 class Fields(NamedTuple):
@@ -221,27 +222,27 @@ class Fields(NamedTuple):
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
-    """As `_numpy_full.learn_rows`."""
+    """As `numpy_rows.learn_rows`."""
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
         return
     state.columns.arrange("C")
-    clock = np.array([state.t, state.heaviest, state.averaged])
-    heads = np.zeros((RATIO + 1, state.rule.n_heads))
+    clock = np.array([state.t, state.largest_weight, state.averaged])
+    heads = np.zeros((N_ROWS, state.rule.n_heads))
     heads[UNIT] = state.unit()
     model = (
         state.columns.table,
         Fields(**state.columns.rows()),
-        compiled_rule(state.rule, loss, state.columns.lift.size),
+        CompiledRule(state.rule.alpha, state.rule.intercept, state.rule.target_unit, *compiled_bound(loss)),
         heads,
         clock,
         compiled_loss(loss),
         state.loss,
         state.targets.table,
-        state.steepest,
+        state.largest_gradient,
         state.factor,
-        state.surprise,
+        state.Gamma,
     )
     ok = run(None, learn_dense, X, y, sample_weight, order, model, predictions)
-    state.t, state.heaviest, state.averaged = clock.tolist()
+    state.t, state.largest_weight, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
-        raise _numpy.Diverged
+        raise Diverged

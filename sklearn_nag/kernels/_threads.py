@@ -1,0 +1,51 @@
+"""Targets that do not know of one another, learnt by several threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+from joblib import effective_n_jobs
+
+_WORTH_THREADS = 2**23  # entries times heads from which on starting threads takes less time than they save
+_WORTH_COPIES = 64  # entries over columns, likewise for the copies of these
+
+
+def over_threads(learn_rows, state, X, n_jobs):
+    """``learn_rows`` itself, or a function that does the same by threads where that can help."""
+    n_threads = effective_n_jobs(n_jobs) if _can_be_spread(learn_rows, state, X) else 1
+    return partial(_learn_in_threads, learn_rows, n_threads) if n_threads > 1 else learn_rows
+
+
+def _can_be_spread(learn_rows, state, X):
+    """Whether targets do not know of one another, and rows are work enough to be worth a copy of the columns."""
+    compiled = learn_rows.__module__.endswith("numba_rows")  # only compiled code releases the GIL
+    if not compiled or not hasattr(state, "for_targets") or state.rule.n_groups == 1:
+        return False
+    entries = X.size if isinstance(X, np.ndarray) else X.nnz
+    return entries * state.rule.n_heads > _WORTH_THREADS and entries > _WORTH_COPIES * state.columns.lift.size
+
+
+def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, order, predictions):
+    """As ``learn_rows``, by threads that learn some of the targets each."""
+    n_targets = state.rule.n_targets
+
+    def learn_some(which):
+        subset, own = state.for_targets(which), None
+        if predictions is not None:
+            own = np.empty((len(predictions), subset.rule.n_played))
+        if y.ndim == 2:
+            some = y[:, which]
+        else:  # a single target is that of class 1
+            some = y - which[0] if len(which) > 1 else (y == which[0]).astype(y.dtype)
+        learn_rows(subset, loss, X, some, sample_weight, order, own)
+        return which, subset, own
+
+    parts = np.array_split(np.arange(n_targets), min(n_jobs, n_targets))
+    with ThreadPoolExecutor(len(parts)) as threads:
+        for which, subset, own in list(threads.map(learn_some, parts)):
+            state.put_targets(which, subset)
+            if own is not None:
+                played = which if state.rule.mixed else state.rule.heads(np.arange(state.rule.experts), which)
+                predictions[:, played] = own

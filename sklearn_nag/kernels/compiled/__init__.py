@@ -1,0 +1,1 @@
+"""What the compiled rows of all families share."""

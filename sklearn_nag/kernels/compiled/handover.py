@@ -1,0 +1,97 @@
+"""From arrays to what compiled code takes, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..vectorized.blocks import dense_blocks
+
+# Rows of a table are far enough apart for compiled loops, which compare distances, to run the same way whatever the
+# batch; and by ``APART`` modulo ``STEP``, as processors take addresses that agree in their last 12 bits for the same,
+# and what is read for what was just written.
+APART, STEP = 72, 128
+LINE = 8  # numbers of 8 bytes in a cache line
+
+
+def constant(array, dtype=None):
+    """A view that is contiguous and read-only, so that compiled code sees one type whatever the caller has."""
+    view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
+    if view is array:
+        view = view[...]
+    view.flags.writeable = False
+    return view
+
+
+NO_CLASSES, NO_INTEGERS = constant(np.empty(0, np.int32)), constant(np.empty(0, np.int64))
+NO_FLOATS, NO_TABLE = constant(np.empty(0)), constant(np.empty((0, 0)))
+NOTHING_KEPT = np.empty((0, 0))
+
+
+def workspace(columns, n_scratch, indptr):
+    """What ``learn_dense`` takes for the columns or, with ``indptr`` of CSR rows, ``learn_sparse``."""
+    n_fields, width = columns.table.shape
+    if indptr is not None:
+        room = rows_of_zeros(n_fields + n_scratch, longest(indptr) + 1)  # 1 for the intercept
+        return columns.table.T, room, np.empty(room.shape[1], np.uint64)
+    table = rows_of_zeros(n_fields + n_scratch, width)
+    table[:n_fields, :width] = columns.table
+    table[columns.rows()["lift"], width:] = 1.0
+    return (table,)
+
+
+def longest(indptr):
+    """The most entries in a CSR row, or an upper bound where there are few; without memory that grew with the rows."""
+    if indptr[-1] < APART:
+        return int(indptr[-1])
+    step = 2**14
+    return int(max(np.diff(indptr[i : i + step + 1]).max(initial=0) for i in range(0, len(indptr), step)))
+
+
+def rows_of_zeros(n_rows, width):
+    """A table from the beginning of a cache line on, as vectors that lie in two lines are read at half the speed."""
+    distance = max(width - APART + STEP - 1, 0) // STEP * STEP + APART
+    room = np.zeros(n_rows * distance + LINE)
+    first = -room.__array_interface__["data"][0] // 8 % LINE
+    return room[first : first + n_rows * distance].reshape(n_rows, distance)
+
+
+def put_back(columns, table):
+    """Copy what was learnt on a table of `workspace` back to the columns."""
+    n_fields, width = columns.table.shape
+    columns.table[:] = table[:n_fields, :width]
+
+
+def run(sparse, dense, X, y, sample_weight, order, model, predictions):
+    """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones."""
+    targets = (
+        constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
+        constant(y, np.int32) if y.ndim == 1 else NO_CLASSES,
+        NO_FLOATS if sample_weight is None else constant(sample_weight),
+    )
+    order = NO_INTEGERS if order is None else constant(order, np.int64)
+    kept = NOTHING_KEPT if predictions is None else predictions
+    if sparse is not None:
+        return sparse(constant(X.data), constant(X.indices), constant(X.indptr), *targets, order, *model, kept)
+    if isinstance(X, np.ndarray) and X.flags.c_contiguous:
+        return dense(constant(X), *targets, order, *model, kept)
+    ok = True
+    for rows, block in dense_blocks(X, order if len(order) else None):
+        some = (a[rows] if len(a) else a for a in targets)
+        first, kept = kept[: len(block)], kept[len(block) :]
+        ok = ok and dense(constant(block), *map(constant, some), NO_INTEGERS, *model, first)
+    return ok
+
+
+def in_own_lines(array):
+    """Copy in cache lines of its own: threads that write to the same line wait for one another."""
+    own = np.empty(array.size + 2 * LINE)[LINE:-LINE].reshape(array.shape)
+    own[...] = array
+    return own
+
+
+def powers_of_lifts(columns, rule):
+    """By which power of a lift each row of the table is multiplied, but for those of ``G``."""
+    powers = np.zeros(len(columns.table), np.int64)
+    for name, row in columns.rows().items():
+        powers[row : row + (columns.n_heads if name in columns.per_head else 1)] = rule.lift_powers.get(name, 0)
+    return constant(powers)

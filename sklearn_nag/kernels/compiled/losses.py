@@ -1,0 +1,151 @@
+"""The losses as compiled functions of one prediction; `sklearn_nag.losses` has their formulas."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...losses import HALLEY_STEPS, LEAST_MARGIN, LONGEST, MOST_MARGIN
+from .heads import SHARE
+from .jit import fast, slow
+
+LOSSES = (
+    "log_loss",
+    "hinge",
+    "squared_hinge",
+    "modified_huber",
+    "perceptron",
+    "squared_error",
+    "quantile",
+    "absolute_error",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+    "softmax",
+)
+LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
+SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
+
+
+class CompiledLoss(NamedTuple):
+    """A loss by its place in ``LOSSES``, and its parameter if it has one, which the target's unit ``scaled`` or not."""
+
+    code: int
+    parameter: float
+    scaled: bool
+
+
+def compiled_loss(loss):
+    """`CompiledLoss` of a loss, which has one parameter at most."""
+    parameters = [float(getattr(loss, name)) for name in loss.parameters]
+    return CompiledLoss(LOSSES.index(loss.name), *(parameters or [0.0]), "epsilon" in loss.parameters)
+
+
+@fast
+def loss_and_gradient(loss, parameter, p, y):
+    """Value of a loss and its derivative by ``p``; see `sklearn_nag.losses`."""
+    margin = y * p
+    if loss in (LOG, SOFTMAX):
+        e = np.exp(-abs(margin))
+        share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
+        value = np.log1p(e) + max(0.0, -margin) if loss == LOG or y > 0 else 0.0
+        return value, -y * share
+    if loss == HINGE:
+        return (1.0 - margin, -y) if margin < 1.0 else (0.0, 0.0)
+    if loss == SQUARED_HINGE:
+        gap = max(0.0, 1.0 - margin)
+        return gap * gap, -2.0 * y * gap
+    if loss == MODIFIED_HUBER:
+        gap = max(0.0, 1.0 - margin)
+        return (-4.0 * margin if margin < -1.0 else gap * gap), -2.0 * y * min(gap, 2.0)
+    if loss == PERCEPTRON:
+        return (-margin, -y) if margin <= 0.0 else (0.0, 0.0)
+    residual = p - y
+    distance = abs(residual)
+    sign = 1.0 if residual > 0 else -1.0 if residual < 0 else 0.0
+    if loss == SQUARED:
+        return 0.5 * residual * residual, residual
+    if loss == QUANTILE:
+        slope = 1.0 - parameter if residual > 0 else -parameter if residual < 0 else 0.0
+        return slope * residual, slope
+    if loss == ABSOLUTE:
+        return distance, sign
+    if loss == HUBER:
+        near = min(distance, parameter)
+        return near * (distance - 0.5 * near), min(max(residual, -parameter), parameter)
+    beyond = max(0.0, distance - parameter)
+    if loss == INSENSITIVE:
+        return beyond, sign if distance > parameter else 0.0
+    return beyond * beyond, 2.0 * beyond * sign
+
+
+@slow
+def importance_aware_move(loss, parameter, p, y, a):
+    """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`."""
+    margin = y * p
+    if loss in (LOG, SOFTMAX):
+        e = np.exp(min(max(margin, LEAST_MARGIN), MOST_MARGIN))
+        a = min(a, LONGEST)
+        d = a / (1.0 + e)
+        if a > 1e-12:
+            if d > 0.5:
+                d = min(d, np.log1p(a / e))
+            for _ in range(HALLEY_STEPS):
+                grown = e * np.expm1(d)
+                slope = 1.0 + grown + e
+                excess = d + grown - a
+                change = excess / (slope - excess * (slope - 1.0) / (2.0 * slope))
+                d -= change
+                if abs(change) <= 1e-6 * d:  # the next one would be below rounding, as it converges cubically
+                    break
+        return y * max(d, 0.0)
+    if loss == HINGE:
+        return y * min(a, max(0.0, 1.0 - margin))
+    if loss == SQUARED_HINGE:
+        return y * max(0.0, 1.0 - margin) * -np.expm1(-2.0 * a)
+    if loss == MODIFIED_HUBER:
+        steep = min(4.0 * a, max(0.0, -1.0 - margin))
+        gap = max(0.0, 1.0 - margin - steep)
+        return y * (steep - gap * np.expm1(-2.0 * (a - steep / 4.0)))
+    residual = p - y
+    distance = abs(residual)
+    back = -1.0 if residual > 0 else 1.0
+    if loss == SQUARED:
+        return residual * np.expm1(-a)
+    if loss == QUANTILE:
+        return min(max(-residual, (parameter - 1.0) * a), parameter * a)
+    if loss == ABSOLUTE:
+        return back * min(a, distance)
+    if loss == HUBER:
+        if parameter == 0.0:
+            return 0.0
+        far = min(parameter * a, max(distance - parameter, 0.0))
+        return back * (far - (distance - far) * np.expm1(far / parameter - a))
+    beyond = max(0.0, distance - parameter)
+    if loss == INSENSITIVE:
+        return back * min(a, beyond)
+    return back * beyond * -np.expm1(-2.0 * a)
+
+
+@slow
+def margins(heads, row, start, stop):
+    """As `Softmax.margins`, in place, for some of a row of the table of heads."""
+    best, second = start, -np.inf
+    for k in range(start + 1, stop):
+        if heads[row, k] > heads[row, best]:
+            best, second = k, heads[row, best]
+        else:
+            second = max(second, heads[row, k])
+    gap = heads[row, best] - second
+    share = np.exp(-gap)
+    total = 0.0
+    for k in range(start, stop):
+        if k != best:
+            heads[SHARE, k] = np.exp(heads[row, k] - second)
+            total += heads[SHARE, k]
+    for k in range(start, stop):
+        if k != best:
+            others = max(total - heads[SHARE, k], 0.0)
+            heads[row, k] = heads[row, k] - second - gap - np.log1p(others * share)
+    heads[row, best] = gap - np.log(total)

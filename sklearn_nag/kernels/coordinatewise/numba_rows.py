@@ -1,0 +1,307 @@
+"""The updates of `numpy_rows` as compiled loops, held equal to them by test."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled.arithmetic import exp, exp_minus_1, inverse_sqrt, inverse_sqrt_of_any
+from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
+from ..compiled.columns import (
+    T,
+    add_deviations,
+    add_squares,
+    all_finite,
+    centre,
+    clear_last,
+    gather,
+    padded,
+    raise_lifts,
+    scatter,
+    update_maxima,
+)
+from ..compiled.handover import powers_of_lifts, put_back, run, workspace
+from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
+from ..compiled.jit import entry, fast
+from ..compiled.losses import compiled_loss
+from ..compiled.targets import read_row
+from ..state.bounded import LARGEST_POWER
+from ..state.lifts import TINY
+from ..state.model import Diverged
+from .rule import LARGEST_WEALTH
+
+UPDATES = ("potential", "scinol1", "scinol2")
+POTENTIAL, SCINOL1, SCINOL2 = range(3)
+SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields of a table; the last one for each head
+
+
+@fast
+def normalise(table, f, clock, before, c, n, bias):
+    """Lift and centre the row ``x``; fill and count ``size``, and for the potential ``inverse`` and ``z = x / s``."""
+    centred, counts = f.origin > 0, c * clock[T]
+    if centred:
+        centre(table, f, clock, before, c, n, bias)
+    if f.squares > 0:
+        if centred:
+            add_deviations(table, f, n, c, before / clock[T])
+            if bias >= 0:
+                table[f.squares, bias] = clock[T]
+        else:
+            add_squares(table, f, n, c)
+        root = np.sqrt(clock[T])
+        for i in range(n):
+            squares = table[f.squares, i]
+            inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 0.0
+            size = squares * inverse / clock[T]
+            table[f.size, i] = size
+            table[f.inverse, i] = inverse
+            table[f.z, i] = table[f.x, i] * inverse
+            table[f.credit, i] += counts * size * size if table[f.x, i] != 0.0 else 0.0
+    elif centred:
+        for i in range(n):
+            x = table[f.x, i]
+            size = max(table[f.deviation, i], abs(x))
+            table[f.deviation, i] = size
+            table[f.size, i] = size
+            table[f.credit, i] += counts * size * size if x != 0.0 else 0.0
+    else:
+        for i in range(n):
+            x = table[f.x, i] * table[f.lift, i]
+            size = table[f.largest, i] * table[f.lift, i]
+            table[f.x, i] = x
+            table[f.size, i] = size
+            table[f.credit, i] += counts * size * size if x != 0.0 else 0.0
+
+
+@fast
+def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
+    """Weights of one head by the potential; its prediction, and what the weights add to their average."""
+    of_h, of_x = 1.0 / (2.0 * alpha * t * largest_weight), c / (2.0 * alpha * t)
+    outer, share = np.log(alpha * n_columns * t / largest_weight), 1.0 / t
+    counts, p = c * t, 0.0
+    for i in range(n):
+        size, z = table[f.size, i], table[f.z, i]
+        ratio = table[f.weight + k, i] * table[f.inverse, i]
+        power = min(ratio * ratio * of_h + z * z * of_x - outer, LARGEST_POWER)
+        u = ratio * share * exp(power)
+        table[f.past + k, i] += counts * size * u if z != 0.0 else 0.0
+        p += u * z
+    return p
+
+
+@fast
+def play_scinol1(table, f, k, largest_weight, rest, counts, n):
+    """As `play_potential`, for ScInOL 1; with ``u z = (u / s) x``, as only the product is needed."""
+    p, half = 0.0, 0.5 / largest_weight
+    for i in range(n):
+        x, size = table[f.x, i], table[f.size, i]
+        inverse = largest_weight * inverse_sqrt(max(table[f.G + k, i] + (largest_weight * size) ** 2, TINY))
+        own = inverse * x
+        beta = table[f.beta + k, i]
+        beta = min(beta, rest / (own * own)) if own != 0.0 else beta
+        table[f.beta + k, i] = beta
+        theta = table[f.weight + k, i] * (inverse * half)
+        w = 0.5 * beta * inverse * np.copysign(exp_minus_1(min(abs(theta), LARGEST_POWER)), theta)
+        table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
+        p += w * x
+    return p
+
+
+@fast
+def play_scinol2(table, f, k, largest_weight, counts, n):
+    """As `play_scinol1`, for ScInOL 2; ``contribution`` keeps ``w x``."""
+    p, half = 0.0, 0.5 * largest_weight
+    for i in range(n):
+        x, size = table[f.x, i], table[f.size, i]
+        inverse = inverse_sqrt(max(table[f.G + k, i] + (largest_weight * size) ** 2, TINY))
+        theta = min(max(table[f.weight + k, i] * inverse, -1.0), 1.0)
+        w = table[f.beta + k, i] * theta * (half * inverse)
+        table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
+        contribution = w * x
+        table[f.contribution + k, i] = contribution
+        p += contribution
+    return p
+
+
+@fast
+def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
+    """Learn the row ``x`` of the table, whose lifts are up to date; tell whether predictions are finite."""
+    before = clock[T]
+    clock[T] += c
+    clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
+    t, largest_weight = clock[T], clock[LARGEST_WEIGHT]
+    normalise(table, f, clock, before, c, n, bias)
+    for k in range(losses.size):
+        if rule.update == POTENTIAL:
+            heads[PREDICTION, k] = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)
+        elif rule.update == SCINOL1:
+            heads[PREDICTION, k] = play_scinol1(table, f, k, largest_weight, largest_weight / t, c * t, n)
+        else:
+            heads[PREDICTION, k] = play_scinol2(table, f, k, largest_weight, c * t, n)
+    if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
+        return False
+    for k in range(losses.size):
+        weighted_gradient = c * heads[GRADIENT, k]
+        if weighted_gradient == 0.0:
+            continue
+        if rule.update == POTENTIAL:
+            for i in range(n):
+                table[f.weight + k, i] -= weighted_gradient * table[f.x, i]
+            continue
+        for i in range(n):
+            step = weighted_gradient * table[f.x, i]
+            table[f.weight + k, i] -= step
+            table[f.G + k, i] += step * step
+        if rule.update == SCINOL2:
+            share = weighted_gradient / largest_weight
+            for i in range(n):
+                table[f.beta + k, i] = min(table[f.beta + k, i] - share * table[f.contribution + k, i], LARGEST_WEALTH)
+    return True
+
+
+@entry
+def learn_dense(
+    X, y, codes, weights, order, table, f, powers, rule, heads, clock, loss, losses, target, largest_gradient,
+    played,
+):  # fmt: skip
+    """Learn the rows in order; return whether all numbers stayed in range."""
+    d, n_heads = X.shape[1], losses.size
+    width = d + rule.intercept
+    n = padded(width)
+    bias = width - 1 if rule.intercept else -1
+    keep = played.shape[0] > 0
+    for step in range(order.size if order.size > 0 else X.shape[0]):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        read_row(y, codes, row, heads, n_heads)
+        grew = 0
+        for i in range(d):
+            value = X[row, i]
+            table[f.x, i] = value
+            grew |= abs(value) > table[f.largest, i]
+        if bias >= 0:
+            table[f.x, bias] = 1.0
+            grew |= table[f.largest, bias] < 1.0
+        if grew and update_maxima(table, f, n, False):
+            raise_lifts(table, f, powers, n_heads, width)
+        if not learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
+            return False
+        if keep:
+            for j in range(n_heads):
+                played[step, j] = heads[PLAYED, j]
+    return all_finite(table, f.lift, f.x, n)
+
+
+@entry
+def learn_sparse(
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, f, powers, rule, heads, clock, loss,
+    losses, target, largest_gradient, played,
+):  # fmt: skip
+    """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
+    fields, n_heads = columns.shape[1], losses.size
+    keep = played.shape[0] > 0
+    for step in range(order.size if order.size > 0 else indptr.size - 1):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        read_row(y, codes, row, heads, n_heads)
+        start, stop = indptr[row], indptr[row + 1]
+        width = stop - start + rule.intercept
+        bias = width - 1 if rule.intercept else -1
+        n = padded(width)
+        clear_last(subset, f, n)
+        gather(subset, f.x, columns, index, data, indices, start, stop, rule.intercept)
+        needs_lift = update_maxima(subset, f, n, False)
+        if needs_lift:
+            raise_lifts(subset, f, powers, n_heads, width)
+        if not learn_row(subset, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
+            return False
+        if keep:
+            for j in range(n_heads):
+                played[step, j] = heads[PLAYED, j]
+        if not all_finite(subset, f.largest + 1, fields, n):
+            return False
+        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+    return True
+
+
+# -- from arrays and names to what compiled code takes
+
+
+class Fields(NamedTuple):
+    """First row of each field in the table; 0 for those that are absent."""
+
+    largest: int = 0
+    lift: int = 0
+    credit: int = 0
+    squares: int = 0
+    origin: int = 0
+    sum: int = 0
+    deviation: int = 0
+    weight: int = 0
+    G: int = 0
+    beta: int = 0
+    past: int = 0
+    x: int = 0
+    z: int = 0
+    size: int = 0
+    inverse: int = 0
+    contribution: int = 0
+
+
+class CompiledRule(NamedTuple):
+    """`Rule`, with the bound of the loss: negative where it is the largest so far."""
+
+    update: int
+    alpha: float
+    n_columns: int
+    intercept: bool
+    target_unit: bool
+    bound: float
+    bound_scaled: bool
+
+
+def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+    """As `numpy_rows.learn_rows`."""
+    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
+        return
+    by_row = not isinstance(X, np.ndarray) and state.rule.lazy
+    columns = state.columns
+    columns.arrange("F" if by_row else "C")
+    n = len(columns.table)
+    tables = workspace(columns, len(SCRATCH) - 1 + state.rule.n_heads, X.indptr if by_row else None)
+    clock = np.array([state.t, state.largest_weight])
+    heads = np.zeros((N_ROWS, state.rule.n_heads))
+    heads[UNIT] = state.unit()
+    model = (
+        *tables,
+        Fields(**columns.rows(), **{name: n + i for i, name in enumerate(SCRATCH)}),
+        powers_of_lifts(columns, state.rule),
+        compiled_rule(state.rule, loss, columns.lift.size),
+        heads,
+        clock,
+        compiled_loss(loss),
+        state.loss,
+        state.targets.table,
+        state.largest_gradient,
+    )
+    ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
+    if ok and not by_row:
+        put_back(columns, *tables)
+    state.t, state.largest_weight = clock.tolist()
+    if not (ok and np.isfinite(clock).all()):
+        raise Diverged
+
+
+def compiled_rule(rule, loss, n_columns):
+    """`CompiledRule` of a rule and the bound of a loss."""
+    bound, bound_scaled = compiled_bound(loss)
+    return CompiledRule(
+        update=UPDATES.index(rule.update),
+        alpha=rule.alpha,
+        n_columns=n_columns,
+        intercept=rule.intercept,
+        target_unit=rule.target_unit,
+        bound=bound,
+        bound_scaled=bound_scaled,
+    )

@@ -1,0 +1,62 @@
+"""The definition, in NumPy, of the updates without a learning rate that are invariant under scaling each feature."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ..state.model import Diverged
+from ..vectorized.blocks import learn_by_segments, learn_in_blocks
+from ..vectorized.bounded import suffer
+from ..vectorized.columns import read_inputs, write_back
+from ..vectorized.targets import count_losses, read_targets
+from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
+
+
+def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+    """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
+    learn_in_blocks(partial(learn_by_segments, _learn_segment), state, loss, X, y, sample_weight, order, predictions)
+
+
+def _learn_segment(state, columns, loss, x, absolute, y, c, played):
+    """Learn rows that need no new lift."""
+    inputs = read_inputs(state, columns, x, absolute, c)
+    first = state.rule.target_unit and state.t == 0
+    target_rows = read_targets(state, y, c, inputs.t)
+    _play_and_learn(state, columns, loss, inputs, target_rows, c, played)
+    write_back(columns, inputs.before, -1)
+    state.t = float(inputs.t[-1])
+    if not columns.finite():
+        raise Diverged
+    count_losses(state, loss, target_rows, c, played, first)
+
+
+def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
+    """Make the weights for each row, play them, and add what the row teaches to what weights are made of."""
+    rule = state.rule
+    n_columns = state.columns.lift.size
+    h, G, beta = columns.weight, columns.G, columns.beta
+    for i in range(len(c)):
+        largest_weight = state.largest_weight = float(max(state.largest_weight, c[i]))
+        t, x, z, size = inputs.t[i + 1], inputs.x[i], inputs.z[i], inputs.sizes[i]
+        if rule.update == "potential":
+            u = potential(h, size, t, largest_weight, rule.alpha, n_columns, c[i] * (z * z))
+        else:
+            root = scinol_root(G, size, largest_weight)
+            if rule.update == "scinol1":
+                least = np.where(z == 0, np.inf, (root / (largest_weight * x)) ** 2 * (largest_weight / t))
+                np.minimum(beta, least, out=beta)
+            u = scinol(rule.update, h, root, beta, size, largest_weight)
+        contribution = u * z
+        g, played[i] = suffer(state, loss, target_rows, i, np.add.reduce(contribution, axis=1))
+        weighted_gradient = (c[i] * g)[:, None] * x
+        h -= weighted_gradient
+        if rule.update != "potential":
+            G += weighted_gradient * weighted_gradient
+        if rule.update == "scinol2":
+            beta -= (c[i] / largest_weight * g)[:, None] * contribution
+            np.minimum(beta, LARGEST_WEALTH, out=beta)
+        counts = np.where(x == 0, 0.0, c[i] * t * size)
+        columns.past += counts * u
+        columns.credit += counts * size

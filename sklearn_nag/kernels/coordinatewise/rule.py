@@ -1,0 +1,186 @@
+"""Coordinate-wise scale invariance without a learning rate: its rules, its models, and the weights they play.
+
+Notation (papers: Kotłowski, "Scale-invariant unconstrained online learning", 2017; for ScInOL Kempka, Kotłowski and
+Warmuth, ICML 2019). ``g`` is a derivative divided by the largest that it can be, ``h = -sum c g x``, and the weights
+are a function of ``h``, not something that steps are added to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..state.bounded import LARGEST_POWER, BoundedState
+from ..state.lifts import TINY, positive
+from ..state.rule import LinearRule
+
+LARGEST_WEALTH = 1e300  # beta is cut off there
+
+
+@dataclass(frozen=True)
+class Rule(LinearRule):
+    """An update that is invariant under scaling each feature.
+
+    Attributes
+    ----------
+    update : {"potential", "scinol1", "scinol2"}
+        Algorithm 1 of the paper of 2017, or those of the paper of 2019.
+    n_targets : int
+        Number of targets; each has one head.
+    alpha : float
+        The constant of the potential.
+    intercept : bool
+        Whether the last column is the constant 1.
+    averaged : bool
+        Whether to predict with the average of the weights played, in which row ``t`` counts ``c t s^2`` where ``x`` is
+        not 0.
+    centred, target_unit, degree, coupled
+        See `LinearRule`.
+    """
+
+    update: str
+    n_targets: int
+    alpha: float
+    intercept: bool
+    averaged: bool
+    centred: bool
+    target_unit: bool
+    degree: int
+    coupled: bool
+
+    experts = 1
+    mixed = True
+    lifted = True
+    penalised = False
+
+    @property
+    def n_heads(self):
+        return self.n_targets
+
+    @property
+    def normalization(self):
+        """The scale without which ``z`` has no unit: root mean square for the potential, largest size for ScInOL."""
+        return "rms" if self.update == "potential" else "max"
+
+    @property
+    def lazy(self):
+        return not self.centred
+
+    @property
+    def fields(self):
+        """Fields of `Columns` that heads share; ``credit`` is what the average of weights is divided by."""
+        fields = ("credit",)
+        if self.normalization == "rms":
+            fields += ("squares",)
+        if self.centred:
+            fields += ("origin", "sum") if self.normalization == "rms" else ("origin", "sum", "deviation")
+        return fields
+
+    @property
+    def fields_per_head(self):
+        """Fields of `Columns` that each head has of its own; ``beta`` is the wealth of a column."""
+        return ("weight", "past") if self.update == "potential" else ("weight", "G", "beta", "past")
+
+    @property
+    def lift_powers(self):
+        """By which power of a lift each field is multiplied, but for ``G``."""
+        return {"origin": 1, "sum": 1, "deviation": 1, "squares": 2, "credit": 2, "weight": 1, "past": 1}
+
+
+@dataclass(eq=False)
+class State(BoundedState):
+    """A model that is invariant under scaling each feature.
+
+    ``columns.weight`` holds ``h`` and ``columns.G`` the sum of squared ``c g x``. The average of the weights played is
+    ``columns.past / columns.credit``, the sums of ``c t s^2 w`` and of ``c t s^2`` over the rows where the feature is
+    not 0: when its values grow late, the rows before do not count any more.
+    """
+
+    @classmethod
+    def new(cls, rule, n_features):
+        """State before the first row."""
+        state = super().new(rule, n_features)
+        if state.columns.beta is not None:
+            state.columns.beta[:] = 1.0
+        return state
+
+    def unit_free_weight(self):
+        """``u`` to predict with, in units of the target: the average, or the one for a row of zeros."""
+        rule, columns, size, largest_weight = self.rule, self.columns, self.size(), self.largest_weight or 1.0
+        with np.errstate(all="ignore"):
+            if rule.averaged:
+                u = columns.past / positive(columns.credit) * size
+            elif rule.update == "potential":
+                n_columns = columns.lift.size
+                u = potential(columns.weight, size, max(self.t, TINY), largest_weight, rule.alpha, n_columns, 0.0)
+            else:
+                root = scinol_root(columns.G, size, largest_weight)
+                u = scinol(rule.update, columns.weight, root, columns.beta, size, largest_weight)
+            return u * self.unit()[:, None]
+
+
+Rule.State = State
+
+
+def potential(h, size, t, largest_weight, alpha, n_columns, own):
+    """``u = w s`` of the potential (2017, Algorithm 1), with ``s`` the root mean square.
+
+    Parameters
+    ----------
+    h : ndarray of shape (n_heads, n_columns)
+        ``-sum c g x``.
+    size : ndarray of shape (n_columns,)
+        Root of ``sum c x^2 / t``, with the row at hand.
+    t : float
+        Total weight of the rows.
+    largest_weight : float
+        The largest weight of a row.
+    alpha : float
+        The constant of the potential.
+    n_columns : int
+        Number of columns of the whole model.
+    own : ndarray of shape (n_columns,)
+        ``c z^2`` of the row at hand.
+
+    Returns
+    -------
+    ndarray of shape (n_heads, n_columns)
+        ``u``.
+    """
+    ratio = h / positive(size)
+    power = (ratio * ratio / largest_weight + own) / (2.0 * alpha * t)
+    return ratio / t * np.exp(np.minimum(power - np.log(alpha * n_columns * t / largest_weight), LARGEST_POWER))
+
+
+def scinol_root(G, size, largest_weight):
+    """Root of ``S^2 + M^2``, times the largest weight of a row (2019, Algorithms 1 and 2)."""
+    return np.sqrt(G + (largest_weight * size) ** 2)
+
+
+def scinol(update, h, root, beta, size, largest_weight):
+    """``u = w M`` of ScInOL, with ``M`` the largest size (2019, Algorithms 1 and 2).
+
+    Parameters
+    ----------
+    update : {"scinol1", "scinol2"}
+        Which of the two.
+    h, root, beta : ndarray of shape (n_heads, n_columns)
+        ``-sum c g x``, what `scinol_root` returned, and the wealth of each column.
+    size : ndarray of shape (n_columns,)
+        The largest ``|x|``.
+    largest_weight : float
+        The largest weight of a row.
+
+    Returns
+    -------
+    ndarray of shape (n_heads, n_columns)
+        ``u``.
+    """
+    root = positive(root)
+    theta = h / root
+    if update == "scinol1":
+        bet = np.copysign(np.expm1(np.minimum(np.abs(theta) / 2.0, LARGEST_POWER)), theta)
+    else:
+        bet = np.minimum(np.maximum(theta, -1.0), 1.0)
+    return beta * bet * (largest_weight * size / (2.0 * root))

@@ -1,0 +1,165 @@
+"""Invariance under every linear map of the features: its rule, its models, and the weights they play.
+
+Notation (paper: Kotłowski, "Scale-invariant unconstrained online learning", 2017, Algorithm 2). ``g`` is a derivative
+divided by the largest that it can be, ``h = -sum c g x``, ``S = sum c x x^T``, and the weights are a function of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..state.bounded import LARGEST_POWER, BoundedState
+from ..state.lifts import TINY, positive
+from ..state.rule import LinearRule
+
+ROUNDING = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Rule(LinearRule):
+    """The update of Algorithm 2.
+
+    Attributes
+    ----------
+    n_targets : int
+        Number of targets; each has one head.
+    alpha : float
+        The constant of the potential.
+    intercept : bool
+        Whether the last column is the constant 1.
+    averaged : bool
+        Whether to predict with the average of the weights played, in which row ``t`` counts ``c t``.
+    centred, target_unit, degree, coupled
+        See `LinearRule`.
+    """
+
+    n_targets: int
+    alpha: float
+    intercept: bool
+    averaged: bool
+    centred: bool
+    target_unit: bool
+    degree: int
+    coupled: bool
+
+    update = "potential"
+    experts = 1
+    mixed = True
+    lifted = True
+    penalised = False
+    normalization = "rms"
+    lazy = False
+    fields = ("origin", "deviation")
+    fields_per_head = ("weight", "past")
+
+    @property
+    def n_heads(self):
+        return self.n_targets
+
+    @property
+    def lift_powers(self):
+        """By which power of a lift each field is multiplied; weights and their sum are relative to the factor."""
+        return {"origin": 1, "deviation": 1}
+
+
+@dataclass(eq=False)
+class State(BoundedState):
+    """A model that is invariant under every linear map of its features, and moves of their origins.
+
+    ``S = sum c x x^T`` is kept as a triangular factor of the rows, ``S = factor^T factor``, with lifted ``x`` relative
+    to the first row. ``columns.weight`` holds ``q`` with ``h = factor^T q``, ``columns.past`` the factor times the
+    sum of ``c t w``, and ``columns.deviation`` the largest size of an ``x``. A row of the factor without a diagonal is
+    0: its column depends on the ones before, and has no weight.
+
+    Attributes
+    ----------
+    factor : ndarray of shape (n_columns, n_columns)
+        Upper triangular.
+    Gamma : ndarray of shape (n_heads,)
+        ``Gamma``: the sum of ``c g^2 c x^T S^+ x``.
+    """
+
+    factor: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    Gamma: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def new(cls, rule, n_features):
+        """State before the first row."""
+        state = super().new(rule, n_features)
+        n_columns = state.columns.lift.size
+        state.factor, state.Gamma = np.zeros((n_columns, n_columns)), np.zeros(rule.n_heads)
+        return state
+
+    def small_arrays(self):
+        """Copies of the arrays that do not grow with the rows."""
+        return {**super().small_arrays(), "factor": self.factor.copy(), "Gamma": self.Gamma.copy()}
+
+    def relift(self, index, new):
+        """Change the lifts of the columns at ``index``."""
+        subset = self.columns.take(index)
+        self.factor[:, index] *= np.minimum(new / subset.lift, 1.0)
+        subset.relift(self.rule, new)
+        self.columns.put(index, subset)
+
+    def moments(self):
+        """Mean and root mean square deviation of each column, lifted, the former relative to the first row."""
+        t = max(self.t, TINY)
+        root, mean = self.factor / np.sqrt(t), np.zeros(len(self.factor))
+        if self.rule.intercept:
+            constant = root[:, -1].copy()
+            mean = root.T @ constant
+            mean[-1] = 0.0
+            root -= np.outer(constant, mean)
+        return mean, np.sqrt(np.einsum("ij,ij->j", root, root))
+
+    def size(self):
+        """Scale of each column, lifted."""
+        return self.moments()[1]
+
+    def mean_from_origin(self):
+        """Running mean of each column, lifted, relative to the first row; 0 without an intercept."""
+        return self.moments()[0]
+
+    def potential(self):
+        """Factor of ``S^+ h`` in the weights, for each head (2017, Algorithm 2)."""
+        q = self.columns.weight
+        power = np.einsum("ki,ki->k", q, q) - self.Gamma
+        return played_factor(power, self.rule.alpha, self.largest_weight)
+
+    def unit_free_weight(self):
+        """``u`` to predict with, in units of the target: the average, or the last one."""
+        if self.rule.averaged and self.averaged > 0:
+            q = self.columns.past / self.averaged
+        else:
+            q = self.potential()[:, None] * self.columns.weight
+        w = solve(self.factor, q)
+        mean, size = self.moments()
+        u = w * positive(size)
+        if self.rule.intercept:
+            u[:, -1] += (w * mean).sum(axis=1)
+        return u * self.unit()[:, None]
+
+
+Rule.State = State
+
+
+def played_factor(power, alpha, largest_weight):
+    """``exp((h^T S^+ h - Gamma) / (2 alpha)) / alpha``, from the difference."""
+    return np.exp(np.minimum(power / (2.0 * alpha * (largest_weight or 1.0)), LARGEST_POWER)) / alpha
+
+
+def solve(factor, q):
+    """Rows ``w`` with ``factor w = q``, 0 where the factor has no diagonal."""
+    w = np.zeros(q.shape)
+    for i in range(len(factor) - 1, -1, -1):
+        if factor[i, i] != 0.0:
+            w[:, i] = (q[:, i] - np.add.reduce(factor[i, i + 1 :] * w[:, i + 1 :], axis=1)) / factor[i, i]
+    return w
+
+
+def rank_tolerance(columns):
+    """How far rounding may have moved the values of each column: by its size, and by the digits that values have."""
+    n_columns = columns.lift.size
+    return ROUNDING * (16.0 * n_columns * columns.deviation + 2.0 * columns.largest * columns.lift)

@@ -1,0 +1,464 @@
+"""The rules of `numpy_rows` as compiled loops.
+
+Held equal to `numpy_rows` by test, to rounding; scales and ``t`` bit for bit.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled.arithmetic import inverse_sqrt, inverse_sqrt_of_any
+from ..compiled.columns import (
+    T,
+    add_deviations,
+    add_squares,
+    all_finite,
+    centre,
+    clear_last,
+    finite,
+    gather,
+    inverse_size,
+    lift_of,
+    padded,
+    raise_lifts,
+    scatter,
+    update_maxima,
+)
+from ..compiled.handover import in_own_lines, powers_of_lifts, put_back, run, workspace
+from ..compiled.heads import (
+    CLIPPED,
+    GRADIENT,
+    N_ROWS,
+    PLAYED,
+    PREDICTION,
+    RESCALING,
+    TARGET,
+    UNIT,
+)
+from ..compiled.jit import entry, fast, slow
+from ..compiled.losses import LOSSES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
+from ..compiled.mixture import mix
+from ..compiled.targets import ORIGIN, read_row, read_targets
+from ..state.columns import first_rows
+from ..state.lifts import HIGHEST, LARGEST, TINY
+from ..state.model import Diverged
+from . import numpy_rows
+from .rule import STEEPEST
+
+NONE, MAX, RMS = range(3)
+N, SHRINKAGE, AVERAGED = range(1, 4)  # entries of ``clock`` after ``T``
+SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
+
+
+@fast
+def scale_but_for_time(table, f, rule, i):
+    """As `Columns.scale_but_for_time`, of one column."""
+    if rule.norm == MAX:
+        return table[f.deviation, i] if rule.centred else table[f.largest, i] * table[f.lift, i]
+    if rule.norm == RMS:
+        return np.sqrt(table[f.squares, i])
+    return table[f.lift, i]
+
+
+@slow
+def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
+    """As `rule.shrink`, of all weights: by the scales and units that held before the row at hand."""
+    root = 1.0 / np.sqrt(max(clock[T], TINY)) if rule.norm == RMS else 1.0
+    for i in range(n):
+        rest = scale_but_for_time(table, f, rule, i)
+        due = clock[SHRINKAGE] - table[f.shrunk, i]
+        table[f.shrunk, i] = clock[SHRINKAGE]
+        if due == 0.0 or i == bias:
+            continue
+        for k in range(eta.size):
+            w = table[f.weight + k, i]
+            if w == 0.0:
+                continue
+            rate = eta[k] * due
+            if rule.adaptive:
+                rate *= min(gradient_lift[k] * rest / np.sqrt(table[f.G + k, i]), STEEPEST)
+                if rule.degree == 2:
+                    rate *= heads[UNIT, k]
+            decay = -np.expm1(-rule.l2 * rate)
+            threshold = decay * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
+            threshold *= heads[UNIT, k]
+            if not rule.adaptive:
+                threshold *= rest * root
+            size = max(abs(w) * (1.0 - decay) - threshold, 0.0)
+            new = size if w > 0 else -size
+            table[f.weight + k, i] = new
+            if rule.averaged:
+                table[f.past + k, i] += clock[AVERAGED] * (new - w)
+
+
+@fast
+def normalise(table, f, rule, clock, before, c, n, bias):
+    """Make the row ``x`` of the table what gradients are made of, ``z`` the features; return the factor of eta.
+
+    ``inverse`` holds ``1 / s'``: filled by the caller for "max", but here where the rule is centred, and for "rms".
+    """
+    clock[T] += c
+    squared = 0.0
+    if rule.centred:
+        centre(table, f, clock, before, c, n, bias)
+    if rule.norm == RMS:
+        root = np.sqrt(clock[T])
+        if rule.centred:
+            add_deviations(table, f, n, c, before / clock[T])
+            if bias >= 0:
+                table[f.squares, bias] = clock[T]
+        else:
+            add_squares(table, f, n, c)
+        for i in range(n):
+            squares = table[f.squares, i]
+            inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
+            z = table[f.x, i] * inverse
+            table[f.inverse, i] = inverse
+            table[f.z, i] = z
+            squared += z * z
+    elif rule.norm == MAX and rule.centred:
+        for i in range(n):
+            x = table[f.x, i]
+            size = max(table[f.deviation, i], abs(x))
+            inverse = 1.0 / size if size > 0 else 1.0
+            z = x * inverse
+            table[f.deviation, i] = size
+            table[f.inverse, i] = inverse
+            table[f.z, i] = z
+            squared += z * z
+    elif rule.norm == MAX:
+        for i in range(n):
+            x = table[f.x, i] * table[f.lift, i]
+            z = x * table[f.inverse, i]
+            table[f.x, i] = x
+            table[f.z, i] = z
+            squared += z * z
+    elif rule.centred:
+        for i in range(n):
+            table[f.z, i] = table[f.x, i] / table[f.lift, i]
+    else:
+        for i in range(n):
+            x = table[f.x, i]
+            table[f.z, i] = x
+            table[f.x, i] = x * table[f.lift, i]
+    rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
+    rest = np.sqrt(clock[T]) if rule.norm == RMS else 1.0
+    if rule.norm != NONE:
+        clock[N] += c * squared
+        per_row = clock[T] / clock[N] if clock[N] > 0 else clock[T]
+        rate *= np.sqrt(per_row) if rule.adaptive else per_row
+    clock[SHRINKAGE] += c * rate / rest if rule.adaptive else c * rate
+    if clock[T] >= rule.average_from:
+        clock[AVERAGED] += c * clock[T]
+    if not rule.adaptive and rule.norm != NONE:
+        for i in range(n):
+            table[f.z, i] *= table[f.inverse, i]
+    return rate
+
+
+@fast
+def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n_heads, n):
+    """Normalise the row, predict for each head and each target, suffer the losses.
+
+    Derivatives are left in the row ``GRADIENT``. Returns the factor of eta, and whether predictions are finite.
+    """
+    n_targets, n_played, before = rule.n_targets, losses.size, clock[T]
+    rate = normalise(table, f, rule, clock, before, c, n, bias)
+    for k in range(n_heads):
+        value = 0.0
+        for i in range(n):
+            value += table[f.weight + k, i] * table[f.z, i]
+        if not abs(value) <= LARGEST:
+            return rate, False
+        heads[PREDICTION, k] = value
+        heads[CLIPPED, k] = value
+    if target is not None:
+        read_targets(heads, target, rule.intercept, clock, before, c, n_heads)
+    row = CLIPPED
+    if mixture is not None:
+        mix(heads, loss, c, mixture, n_heads, n_targets)
+        row = PLAYED
+    for j in range(n_played):
+        heads[PLAYED, j] = heads[CLIPPED, j] = heads[row, j]
+    if loss.code == SOFTMAX:
+        for k in range(0, n_heads, n_targets):
+            margins(heads, PREDICTION, k, k + n_targets)
+        if mixture is not None:
+            for k in range(0, n_played, n_targets):  # once; for a 0 written here Numba would compile `margins` again
+                margins(heads, CLIPPED, k, k + n_targets)
+    for k in range(n_heads):
+        y = heads[TARGET, k % n_targets]
+        parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
+        value, heads[GRADIENT, k] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, k], y)
+        if k < n_played:
+            if target is not None or mixture is not None:
+                value, _ = loss_and_gradient(loss.code, parameter, heads[CLIPPED, k], y)
+            losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
+    if target is not None:
+        for j in range(n_played):
+            heads[PLAYED, j] = heads[PLAYED, j] + target[ORIGIN, j % n_targets] if before > 0 else 0.0
+    return rate, finite(heads, PLAYED, n_played)
+
+
+@fast
+def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n):
+    """One step of each head; see `numpy_rows`."""
+    importance_aware = rule.importance_aware
+    for k in range(eta.size):
+        g, unit = heads[GRADIENT, k], heads[UNIT, k]
+        if g == 0.0:
+            continue
+        step = rate * eta[k] * (unit if rule.adaptive or rule.degree == 1 else 1.0)
+        slope = g * (np.sqrt(c) if importance_aware else c) * (gradient_lift[k] if rule.adaptive else 1.0)
+        if rule.adaptive and not importance_aware and not rule.averaged:
+            for i in range(n):
+                gradient = slope * table[f.x, i]
+                G = table[f.G + k, i] + gradient * gradient
+                table[f.G + k, i] = G
+                table[f.weight + k, i] -= step * gradient * inverse_sqrt(G)
+            continue
+        gain = 0.0
+        if rule.adaptive:
+            for i in range(n):
+                x = table[f.x, i]
+                gradient = slope * x
+                G = table[f.G + k, i] + gradient * gradient
+                direction = x * inverse_sqrt(G) if G > TINY else 0.0
+                table[f.G + k, i] = G
+                table[f.direction, i] = direction
+                gain += direction * table[f.z, i]
+        else:
+            for i in range(n):
+                direction = table[f.x, i]
+                table[f.direction, i] = direction
+                gain += direction * table[f.z, i]
+        factor = -step * slope
+        if importance_aware:
+            if gain == 0.0:
+                continue
+            step *= c * (gradient_lift[k] if rule.adaptive else 1.0)
+            parameter = loss.parameter * unit if loss.scaled else loss.parameter
+            p, y = heads[PREDICTION, k], heads[TARGET, k % n_targets]
+            factor = importance_aware_move(loss.code, parameter, p, y, step * gain) / gain
+        for i in range(n):
+            table[f.weight + k, i] += factor * table[f.direction, i]
+        if rule.averaged:
+            factor *= clock[AVERAGED]
+            for i in range(n):
+                table[f.past + k, i] += factor * table[f.direction, i]
+
+
+@fast
+def new_gradient_lifts(gradient_lift, heads, rule, c):
+    """Adapt the lifts of gradients; tell whether any changed, by the row ``RESCALING``."""
+    changed, factor = False, np.sqrt(c) if rule.importance_aware else c
+    for k in range(gradient_lift.size):
+        heads[RESCALING, k] = 1.0
+        weighted_gradient = abs(heads[GRADIENT, k] * factor)
+        if weighted_gradient * gradient_lift[k] >= HIGHEST:
+            new = min(gradient_lift[k], lift_of(weighted_gradient))
+            heads[RESCALING, k] = (new / gradient_lift[k]) ** 2
+            changed = changed or new != gradient_lift[k]
+            gradient_lift[k] = new
+    return changed
+
+
+@slow
+def rescale_G(table, heads, f, n_heads, n):
+    """As `Columns.rescale_G`."""
+    for k in range(n_heads):
+        for i in range(n):
+            table[f.G + k, i] = max(table[f.G + k, i] * heads[RESCALING, k], TINY)
+
+
+@entry
+def learn_dense(
+    X, y, codes, weights, order, table, f, powers, rule, eta, heads, gradient_lift, clock, loss, losses, target,
+    mixture, played,
+):  # fmt: skip
+    """Learn the rows in order; return whether all numbers stayed in range.
+
+    ``target`` and ``mixture`` are None for models that learn no unit of targets, or mix no experts, so that what is for
+    these alone is not compiled.
+    """
+    d, n_targets = X.shape[1], rule.n_targets
+    width = d + rule.intercept
+    n = padded(width)
+    bias = width - 1 if rule.intercept else -1
+    keep = played.shape[0] > 0
+    keeps_inverse = rule.norm == MAX and not rule.centred  # else each row makes the inverse sizes anew
+    if keeps_inverse:
+        for i in range(n):
+            table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
+    for step in range(order.size if order.size > 0 else X.shape[0]):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        read_row(y, codes, row, heads, n_targets)
+        if rule.penalised:
+            shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
+        grew = 0
+        for i in range(d):
+            value = X[row, i]
+            table[f.x, i] = value
+            grew |= abs(value) > table[f.largest, i]
+        if bias >= 0:
+            table[f.x, bias] = 1.0
+            grew |= table[f.largest, bias] < 1.0
+        if grew and update_maxima(table, f, n, keeps_inverse) and rule.lifted:
+            raise_lifts(table, f, powers, eta.size, width)
+        rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
+        if not ok:
+            return False
+        if keep:
+            for j in range(losses.size):
+                played[step, j] = heads[PLAYED, j]
+        if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
+            rescale_G(table, heads, f, eta.size, n)
+        descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
+    return all_finite(table, f.lift, f.x, n)
+
+
+@entry
+def learn_sparse(
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, f, powers, rule, eta, heads, gradient_lift,
+    clock, loss, losses, target, mixture, played,
+):  # fmt: skip
+    """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
+
+    ``subset`` has room for the columns of a row, ``index`` for their places. Returned with the flag: ``G`` as it was
+    before all of it was rescaled, transposed, or an array without entries.
+    """
+    G_before = np.empty((0, 0))
+    fields, n_targets = columns.shape[1], rule.n_targets
+    keep = played.shape[0] > 0
+    for step in range(order.size if order.size > 0 else indptr.size - 1):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        read_row(y, codes, row, heads, n_targets)
+        start, stop = indptr[row], indptr[row + 1]
+        width = stop - start + rule.intercept
+        bias = width - 1 if rule.intercept else -1
+        n = padded(width)
+        clear_last(subset, f, n)
+        gather(subset, f.x, columns, index, data, indices, start, stop, rule.intercept)
+        if rule.penalised:
+            shrink(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
+        needs_lift = update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted
+        if needs_lift:
+            raise_lifts(subset, f, powers, eta.size, width)
+        rate, ok = play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
+        if not ok:
+            return False, G_before
+        if keep:
+            for j in range(losses.size):
+                played[step, j] = heads[PLAYED, j]
+        if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
+            if G_before.size == 0:
+                G_before = columns[:, f.G : f.G + eta.size].copy()
+            for k in range(eta.size):
+                for i in range(columns.shape[0]):
+                    columns[i, f.G + k] = max(columns[i, f.G + k] * heads[RESCALING, k], TINY)
+            rescale_G(subset, heads, f, eta.size, n)
+        descend(subset, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
+        if not all_finite(subset, f.largest + 1, fields, n):
+            return False, G_before
+        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+    return True, G_before
+
+
+class Fields(NamedTuple):
+    """First row of each field in the table; 0 for those that are absent."""
+
+    largest: int = 0
+    lift: int = 0
+    shrunk: int = 0
+    squares: int = 0
+    origin: int = 0
+    sum: int = 0
+    deviation: int = 0
+    weight: int = 0
+    G: int = 0
+    past: int = 0
+    x: int = 0
+    z: int = 0
+    inverse: int = 0
+    direction: int = 0
+
+
+class CompiledRule(NamedTuple):
+    """`Rule`, without None and without heads."""
+
+    norm: int
+    adaptive: bool
+    intercept: bool
+    lifted: bool
+    penalised: bool
+    averaged: bool
+    power_t: float
+    l1: float
+    l2: float
+    average_from: float
+    centred: bool
+    importance_aware: bool
+    n_targets: int
+    degree: int
+
+
+def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+    """As `numpy_rows.learn_rows`."""
+    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
+        return None
+    if loss.name not in LOSSES:
+        return numpy_rows.learn_rows(state, loss, X, y, sample_weight, order, predictions)
+    rule = state.rule
+    by_row = not isinstance(X, np.ndarray) and rule.lazy
+    state.columns.arrange("F" if by_row else "C")
+    tables = workspace(state.columns, len(SCRATCH), X.indptr if by_row else None)
+    clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged]))
+    losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if rule.target_unit else None
+    heads = in_own_lines(np.zeros((N_ROWS, len(rule.eta))))
+    heads[UNIT] = state.unit()
+    model = (
+        *tables,
+        fields(state.columns.shared, state.columns.per_head, rule.n_heads, len(state.columns.table)),
+        powers_of_lifts(state.columns, rule),
+        compiled_rule(rule, loss.move is not None),
+        np.array(rule.eta),
+        heads,
+        state.gradient_lift,
+        clock,
+        compiled_loss(loss),
+        losses,
+        target,
+        (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
+    )
+    ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
+    if by_row:
+        ok, G_before = ok
+        if G_before.size:
+            state.G_before = G_before.T
+    elif ok:
+        put_back(state.columns, *tables)
+    state.loss[:] = losses
+    if target is not None:
+        state.targets.table[:] = target
+    state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
+    if not (ok and np.isfinite(clock).all()):
+        raise Diverged
+
+
+@functools.lru_cache
+def fields(shared, per_head, n_heads, n):
+    """`Fields` of `Columns` with ``n`` rows, and the scratch rows below them."""
+    return Fields(**first_rows(shared, per_head, n_heads), **{name: n + i for i, name in enumerate(SCRATCH)})
+
+
+@functools.lru_cache
+def compiled_rule(rule, has_move):
+    """`CompiledRule` of a `Rule`, for a loss that has an importance-aware move or has none."""
+    values = {name: getattr(rule, name) for name in CompiledRule._fields[1:]}
+    values["importance_aware"] = rule.importance_aware and has_move
+    return CompiledRule(norm=(None, "max", "rms").index(rule.normalization), **values)

@@ -1,0 +1,189 @@
+"""The definition of the NAG family's updates, in NumPy.
+
+A row is handled in two parts. What depends on inputs alone (scales, ``z``, ``N``) is computed for a block of rows at
+once; what depends on the targets goes row by row, vectorised over columns and heads. A sparse row is a dense one on the
+columns that it names. No sum is left to BLAS, whose order of summation depends on the number of rows and of threads:
+how a stream is cut, how many heads there are and how many threads run changes no bit.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..state.lifts import HIGHEST, LARGEST, TINY, lift, positive
+from ..state.model import Diverged
+from ..vectorized.blocks import learn_by_segments, learn_in_blocks
+from ..vectorized.columns import read_inputs, write_back
+from ..vectorized.targets import count_losses, read_targets
+from .rule import shrink
+
+
+def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+    """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
+    learn_in_blocks(partial(learn_by_segments, _learn_segment), state, loss, X, y, sample_weight, order, predictions)
+
+
+class _Rates(NamedTuple):
+    """What steps are multiplied by, for each row of a segment, but for the learning rates of the heads.
+
+    Attributes
+    ----------
+    rate : ndarray of shape (n_rows,)
+        ``sqrt(t / N)``, or ``t / N`` for rules that are not adaptive, times ``t ** -power_t``.
+    N : float
+        ``sum c z^2`` up to the end of the segment.
+    shrinkage : ndarray of shape (n_rows + 1,)
+        Clock of the penalty before each row, and after the last.
+    """
+
+    rate: np.ndarray
+    N: float
+    shrinkage: np.ndarray
+
+
+def _read_rates(state, inputs, c):
+    """`_Rates` of the rows of a segment."""
+    rule, t, z = state.rule, inputs.t, inputs.z
+    rate = t[1:] ** -rule.power_t if rule.power_t else np.ones(len(c))
+    N = state.N
+    if rule.normalization is not None:
+        N = np.add.accumulate(np.append(N, c * np.add.reduce(z * z, axis=1)))
+        per_row = t[1:] / positive(N[1:])
+        rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
+        N = N[-1]
+    of_scales = np.sqrt(t[1:]) if rule.normalization == "rms" else np.ones(len(c))
+    shrinkage = np.add.accumulate(np.append(state.shrinkage, c * rate / of_scales if rule.adaptive else c * rate))
+    return _Rates(rate, float(N), shrinkage)
+
+
+def _learn_segment(state, columns, loss, x, absolute, y, c, played):
+    """Learn rows that need no new lift."""
+    inputs = read_inputs(state, columns, x, absolute, c)
+    rates = _read_rates(state, inputs, c)
+    first = state.rule.target_unit and state.t == 0
+    target_rows = read_targets(state, y, c, inputs.t)
+    _descend(state, columns, loss, inputs, rates, target_rows, c, played)
+    write_back(columns, inputs.before, -1)
+    state.t, state.N, state.shrinkage = float(inputs.t[-1]), rates.N, float(rates.shrinkage[-1])
+    if not columns.finite():
+        raise Diverged
+    count_losses(state, loss, target_rows, c, played, first)
+
+
+def _descend(state, columns, loss, inputs, rates, target_rows, c, played):
+    """One step for each row."""
+    rule = state.rule
+    targets, means, moved, units, _, least, most, _ = target_rows.for_heads(rule.experts)
+    step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
+    single = len(rule.eta) == 1
+    if single:  # by vectors and scalars, as they cost less
+        means, moved, least, most, targets, units, step = (
+            a[:, 0] for a in (means, moved, least, most, targets, units, step)
+        )
+    # What the weights that are kept are multiplied by: z or, where these are theta, z over the scale.
+    keeps_u = rule.adaptive or rule.normalization is None
+    all_features = inputs.z if keeps_u else inputs.z / positive(inputs.sizes)
+    weight = columns.weight[0] if single else columns.weight
+    G = None if not rule.adaptive else columns.G[0] if single else columns.G
+    product, direction = np.empty_like(weight), np.empty_like(weight)
+    importance_aware = rule.importance_aware and loss.move is not None
+    some = bool if single else np.any
+    by_head = (lambda a: a) if single else (lambda a: a[:, None])
+    gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
+    for i in range(len(c)):
+        if rule.penalised:
+            _settle_penalty(state, columns, i, inputs, rates, target_rows.spread)
+        if inputs.t[i + 1] >= rule.average_from:
+            state.averaged += c[i] * inputs.t[i + 1]
+        features = all_features[i]
+        np.multiply(weight, features, out=product)
+        p = np.add.reduce(product, axis=-1)
+        p += means[i]
+        clipped = np.minimum(np.maximum(p, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
+        if rule.n_played < len(rule.eta):
+            played[i] = _mix(state.mixture, loss, clipped, targets[i], units[i], c[i])
+        else:
+            played[i] = clipped
+        p += moved[i]
+        if loss.coupled:
+            p = loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
+        g = loss.gradient(p, targets[i], units[i])
+        if not some(g):
+            continue
+        weighted_gradient = g * (np.sqrt(c[i]) if importance_aware else c[i])
+        if rule.adaptive:
+            if some(abs(weighted_gradient) >= HIGHEST / gradient_lift):
+                _raise_gradient_lift(state, columns, np.abs(weighted_gradient))
+                gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
+            np.multiply(by_head(weighted_gradient * gradient_lift), inputs.x[i], out=direction)
+            np.multiply(direction, direction, out=product)
+            G += product
+            np.sqrt(G, out=product)
+            if importance_aware:
+                np.divide(inputs.x[i], product, out=direction)
+                direction[G <= TINY] = 0.0
+                step_size = step[i] * c[i] * gradient_lift
+            else:
+                direction /= product
+                step_size = step[i]
+        elif importance_aware:
+            direction[:] = inputs.x[i]
+            step_size = step[i] * c[i]
+        else:
+            np.multiply(by_head(weighted_gradient), inputs.x[i], out=direction)
+            step_size = step[i]
+        if importance_aware:
+            np.multiply(direction, features, out=product)
+            gain = np.add.reduce(product, axis=-1)  # by what a prediction moves for a step of size 1
+            move = loss.move(p, targets[i], step_size * gain, units[i])
+            if not single:
+                move[g == 0] = 0.0  # as for a single head, where nothing would have been computed
+            direction *= by_head(move / np.where(gain == 0, 1.0, gain))
+        else:
+            direction *= by_head(-step_size)
+        weight += direction
+        if rule.averaged:
+            columns.past += state.averaged * direction
+
+
+def _mix(mixture, loss, p, y, unit, c):
+    """Prediction of all experts together, from those of the heads; AdaHedge counts their losses."""
+    n_groups, n_experts = mixture.excess.shape
+    p = p.reshape(n_experts, -1)
+    share = mixture.weights()
+    unit = positive(unit.reshape(p.shape))
+    losses = loss.value((loss.margins(p) if loss.coupled else p) / unit, y.reshape(p.shape) / unit) * c
+    losses = np.minimum(np.add.reduce(losses.reshape(n_experts, n_groups, -1), axis=2).T, LARGEST)
+    mixture.suffer(share, losses)
+    return np.add.reduce(share.T * p, axis=0)
+
+
+def _settle_penalty(state, columns, i, inputs, rates, spread):
+    """Shrink the weights by the penalty up to the row before ``i``, by the scales and units that held then."""
+    write_back(columns, inputs.before, i)
+    state.t, state.shrinkage = inputs.t[i], rates.shrinkage[i]
+    if spread is not None:
+        last, state.targets.spread[:] = state.targets.spread.copy(), spread[i]
+    weight = shrink(state, columns)
+    if state.rule.averaged:
+        columns.past += state.averaged * (weight - columns.weight)
+    columns.weight[:] = weight
+    columns.shrunk[:] = state.shrinkage
+    if spread is not None:
+        state.targets.spread[:] = last
+
+
+def _raise_gradient_lift(state, columns, largest):
+    """Adapt the lifts of gradients to the ones at hand."""
+    largest = np.reshape(largest, -1)
+    new = np.where(largest == 0, state.gradient_lift, np.minimum(state.gradient_lift, lift(largest)))
+    ratio = (new / state.gradient_lift)[:, None]
+    state.gradient_lift[:] = new
+    if state.G_before is None:
+        state.G_before = state.columns.G.copy()
+    state.columns.rescale_G(ratio**2)
+    if columns is not state.columns:
+        columns.rescale_G(ratio**2)

@@ -1,0 +1,325 @@
+"""The NAG family: its rules, its models, and the penalty.
+
+Two identities keep the arithmetic short, because they leave nothing to rescale when a scale changes:
+
+* adaptive rules: ``g z / sqrt(H) = g x / sqrt(G)`` with ``H = G / s^2``, so the step of ``u`` does not know ``s``;
+* the others: ``w = theta / s^2`` with ``theta = -sum eta (t/N) g x``, which is what squashing by ``(s/|x|)^2`` keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..state.columns import Columns
+from ..state.lifts import LARGEST_LIFT, positive
+from ..state.mixture import Mixture
+from ..state.model import LinearState
+from ..state.rule import LinearRule
+from ..state.targets import Targets
+
+STEEPEST = 1e150
+
+
+@dataclass(frozen=True)
+class Rule(LinearRule):
+    """One update rule with its parameters.
+
+    Attributes
+    ----------
+    normalization : {"max", "rms", None}
+        The scale ``s``: the largest ``|x|``, the root mean square of ``x``, or 1.
+    adaptive : bool
+        Whether steps are divided by the root of the sum of squared gradients.
+    intercept : bool
+        Whether the last column is the constant 1; it is never penalised.
+    eta : tuple of float, of length n_heads
+        Learning rate of each head.
+    power_t : float
+        The learning rate falls as ``t ** -power_t``; 0 keeps it constant.
+    l1, l2 : float
+        Strength of the penalty ``l1 |u| + l2 u^2 / 2`` for each column.
+    average_from : float
+        Total weight of rows after which played weights are averaged; ``inf`` for never. Row ``t`` counts ``c t``.
+    centred : bool
+        Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
+    importance_aware : bool
+        Whether a step goes where infinitely many small ones would, for losses that have a ``move``.
+    target_unit : bool
+        Whether the unit of the targets is learnt and, with an intercept, their origin.
+    degree : int
+        ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
+    coupled : bool
+        Whether the loss compares the heads of an expert with one another.
+    experts : int
+        Heads for each target. Heads of an expert lie side by side.
+    mixed : bool
+        Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
+    """
+
+    normalization: str | None
+    adaptive: bool
+    intercept: bool
+    eta: tuple[float, ...]
+    power_t: float = 0.0
+    l1: float = 0.0
+    l2: float = 0.0
+    average_from: float = np.inf
+    centred: bool = False
+    importance_aware: bool = False
+    target_unit: bool = False
+    degree: int = 2
+    coupled: bool = False
+    experts: int = 1
+    mixed: bool = True
+
+    @property
+    def n_heads(self):
+        return len(self.eta)
+
+    @property
+    def n_targets(self):
+        """Number of targets: heads, but for the experts."""
+        return len(self.eta) // self.experts
+
+    def heads(self, experts, targets):
+        """The heads of some of the experts for some of the targets."""
+        return (experts[:, None] * self.n_targets + targets).ravel()
+
+    @property
+    def penalised(self):
+        return self.l1 > 0 or self.l2 > 0
+
+    @property
+    def averaged(self):
+        return self.average_from < np.inf
+
+    @property
+    def lifted(self):
+        """Whether columns are lifted: OGD alone works on them as they are."""
+        return self.adaptive or self.normalization is not None
+
+    @property
+    def lazy(self):
+        """Whether what a row does to the columns it does not name can be made up for later, in closed form.
+
+        It cannot where shrinking weights are averaged, nor for an L1 threshold on ``u`` while ``s`` drifts (sNG), nor
+        where a 0 is a deviation from the mean like any other.
+        """
+        drifting = self.normalization == "rms" and not self.adaptive
+        return not (self.centred or (self.penalised and (self.averaged or (self.l1 > 0 and drifting))))
+
+    @property
+    def fields(self):
+        """Fields of `Columns` that heads share."""
+        needed = {
+            "shrunk": self.penalised,
+            "squares": self.normalization == "rms",
+            "origin": self.centred,
+            "sum": self.centred,
+            "deviation": self.centred and self.normalization == "max",
+        }
+        return tuple(name for name, is_needed in needed.items() if is_needed)
+
+    @property
+    def fields_per_head(self):
+        """Fields of `Columns` that each head has of its own."""
+        needed = {"weight": True, "G": self.adaptive, "past": self.averaged}
+        return tuple(name for name, is_needed in needed.items() if is_needed)
+
+    @property
+    def lift_powers(self):
+        """By which power of a lift each field is multiplied, but for ``G``."""
+        powers = {"origin": 1, "sum": 1, "deviation": 1, "squares": 2}
+        return powers if self.adaptive else {**powers, "weight": 1, "past": 1}
+
+
+@dataclass(eq=False)
+class State(LinearState):
+    """A model of the NAG family.
+
+    ``columns.weight`` holds ``u`` for adaptive rules, ``theta * lift`` for the others; ``columns.past`` what turns it
+    into the average of the weights played.
+
+    Attributes
+    ----------
+    N : float
+        ``sum c z^2`` over rows and columns.
+    shrinkage : float
+        Clock of the penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
+    mixture : Mixture
+        How much each expert is trusted.
+    gradient_lift : ndarray of shape (n_heads,)
+        Powers of two; ``g' = g * gradient_lift``.
+    """
+
+    N: float = 0.0
+    shrinkage: float = 0.0
+    mixture: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 0)), np.zeros(0)))
+    gradient_lift: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def new(cls, rule, n_features):
+        """State before the first row."""
+        state = super().new(rule, n_features)
+        state.mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
+        state.gradient_lift = np.full(rule.n_heads, LARGEST_LIFT)
+        return state
+
+    def small_arrays(self):
+        """Copies of the arrays that do not grow with the columns."""
+        own = {"mixture": self.mixture.copy(), "gradient_lift": self.gradient_lift.copy()}
+        return {**super().small_arrays(), **own}
+
+    def clocks(self):
+        """The numbers that rows count up, by name."""
+        return {**super().clocks(), "N": self.N, "shrinkage": self.shrinkage}
+
+    # -- some of the heads
+
+    def select_experts(self, experts, rule):
+        """Some of the experts as a state of its own.
+
+        Parameters
+        ----------
+        experts : ndarray of int
+            Which ones, of a rule that does not mix them.
+        rule : Rule
+            The rule for these alone.
+
+        Returns
+        -------
+        State
+            The bits that learning by ``rule`` from the start would have given; with arrays of its own.
+        """
+        heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
+        return replace(self._with_heads(heads, rule), targets=Targets(self.targets.table.copy()), loss=self.loss[heads])
+
+    def for_targets(self, which):
+        """Some of the targets, not coupled, as a state of its own, which learns what it would among all.
+
+        Parameters
+        ----------
+        which : ndarray of int
+            Which targets.
+
+        Returns
+        -------
+        State
+            With arrays of its own.
+        """
+        heads = self.rule.heads(np.arange(self.rule.experts), which)
+        subset = self._with_heads(heads, replace(self.rule, eta=tuple(self.rule.eta[head] for head in heads)))
+        subset.targets = Targets(self.targets.table[:, which])
+        subset.mixture = Mixture(self.mixture.excess[which], self.mixture.gap[which])
+        subset.loss = self.loss[which if self.rule.mixed else heads]
+        return subset
+
+    def put_targets(self, which, subset):
+        """Take over what ``subset``, from `for_targets`, has learnt; what targets share is the same in all parts."""
+        heads = self.rule.heads(np.arange(self.rule.experts), which)
+        self.columns.table[self.columns.rows_of(heads)] = subset.columns.table
+        self.targets.table[:, which] = subset.targets.table
+        self.mixture.excess[which], self.mixture.gap[which] = subset.mixture.excess, subset.mixture.gap
+        self.loss[which if self.rule.mixed else heads] = subset.loss
+        self.gradient_lift[heads] = subset.gradient_lift
+        vars(self).update(subset.clocks())
+
+    def _with_heads(self, heads, rule):
+        """New state by ``rule`` with the columns, lifts and clocks of some of the heads."""
+        table = self.columns.table
+        order = "C" if table.flags.c_contiguous else "F"
+        own = np.array(table[self.columns.rows_of(heads)], order=order)
+        columns = self.columns.with_table(own, len(heads))
+        return replace(State.new(rule, 0), columns=columns, gradient_lift=self.gradient_lift[heads], **self.clocks())
+
+    # -- rules that change
+
+    def adopt(self, rule):
+        """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
+
+        A penalty that is due is made up for first, by the rule under which it fell due.
+        """
+        if rule is self.rule or rule == self.rule:
+            return
+        columns = self.columns
+        if self.rule.averaged:  # the sum is what is kept until averaging goes on
+            columns.past[:] = self.averaged * columns.weight - columns.past
+        if self.rule.penalised:
+            columns.weight[:] = shrink(self, columns)
+        self.columns = Columns.new(rule, columns.largest.size, like=columns)
+        for name in columns.names:
+            getattr(self.columns, name)[:] = getattr(columns, name)
+        if rule.penalised:
+            self.columns.shrunk[:] = self.shrinkage
+        if rule.averaged:
+            self.columns.past[:] = self.averaged * self.columns.weight - self.columns.past
+        self.rule = rule
+
+    # -- what the arrays stand for
+
+    def unit_free_weight(self):
+        """``u`` to predict with: the average, or the last one, shrunk by the penalty that is due; experts are mixed.
+
+        Returns
+        -------
+        ndarray of shape (n_played, n_columns)
+            Relative to the mean of columns and targets where these are learnt.
+        """
+        columns, rule = self.columns, self.rule
+        if rule.averaged and self.averaged > 0:
+            u = columns.weight - columns.past / self.averaged
+        else:
+            u = shrink(self, columns) if rule.penalised else columns.weight
+        if not rule.adaptive:
+            u = u / positive(self.size())
+        if rule.n_played == rule.n_heads:
+            return u
+        return np.einsum("gk,kgi->gi", self.shares(), u.reshape(rule.experts, rule.n_targets, -1))
+
+    def shares(self):
+        """How much each expert is trusted, of shape (n_targets, n_experts)."""
+        shares = self.mixture.weights()
+        return np.broadcast_to(shares, (self.rule.n_targets, shares.shape[1]))
+
+
+Rule.State = State
+
+
+def shrink(state, columns):
+    """Weights after the penalty that is due.
+
+    For a column the penalty is the flow ``du = -r (l1 sign(u) + l2 u)``, stopped at 0, over ``r``: the learning rates
+    of the rows that have passed. So it has a closed form, does not overshoot, and gives true zeros. With
+    ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when this is called).
+
+    Parameters
+    ----------
+    state : State
+        For its rule, clocks and lifts.
+    columns : Columns
+        All columns or some of them, as they were before the row at hand.
+
+    Returns
+    -------
+    ndarray of shape (n_heads, n_columns)
+        To take the place of ``columns.weight``.
+    """
+    rule = state.rule
+    due = state.shrinkage - columns.shrunk
+    if rule.intercept:
+        due[-1] = 0.0
+    rate = np.multiply.outer(rule.eta, due)
+    unit = state.unit()[:, None]
+    if rule.adaptive:  # 1 / sqrt(H), but for what the clock holds; bounded, as it is huge before the first gradient
+        with np.errstate(over="ignore"):
+            root = state.gradient_lift[:, None] * columns.scale_but_for_time(rule) / np.sqrt(columns.G)
+        rate *= np.minimum(root, STEEPEST) * unit ** (rule.degree - 1)
+    decay = np.exp(-rule.l2 * rate)
+    threshold = -np.expm1(-rule.l2 * rate) * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
+    threshold = threshold * unit
+    if not rule.adaptive:  # the weight is theta, not u
+        threshold = threshold * columns.size(rule, state.t)
+    left = np.maximum(np.abs(columns.weight) * decay - threshold, 0.0)
+    return np.copysign(left, columns.weight) + 0.0  # which has no -0: a step of 0 would turn it into 0

@@ -1,0 +1,160 @@
+"""What is kept for every column: a table, and views of its rows by name."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import MappingProxyType
+
+import numpy as np
+
+from .lifts import TINY
+
+ALWAYS = ("lift", "largest")  # the first fields of every table; compiled code for sparse rows relies on their order
+
+
+@lru_cache
+def first_rows(shared, per_head, n_heads):
+    """First row of each field in a table of columns."""
+    rows = {name: row for row, name in enumerate(shared)}
+    rows |= {name: len(shared) + i * n_heads for i, name in enumerate(per_head)}
+    return MappingProxyType(rows)
+
+
+class Columns:
+    """What is kept for every column: the rows of a table, and views of it by name.
+
+    The table is C-ordered, which suits dense rows, or Fortran-ordered, so that all of a column shares a cache line,
+    which suits sparse ones (see `arrange`). No result depends on it.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_fields, n_columns)
+        A row for each shared field, then ``n_heads`` rows for each of the others.
+    shared : tuple of str
+        The fields that all heads share, in order. Those that a rule does not need are absent, and None as attributes.
+    per_head : tuple of str
+        The fields below them, of which each head has a row of its own.
+    n_heads : int
+        Number of heads.
+
+    Attributes
+    ----------
+    largest : ndarray of shape (n_columns,)
+        The largest ``|x|`` seen.
+    lift : ndarray of shape (n_columns,)
+        Powers of two; below, ``x'`` is ``x * lift``.
+    shrunk : ndarray of shape (n_columns,) or None
+        Reading of the clock ``shrinkage`` up to which a penalty has been applied.
+    squares : ndarray of shape (n_columns,) or None
+        ``sum c x'^2``, for "rms"; of deviations from the mean, where centred.
+    origin : ndarray of shape (n_columns,) or None
+        ``x'`` of the first row, for centred rules.
+    sum : ndarray of shape (n_columns,) or None
+        ``sum c (x' - origin)``, for centred rules.
+    deviation : ndarray of shape (n_columns,) or None
+        The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
+    weight : ndarray of shape (n_heads, n_columns)
+        ``u`` for adaptive rules, ``theta * lift = u s'`` for the others.
+    G : ndarray of shape (n_heads, n_columns) or None
+        ``sum g'^2 x'^2``, for adaptive rules.
+    past : ndarray of shape (n_heads, n_columns) or None
+        What is to be subtracted from ``State.averaged * weight`` for the sum of ``c t weight`` over played weights, or
+        that sum itself while averaging is turned off. A column that is not named has nothing to be made up for.
+
+    Notes
+    -----
+    Families may keep further fields, and give ``weight``, ``G`` and ``past`` another meaning: see their rules.
+    """
+
+    lift: np.ndarray
+    largest: np.ndarray
+    weight: np.ndarray
+    shrunk = squares = origin = sum = deviation = G = past = credit = beta = None
+
+    def __init__(self, table, shared, per_head, n_heads):
+        self.table, self.shared, self.per_head, self.n_heads = table, shared, per_head, n_heads
+        for name, row in self.rows().items():
+            setattr(self, name, table[row : row + n_heads] if name in per_head else table[row])
+
+    @classmethod
+    def new(cls, rule, n_columns, like=None):
+        """Columns before the first row, with the fields that the rule needs and those that ``like`` has."""
+        shared, per_head = (*ALWAYS, *rule.fields), rule.fields_per_head
+        if like is not None:
+            shared = tuple(dict.fromkeys(like.shared + shared))
+            per_head = tuple(dict.fromkeys(like.per_head + per_head))
+        columns = cls(np.zeros((len(shared) + rule.n_heads * len(per_head), n_columns)), shared, per_head, rule.n_heads)
+        columns.lift[:] = 1.0
+        if columns.G is not None:
+            columns.G[:] = TINY
+        return columns
+
+    @property
+    def names(self):
+        """All fields, in order."""
+        return self.shared + self.per_head
+
+    def rows(self):
+        """First row of each field in the table."""
+        return first_rows(self.shared, self.per_head, self.n_heads)
+
+    def rows_of(self, heads):
+        """Rows of the table for some of the heads: those of fields that heads share, and their own."""
+        rows = (row + heads if name in self.per_head else [row] for name, row in self.rows().items())
+        return np.concatenate(list(rows))
+
+    def with_table(self, table, n_heads=None):
+        """Columns with the same fields and another table, for as many heads or for some of them."""
+        return Columns(table, self.shared, self.per_head, self.n_heads if n_heads is None else n_heads)
+
+    def __reduce__(self):
+        return Columns, (self.table, self.shared, self.per_head, self.n_heads)
+
+    def copy(self):
+        """Copy of all columns."""
+        return self.with_table(self.table.copy(order="K"))
+
+    def take(self, index):
+        """Copy of the columns at ``index``."""
+        return self.with_table(np.ascontiguousarray(self.table[:, index]))  # sums go along rows
+
+    def put(self, index, subset):
+        """Write ``subset`` back to the columns at ``index``."""
+        self.table[:, index] = subset.table
+
+    def arrange(self, order):
+        """Order the table, "C" or "F", if it is not ordered so."""
+        if not self.table.flags[f"{order}_CONTIGUOUS"]:
+            self.__init__(np.array(self.table, order=order), self.shared, self.per_head, self.n_heads)
+
+    def finite(self):
+        """Whether no number that could has left the range of float64; lifts keep the others small."""
+        fields = (self.largest, self.weight, self.squares, self.past, self.sum)
+        return all(np.isfinite(values).all() for values in fields if values is not None)
+
+    def relift(self, rule, new):
+        """Change the lifts; one that rises does so before there is anything to rescale."""
+        ratio = np.minimum(new / self.lift, 1.0)
+        self.lift[:] = new
+        for name, power in rule.lift_powers.items():
+            if name in self.names:
+                getattr(self, name)[...] *= ratio**power
+        if self.G is not None:
+            self.rescale_G(ratio**2)
+
+    def rescale_G(self, factor):
+        """Multiply ``G``, which stays positive."""
+        np.maximum(self.G * factor, TINY, out=self.G)
+
+    def scale_but_for_time(self, rule):
+        """Scale ``s``, lifted, but for the factor ``t ** -0.5`` of "rms", which changes while a column is not named."""
+        if rule.normalization == "max":
+            return self.deviation if rule.centred else self.largest * self.lift
+        if rule.normalization == "rms":
+            return np.sqrt(self.squares)
+        return self.lift
+
+    def size(self, rule, t):
+        """Scale ``s``, lifted, after rows of total weight ``t``."""
+        size = self.scale_but_for_time(rule)
+        return size / np.sqrt(max(t, TINY)) if rule.normalization == "rms" else size

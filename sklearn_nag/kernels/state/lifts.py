@@ -1,0 +1,33 @@
+"""Powers of two that keep squares in range.
+
+Squares of doubles overflow, so columns and gradients are *lifted*: multiplied by a power of two, exactly, that brings
+the largest value seen near 1. A lift is set when a column is first seen, 1 for values between 2**-64 and 2**64, and
+changes at most fourteen times after.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+LIFT_STEP = 2.0**128
+HIGHEST, LOWEST = 2.0**64, 2.0**-64  # lifted values that need another lift: at any time, when first seen
+LARGEST_LIFT = 2.0**896
+TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
+LARGEST = np.finfo(np.float64).max
+
+
+def lift(largest):
+    """Power of two, with an exponent in steps of 128, that brings ``largest`` into [2**-64, 2**64) or near."""
+    _, exponent = np.frexp(largest)
+    steps = np.clip((exponent + 63) // 128, -7, 7)
+    return np.ldexp(1.0, -128 * steps)
+
+
+def needs_lift(values, lifted, seen):
+    """Whether values need another lift, by their lifted sizes and whether their columns have been seen before."""
+    return (lifted >= HIGHEST) | (~seen & (values > 0) & (lifted < LOWEST))
+
+
+def positive(array):
+    """``array`` with 1 in place of 0, to divide by: what is divided is 0 there."""
+    return array if array.all() else np.where(array == 0, 1.0, array)

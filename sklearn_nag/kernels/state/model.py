@@ -1,0 +1,215 @@
+"""A model: its columns, what is common to all of them, and the linear function they stand for.
+
+Notation (paper: Ross, Mineiro and Langford, UAI 2013). A column is a feature, or the constant 1 of the intercept, which
+is the last one. ``s`` is the scale of a column, ``z = x / s``, ``u = w s`` the weight without units.
+
+With ``centred`` rules ``x`` is the deviation from the running mean, taken relative to the first row, so that a distant
+origin costs no digits; the constant column is never centred. Likewise the targets, with ``target_unit``: they are taken
+relative to the first one, predictions are counted from their running mean, steps are multiplied by their running
+standard deviation.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .columns import Columns
+from .lifts import LARGEST, TINY, positive
+from .targets import Targets
+
+FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
+
+
+class Diverged(ArithmeticError):
+    """Some number of the model has left the range of float64; the state is not to be used."""
+
+
+@dataclass(eq=False)
+class LinearState:
+    """Base of the models of all families.
+
+    Attributes
+    ----------
+    rule : LinearRule
+        The rule that made the state.
+    columns : Columns
+        What is kept for each column.
+    t : float
+        Total weight of the rows seen.
+    loss : ndarray of shape (n_played,)
+        Sum of the weighted progressive losses.
+    targets : Targets
+        Origins and units of the targets.
+    averaged : float
+        ``sum c t`` over the rows that are averaged.
+    cached : tuple or None
+        What `linear` returned since the last row was learnt.
+    G_before : ndarray or None
+        ``columns.G`` before a kernel rescaled all of it, within `unchanged_on_error`.
+    """
+
+    rule: Any
+    columns: Columns
+    t: float
+    loss: np.ndarray
+    targets: Targets
+    averaged: float = 0.0
+    cached: tuple | None = field(default=None, repr=False)
+    G_before: np.ndarray | None = field(default=None, repr=False)
+
+    @classmethod
+    def new(cls, rule, n_features):
+        """State before the first row."""
+        columns = Columns.new(rule, n_features + rule.intercept)
+        return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets(np.zeros((5, rule.n_targets))))
+
+    def adopt(self, rule):
+        """Go on by ``rule``, which may differ in everything but the meaning of the arrays."""
+        self.rule = rule
+
+    def unit_free_weight(self):
+        """``u`` to predict with, in units of the target.
+
+        Returns
+        -------
+        ndarray of shape (n_played, n_columns)
+            Relative to the mean of columns and targets where these are learnt.
+        """
+        raise NotImplementedError
+
+    # -- copies
+
+    def __getstate__(self):
+        return {**vars(self), "cached": None}
+
+    def copy(self):
+        """Independent copy, with arrays that can be written to."""
+        return replace(self, columns=self.columns.copy(), **self.small_arrays())
+
+    def small_arrays(self):
+        """Copies of the arrays that do not grow with the columns."""
+        return {"loss": self.loss.copy(), "targets": Targets(self.targets.table.copy())}
+
+    def clocks(self):
+        """The numbers that rows count up, by name."""
+        return {"t": self.t, "averaged": self.averaged}
+
+    @contextmanager
+    def unchanged_on_error(self, named=None):
+        """Undo what happens inside when it raises.
+
+        Parameters
+        ----------
+        named : ndarray of int, optional
+            The columns that the rows to be learnt name, where they are few: only these are copied if only these can
+            change, but for ``G``, of which kernels keep a copy in ``G_before`` when they rescale all of it.
+        """
+        if not self.rule.lazy:
+            named = None
+        self.G_before = None
+        before = {**vars(self), **self.small_arrays()}
+        columns = self.columns.copy() if named is None else self.columns.take(named)
+        try:
+            yield
+        except BaseException:
+            G = self.G_before
+            vars(self).update(before)
+            if named is None:
+                self.columns = columns
+            else:
+                if G is not None:
+                    self.columns.G[:] = G
+                self.columns.put(named, columns)
+            raise
+        finally:
+            self.G_before = None
+
+    # -- what the arrays stand for
+
+    def mean_loss(self, t):
+        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled.
+
+        An array with an entry for each expert, where these are not mixed.
+        """
+        if t == 0:
+            return np.nan
+        with np.errstate(over="ignore"):
+            losses = (self.loss / self.rule.n_groups / t).reshape(-1, self.rule.n_targets)
+            means = np.minimum(np.sum(losses, axis=1), LARGEST)
+        return float(means[0]) if self.rule.mixed else means
+
+    def unit(self):
+        """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
+        if not self.rule.target_unit:
+            return np.ones(self.rule.n_heads)
+        spread = self.targets.spread / np.sqrt(max(self.t, TINY))
+        return np.tile(spread, self.rule.n_heads // self.rule.n_targets)
+
+    def scale(self):
+        """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization)."""
+        if self.rule.normalization is None:
+            return np.ones_like(self.columns.largest)
+        if self.rule.normalization == "max" and not self.rule.centred:
+            return self.columns.largest.copy()
+        with np.errstate(over="ignore"):
+            return np.minimum(self.size() / self.columns.lift, LARGEST)
+
+    def size(self):
+        """Scale of each column, lifted."""
+        return self.columns.size(self.rule, self.t)
+
+    def mean_from_origin(self):
+        """Running mean of each column, lifted, relative to the origin where there is one; else 0."""
+        columns = self.columns
+        return columns.sum / max(self.t, TINY) if self.rule.centred else np.zeros(columns.lift.size)
+
+    def lifted_mean(self):
+        """Running mean of each column, lifted; 0 where it is not learnt."""
+        mean = self.mean_from_origin()
+        return mean if self.columns.origin is None else self.columns.origin + mean
+
+    def mean(self):
+        """Running mean of each column; 0 where the rule is not centred."""
+        return self.lifted_mean() / self.columns.lift
+
+    def linear(self):
+        """Weights in raw units, kept until the next row is learnt.
+
+        Returns
+        -------
+        coef : ndarray of shape (n_played, n_features)
+            ``u / s``, at most the largest double.
+        intercept : ndarray of shape (n_played,)
+            Weight of the constant 1, moved by the means of columns and targets.
+        exact : bool
+            Whether ``coef`` and ``intercept`` predict as ``u`` does: every weight is in the range of normal doubles,
+            and no mean is so far from 0 that digits are lost.
+        """
+        if self.cached is None:
+            rule = self.rule
+            with np.errstate(all="ignore"):
+                u = self.unit_free_weight()
+                used = (u != 0).any(axis=0)
+                scale, size = self.scale(), positive(self.size())
+                w = u / positive(scale)
+                n_features = w.shape[1] - rule.intercept
+                coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
+                if rule.target_unit:
+                    for origin in (self.targets.origin, self.targets.mean(self.t)):
+                        intercept = intercept + np.resize(origin, rule.n_played)
+                distance = self.lifted_mean() / size
+                if rule.centred:
+                    intercept = intercept - (u * distance)[:, :n_features].sum(axis=1)
+                sizes = np.abs(coef)
+                in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
+                near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
+                exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
+            if not exact:
+                coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
+            coef.flags.writeable = intercept.flags.writeable = False
+            self.cached = coef, intercept, exact
+        return self.cached

@@ -1,0 +1,44 @@
+"""What every rule says of itself, whatever its family."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class LinearRule:
+    """Base of the rules: what can be told from the parameters of any of them.
+
+    A rule is a frozen dataclass with the parameters of a family. The shared parts of the kernel ask it for ``State``,
+    the class of the models that learn by it, and for
+
+    ============================ ======================================================================================
+    ``intercept``                whether the last column is the constant 1; it is never penalised
+    ``normalization``            ``"max"``, ``"rms"`` or None: the scale ``s`` is the largest ``|x|``, the root mean
+                                 square of ``x``, or 1
+    ``centred``                  whether ``x`` stands for the deviation from the running mean
+    ``target_unit``              whether the unit of the targets is learnt and, with an intercept, their origin
+    ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
+    ``coupled``                  whether the loss compares the heads of a row with one another
+    ``n_targets``, ``n_heads``   number of targets, and of weight vectors: one for each target of each expert
+    ``experts``, ``mixed``       heads for each target, and whether they make one prediction together
+    ``lifted``                   whether columns are lifted (see `lifts`)
+    ``penalised``, ``averaged``  whether weights are penalised, and whether their average makes predictions
+    ``lazy``                     whether a row leaves the columns that it does not name as they are, or to be brought up
+                                 to date when they are next read
+    ``fields``                   names of what is kept for each column beside ``lift`` and ``largest``
+    ``fields_per_head``          the same for what each head has of its own
+    ``lift_powers``              by which power of a lift each field is multiplied, but for ``G``, which stays positive
+    ============================ ======================================================================================
+    """
+
+    State: ClassVar[type]
+
+    @property
+    def n_played(self):
+        """Number of predictions for a row: one for each target, of each expert where these are not mixed."""
+        return self.n_targets if self.mixed else self.n_heads
+
+    @property
+    def n_groups(self):
+        """Number of groups of targets within which experts are trusted alike."""
+        return 1 if self.coupled else self.n_targets

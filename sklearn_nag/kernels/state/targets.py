@@ -1,0 +1,37 @@
+"""What is learnt of the targets."""
+
+from __future__ import annotations
+
+from .lifts import TINY
+
+
+class Targets:
+    """What is learnt of the targets, one entry for each; all is 0 where a rule has no use for it.
+
+    Parameters
+    ----------
+    table : ndarray of shape (5, n_targets)
+        The attributes.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (n_targets,)
+        The first target, to which the others are relative; 0 without an intercept.
+    sum : ndarray of shape (n_targets,)
+        ``sum c y``; 0 without an intercept.
+    spread : ndarray of shape (n_targets,)
+        Root of ``sum c (y - mean)^2``.
+    low, high : ndarray of shape (n_targets,)
+        The smallest and the largest.
+    """
+
+    def __init__(self, table):
+        self.table = table
+        self.origin, self.sum, self.spread, self.low, self.high = table
+
+    def __reduce__(self):
+        return Targets, (self.table,)
+
+    def mean(self, t):
+        """Running mean after rows of total weight ``t``, relative to the origin."""
+        return self.sum / max(t, TINY)

@@ -1,0 +1,1 @@
+"""What the rows in NumPy of all families share."""

@@ -1,0 +1,99 @@
+"""What rows do to columns, whatever is learnt from them: lifts, means, scales, ``z``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..state.lifts import HIGHEST, TINY, lift, needs_lift, positive
+
+
+def raise_lifts(rule, columns, absolute, start):
+    """Adapt the lifts to row ``start``; return the first row after it that needs others."""
+    if not rule.lifted:
+        return len(absolute)
+    peak = absolute[start:].max(axis=0)
+    suspects = np.flatnonzero((peak * columns.lift >= HIGHEST) | ((columns.largest == 0) & (peak > 0)))
+    if suspects.size == 0:
+        return len(absolute)
+    values = absolute[start:, suspects]
+    lifted = values * columns.lift[suspects]
+    seen = np.logical_or.accumulate(np.vstack([columns.largest[suspects] > 0, values > 0]))[:-1]
+    if (needs := needs_lift(values[0], lifted[0], seen[0])).any():
+        changed = suspects[needs]
+        subset = columns.take(changed)
+        subset.relift(rule, lift(values[0, needs]))
+        columns.put(changed, subset)
+        lifted = values * columns.lift[suspects]
+    later = np.flatnonzero(needs_lift(values[1:], lifted[1:], seen[1:]).any(axis=1))
+    return start + 1 + later[0] if later.size else len(absolute)
+
+
+class Inputs(NamedTuple):
+    """What depends on the inputs alone, for each row of a segment.
+
+    Attributes
+    ----------
+    t : ndarray of shape (n_rows + 1,)
+        Total weight of the rows, that of before the segment first.
+    x : ndarray of shape (n_rows, n_columns)
+        The rows, lifted and, where the rule says so, centred.
+    z : ndarray of shape (n_rows, n_columns)
+        ``x`` over its scale.
+    sizes : ndarray of shape (n_rows, n_columns)
+        The scales with the row, lifted.
+    before : dict of str to ndarray of shape (n_rows + 1, n_columns)
+        Fields of the columns before each row, and after the last.
+    """
+
+    t: np.ndarray
+    x: np.ndarray
+    z: np.ndarray
+    sizes: np.ndarray
+    before: dict
+
+
+def read_inputs(state, columns, x, absolute, c):
+    """`Inputs` of rows that need no new lift."""
+    rule = state.rule
+    t = np.add.accumulate(np.append(state.t, c))
+    before = {"largest": np.maximum.accumulate(np.vstack([columns.largest, absolute]))}
+    lifted = x * columns.lift if rule.lifted else x
+    deviation, factor = lifted, c
+    if rule.centred:
+        bias = slice(-1, None) if rule.intercept else slice(0, 0)
+        if state.t == 0:
+            columns.origin[:] = lifted[0]
+            columns.origin[bias] = 0.0
+        lifted = lifted - columns.origin
+        before["sum"] = sums = np.add.accumulate(np.vstack([columns.sum, c[:, None] * lifted]))
+        sums[:, bias] = 0.0
+        deviation = lifted - sums[:-1] * (1.0 / np.maximum(t[:-1, None], TINY))
+        kept = t[:-1] / t[1:]
+        lifted, factor = deviation * kept[:, None], c * kept
+        lifted[:, bias] = 1.0
+    if rule.normalization == "rms":
+        before["squares"] = np.vstack([columns.squares, factor[:, None] * deviation**2])
+        if rule.centred:
+            before["squares"][1:, bias] = c[:, None]
+        np.add.accumulate(before["squares"], out=before["squares"])
+        sizes = np.sqrt(before["squares"][1:]) / np.sqrt(t[1:, None])
+        z = lifted / positive(sizes)
+    elif rule.normalization is None:
+        sizes = np.broadcast_to(columns.lift, x.shape)
+        z = lifted / sizes if rule.centred else x
+    elif rule.centred:
+        before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, np.abs(lifted)]))
+        sizes = before["deviation"][1:]
+        z = lifted / positive(sizes)
+    else:
+        sizes = before["largest"][1:] * columns.lift
+        z = x / positive(before["largest"][1:])
+    return Inputs(t, lifted, z, sizes, before)
+
+
+def write_back(columns, before, row):
+    """Make fields of the columns what they were before a row of a segment; after the last one for -1."""
+    for name, values in before.items():
+        getattr(columns, name)[:] = values[row]

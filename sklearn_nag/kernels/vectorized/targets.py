@@ -1,0 +1,84 @@
+"""What rows do to targets, and what is made of targets: classes, origins, units, losses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..state.lifts import LARGEST, TINY
+
+
+def read_classes(y, n_heads):
+    """Targets: as given, or 1 for the class of a head and -1 for others; a single head is that of class 1."""
+    if y.ndim == 2:
+        return y
+    classes = np.arange(n_heads) if n_heads > 1 else np.ones(1, dtype=int)
+    return np.where(y[:, None] == classes, 1.0, -1.0)
+
+
+class TargetRows(NamedTuple):
+    """What depends on the targets alone, for each row of a segment, relative to their origin.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows, n_targets)
+        The targets.
+    mean, moved : ndarray of shape (n_rows, n_targets)
+        Their mean before the row, and by how much the row moves it.
+    unit, unit_before : ndarray of shape (n_rows, n_targets)
+        Their unit with the row, and without it.
+    least, most : ndarray of shape (n_rows, n_targets)
+        Between which predictions are clipped.
+    spread : ndarray of shape (n_rows + 1, n_targets) or None
+        That of the targets before each row and after the last; None where it is not learnt.
+    """
+
+    y: np.ndarray
+    mean: np.ndarray
+    moved: np.ndarray
+    unit: np.ndarray
+    unit_before: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    spread: np.ndarray | None = None
+
+    def for_heads(self, n):
+        """The same for ``n`` heads of each target, side by side; without the spread."""
+        return TargetRows(*(np.tile(values, n) for values in self[:-1]))
+
+
+def read_targets(state, y, c, t):
+    """`TargetRows`, of arrays of shape (n_rows, n_targets); the targets of the state go on to the end of the rows."""
+    targets, rule = state.targets, state.rule
+    n = len(y)
+    if not rule.target_unit:
+        nothing, one = np.zeros(y.shape), np.ones(y.shape)
+        return TargetRows(y, nothing, nothing, one, one, nothing - np.inf, nothing + np.inf)
+    if state.t == 0 and rule.intercept:
+        targets.origin[:] = y[0]
+    y = y - targets.origin
+    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y * rule.intercept]))
+    means = sums / np.maximum(t, TINY)[:, None]
+    deviations = np.sqrt(c * (t[:-1] / t[1:]) if rule.intercept else c)[:, None] * np.abs(y - means[:-1])
+    spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
+    low = np.minimum.accumulate(np.vstack([targets.low, y]))
+    high = np.maximum.accumulate(np.vstack([targets.high, y]))
+    width = high - low
+    targets.sum[:], targets.spread[:], targets.low[:], targets.high[:] = sums[n], spread[n], low[n], high[n]
+    unit = spread / np.sqrt(np.maximum(t, TINY))[:, None]
+    moved = means[1:] - means[:-1]
+    return TargetRows(y, means[:-1], moved, unit[1:], unit[:-1], (low - width)[:-1], (high + width)[:-1], spread)
+
+
+def count_losses(state, loss, target_rows, c, played, first):
+    """Add the losses of the predictions ``played``, which then are counted from 0; ``first`` if there was no target."""
+    n_targets, n_rivals = state.rule.n_targets, state.rule.n_played // state.rule.n_targets
+    margins = loss.margins(played.reshape(-1, n_rivals, n_targets)).reshape(played.shape) if loss.coupled else played
+    losses = loss.value(margins, np.tile(target_rows.y, n_rivals), np.tile(target_rows.unit, n_rivals))
+    losses = np.minimum(losses * c[:, None], LARGEST)
+    state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
+    if state.rule.target_unit:
+        played += np.resize(state.targets.origin, state.rule.n_played)
+        if first:  # before the first target there is nothing to predict by
+            played[0] *= 0.0
