@@ -1,37 +1,36 @@
-"""Text that several docstrings share, written once."""
+"""Puts texts that several docstrings share into each of them, so that ``help`` shows plain text."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable
+from textwrap import indent
 from typing import TypeVar
 
-_Documented = TypeVar("_Documented")
+Documented = TypeVar("Documented", bound=Callable)
 _PLACEHOLDER = re.compile(r"^([ \t]*)\{(\w+)\}[ \t]*$", re.MULTILINE)
 
 
-def share(**entries: str) -> Callable[[_Documented], _Documented]:
-    """Make a decorator that fills placeholders in a docstring when the module is imported, so `help` shows plain text.
+def share(**entries: str) -> Callable[[Documented], Documented]:
+    r"""Return a decorator that writes an entry in place of each docstring line that is nothing but ``{name}``.
 
-    Parameters
-    ----------
-    **entries : str
-        Texts by name, without indentation. Each replaces the lines that consist of ``{name}``, and is indented alike.
+    An entry is given without indentation and gets that of the line. A name without an entry raises KeyError.
 
-    Returns
-    -------
-    callable
-        Decorator of functions and classes. It raises KeyError for a placeholder that is not among the entries.
+    Examples
+    --------
+    >>> @share(X="X : ndarray\n    Rows.")
+    ... class Learner:
+    ...     '''Parameters:
+    ...
+    ...       {X}
+    ...     '''
+    >>> [line.strip() for line in Learner.__doc__.splitlines()]
+    ['Parameters:', '', 'X : ndarray', 'Rows.', '']
     """
 
-    def text(match):
-        indentation, name = match.groups()
-        return textwrap.indent(entries[name].strip("\n"), indentation)
-
-    def fill(documented):
-        if documented.__doc__ is not None:  # python -OO strips docstrings
-            documented.__doc__ = _PLACEHOLDER.sub(text, documented.__doc__)
+    def write(documented):
+        if documented.__doc__ is not None:  # under `python -OO` it is
+            documented.__doc__ = _PLACEHOLDER.sub(lambda line: indent(entries[line[2]], line[1]), documented.__doc__)
         return documented
 
-    return fill
+    return write

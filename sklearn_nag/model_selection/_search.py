@@ -24,19 +24,16 @@ from ..estimators._online import _ROWS, Rows, check_weights
 from ._sweep import Sweep, check_sweep
 
 _shared = share(
-    equivalence="""
+    equivalence="""\
 It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
-several times faster: in each fold the learning rates are heads of one model and share the passes over the rows.
-""",
-    eta0s="""
+several times faster: in each fold the learning rates are heads of one model and share the passes over the rows.""",
+    eta0s="""\
 eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
-    Learning rates.
-""",
-    n_jobs="""
+    Learning rates.""",
+    n_jobs="""\
 n_jobs : int or None, default=None
-    Number of folds to work on at the same time.
-""",
-    results="""
+    Number of folds to work on at the same time.""",
+    results="""\
 eta0_ : float
     The best learning rate.
 best_params_ : dict
@@ -53,14 +50,12 @@ n_splits_ : int
 refit_time_ : float
     Seconds it took to fit on all rows.
 scorer_ : callable
-    The scorer.
-""",
-    features="""
+    The scorer.""",
+    features="""\
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
-    Names of the features, where the input had them.
-""",
+    Names of the features, where the input had them.""",
 )
 
 
