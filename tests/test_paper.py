@@ -9,7 +9,7 @@ from sklearn.datasets import load_wine
 
 from benchmarks import paper
 
-from .test_datasets import FILES, N, expect, made_up, sized  # noqa: F401
+from .datasets.helpers import FILES, N, expect, made_up, sized  # noqa: F401
 
 
 @pytest.mark.parametrize(("mean", "n"), [(0.1, 50), (0.0, 20), (1.0, 20), (0.037, 43_500), (0.5, 2)])

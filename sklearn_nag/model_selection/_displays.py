@@ -1,8 +1,8 @@
-"""Figures in the convention of scikit-learn's displays: made by ``from_…``, drawn by ``plot``, kept in ``ax_``."""
+"""Figures by the convention of scikit-learn's displays: ``from_…`` makes one, ``plot`` draws it, ``ax_`` keeps it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -12,17 +12,19 @@ from sklearn.pipeline import Pipeline
 
 from ..estimators._nag import ETA0S
 from ..estimators._online import Rows, check_number, check_option
+from ._eta_sweep import EtaSweep, eta_sweep
+from ._progressive import ProgressiveValidation, progressive_validation
+from ._streams import count_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
-    from . import EtaSweep, ProgressiveValidation
-
-_MANY = 30.0  # times the least value, from which the largest asks for a logarithmic axis
+_LOGARITHMIC_FROM = 30.0  # ratio of the largest value to the least above which an axis is logarithmic
 
 
-def _axes(ax):
-    """``ax``, or the axes of a new figure."""
+def _axes_or_new(ax):
+    """``ax``, or for None the axes of a new figure."""
     if ax is not None:
         return ax
     try:
@@ -32,38 +34,40 @@ def _axes(ax):
     return plt.subplots(layout="constrained")[1]
 
 
-def _named(things):
-    """Things by name: as given, or by the name of their class."""
-    if isinstance(things, Mapping):
-        return dict(things)
-    things = [things] if not isinstance(things, Sequence) or isinstance(things, Pipeline) else list(things)
-    names = [_name(thing) for thing in things]
+def _by_name(items):
+    """Estimators or results as a dict. Where they have no names they get those of their classes, numbered if equal."""
+    if isinstance(items, Mapping):
+        return dict(items)
+    items = [items] if not isinstance(items, Sequence) or isinstance(items, Pipeline) else list(items)
+    names = [_class_name(item) for item in items]
     return {
-        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}": thing
-        for i, (name, thing) in enumerate(zip(names, things))
+        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}": item
+        for i, (name, item) in enumerate(zip(names, items))
     }
 
 
-def _name(thing):
-    thing = _last(getattr(thing, "estimator", None) or next(filter(None, getattr(thing, "estimators", [])), thing))
-    return type(thing).__name__
+def _class_name(item):
+    """Name of the class of a learner, or of the one that a result or a search is about."""
+    searched = getattr(item, "estimator", None)
+    swept = (estimator for estimator in getattr(item, "estimators", []) if estimator)
+    return type(_final_estimator(searched or next(swept, item))).__name__
 
 
-def _last(estimator):
+def _final_estimator(estimator):
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 class EtaSweepDisplay:
-    """Error or loss against learning rate, and for each learner the range that is within 5 % of its best.
+    """Error or loss against learning rate, with the range of learning rates within 5 % of the best of each learner.
 
     Parameters
     ----------
     curves : dict of str to (ndarray, ndarray)
-        For each learner, by name, its learning rates, increasing, and their errors; inf or NaN where there is none.
+        For each learner, by name, increasing learning rates and their errors; inf or NaN where there is none.
     ylabel : str, default="error"
         What the errors are.
     tolerance : float, default=0.05
-        By what share of the best error the range may lie above it.
+        How far above the best error the range reaches, as a share of the best error.
 
     Attributes
     ----------
@@ -74,7 +78,7 @@ class EtaSweepDisplay:
     lines_ : list of matplotlib Line2D
         One for each learner.
     ranges_ : dict of str to (float, float)
-        For each learner the least and the largest learning rate around its best within the tolerance.
+        For each learner the ends of its range, which has no gaps: the least and the largest learning rate.
 
     See Also
     --------
@@ -97,6 +101,7 @@ class EtaSweepDisplay:
         self.ranges_ = {name: self._range(name, *curve) for name, curve in self.curves.items()}
 
     def _range(self, name, eta0s, errors):
+        """Ends of the range of learning rates around the best one whose errors are within the tolerance."""
         if not (eta0s.ndim == 1 and eta0s.shape == errors.shape and (np.diff(eta0s) > 0).all()):
             raise ValueError(f"the curve {name!r} must hold increasing learning rates and as many errors.")
         if not np.isfinite(errors).any():
@@ -124,13 +129,13 @@ class EtaSweepDisplay:
         Parameters
         ----------
         sweeps : EtaSweep, fitted search, or a list or dict of these
-            Results of `eta_sweep`, or fitted searches over one learning rate, such as GridSearchCV, of any learner; a
-            dict names them.
+            Results of `eta_sweep`, or searches such as GridSearchCV, of any learner, that varied one parameter. A dict
+            names them; otherwise their learners' classes do.
         metric : {"error", "loss"}, optional
-            What to show of results of `eta_sweep`; by default the progressive error, where all have one. Of searches it
-            is 1 less the score, or for "loss" the score with its sign changed.
+            What to show of results of `eta_sweep`; by default the progressive error where all have one, else the loss.
+            For searches the error is 1 minus the score, and the loss is the negative score.
         tolerance : float, default=0.05
-            By what share of the best error the range may lie above it.
+            How far above the best error the range reaches, as a share of the best error.
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
 
@@ -139,16 +144,17 @@ class EtaSweepDisplay:
         EtaSweepDisplay
             The display, drawn.
         """
-        sweeps = _named(sweeps)
+        named = _by_name(sweeps)
         if metric is None:
-            metric = "loss" if any(getattr(one, "errors", 0) is None for one in sweeps.values()) else "error"
+            metric = "loss" if any(getattr(sweep, "errors", 0) is None for sweep in named.values()) else "error"
         check_option("metric", metric, ("error", "loss"))
-        curves = {name: cls._curve(name, one, metric) for name, one in sweeps.items()}
-        progressive = "progressive " if all(hasattr(one, "losses") for one in sweeps.values()) else ""
+        curves = {name: cls._curve(name, sweep, metric) for name, sweep in named.items()}
+        progressive = "progressive " if all(hasattr(sweep, "losses") for sweep in named.values()) else ""
         return cls(curves, ylabel=f"{progressive}{metric}", tolerance=tolerance).plot(ax=ax)
 
     @staticmethod
     def _curve(name, sweep, metric):
+        """Learning rates, increasing, and errors of a sweep or search."""
         if hasattr(sweep, "cv_results_"):
             results = sweep.cv_results_
             varied = [key for key in results if key.startswith("param_")]
@@ -182,7 +188,7 @@ class EtaSweepDisplay:
         Parameters
         ----------
         estimators : estimator, or a list or dict of these
-            What `eta_sweep` takes; a dict names them.
+            What `eta_sweep` takes. A dict names them; otherwise their classes do.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, in the order in which to learn them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -196,7 +202,7 @@ class EtaSweepDisplay:
         metric : {"error", "loss"}, optional
             By default the progressive error for classifiers, the progressive loss for regressors.
         tolerance : float, default=0.05
-            By what share of the best error the range may lie above it.
+            How far above the best error the range reaches, as a share of the best error.
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
 
@@ -205,28 +211,26 @@ class EtaSweepDisplay:
         EtaSweepDisplay
             The display, drawn.
         """
-        from . import eta_sweep
-
         options = {"sample_weight": sample_weight, "classes": classes}
-        sweeps = {name: eta_sweep(one, X, y, eta0s, **options) for name, one in _named(estimators).items()}
+        sweeps = {name: eta_sweep(learner, X, y, eta0s, **options) for name, learner in _by_name(estimators).items()}
         return cls.from_sweeps(sweeps, metric=metric, tolerance=tolerance, ax=ax)
 
     def plot(self, ax: Axes | None = None, *, ylim: tuple[float, float] | None = None) -> Self:
-        """Draw the curves, a dot at the best of each, and above them the ranges as bars.
+        """Draw the curves, each with a dot at its best, and the ranges as bars above them.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
         ylim : tuple of (float, float), optional
-            Errors to show; by default up to three times the best error of the worst learner.
+            Least and largest error to show; by default up to three times the best error of the worst learner.
 
         Returns
         -------
         EtaSweepDisplay
             The display itself.
         """
-        ax = _axes(ax)
+        ax = _axes_or_new(ax)
         self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
         ax.set(xscale="log", xlabel="learning rate", ylabel=self.ylabel)
         bottom, top = self._limits() if ylim is None else ylim
@@ -234,9 +238,8 @@ class EtaSweepDisplay:
         ax.set_ylim(bottom, bottom + (top - bottom) / (1.0 - room))
         for i, (name, (eta0s, errors)) in enumerate(self.curves.items()):
             best, (first, last) = int(np.nanargmin(errors)), self.ranges_[name]
-            shown = np.where(
-                errors <= bottom + 1.5 * (top - bottom), errors, np.nan
-            )  # lines leave the axes, far values do not
+            # a line may leave the axes, but not towards a value far above them: it would look vertical
+            shown = np.where(errors <= bottom + 1.5 * (top - bottom), errors, np.nan)
             (line,) = ax.plot(eta0s, shown, marker=".", label=name)
             color, height = line.get_color(), 1.0 - 0.03 * (i + 0.8)
             ax.plot(eta0s[best], errors[best], "o", color=color)
@@ -248,6 +251,7 @@ class EtaSweepDisplay:
         return self
 
     def _limits(self):
+        """Least and largest error to show by default, with a margin."""
         errors = [values[np.isfinite(values)] for _, values in self.curves.values()]
         least, largest = min(e.min() for e in errors), max(e.max() for e in errors)
         worst = max(e.min() for e in errors)
@@ -262,7 +266,7 @@ class ProgressiveLossDisplay:
     Parameters
     ----------
     curves : dict of str to (ndarray, ndarray)
-        For each learner, by name, numbers of rows and the values after them.
+        For each learner, by name, numbers of rows and the values after as many rows.
     ylabel : str, default="progressive loss"
         What the values are.
 
@@ -304,9 +308,10 @@ class ProgressiveLossDisplay:
         Parameters
         ----------
         results : ProgressiveValidation, or a list or dict of these
-            Results of `progressive_validation` with ``curve_at``; a dict names them.
+            Results of `progressive_validation` with ``curve_at``. A dict names them; otherwise their estimators'
+            classes do.
         metric : str, optional
-            ``"loss"``, ``"score"`` or the name of a score; by default the loss, where all have one, else the score.
+            ``"loss"``, ``"score"`` or the name of a score; by default the loss where all have one, else the score.
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
 
@@ -315,11 +320,11 @@ class ProgressiveLossDisplay:
         ProgressiveLossDisplay
             The display, drawn.
         """
-        results = _named(results)
-        known = set.intersection(*(set(one.curve) - {"n_rows"} for one in results.values()))
+        named = _by_name(results)
+        known = set.intersection(*(set(result.curve) - {"n_rows"} for result in named.values()))
         metric = metric or ("loss" if "loss" in known else "score")
         check_option("metric", metric, sorted(known))
-        curves = {name: (one.curve["n_rows"], one.curve[metric]) for name, one in results.items()}
+        curves = {name: (result.curve["n_rows"], result.curve[metric]) for name, result in named.items()}
         return cls(curves, ylabel=f"progressive {metric.replace('_', ' ')}").plot(ax=ax)
 
     @classmethod
@@ -339,32 +344,31 @@ class ProgressiveLossDisplay:
         Parameters
         ----------
         estimators : estimator, or a list or dict of these
-            What `progressive_validation` takes; a dict names them.
+            What `progressive_validation` takes. A dict names them; otherwise their classes do.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, in the order in which to learn them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         curve_at : array-like of int, optional
-            Numbers of rows; by default some 40, from 10 to all, each a share larger than the one before.
+            Numbers of rows; by default about 40 from 10 to all rows, evenly spaced on a logarithmic axis.
         metric : str, optional
-            As for `from_results`.
+            As in `from_results`.
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
         **options : dict
-            Further ones of `progressive_validation`.
+            Further parameters of `progressive_validation`.
 
         Returns
         -------
         ProgressiveLossDisplay
             The display, drawn.
         """
-        from . import progressive_validation
-
         if curve_at is None:
-            curve_at = np.unique(np.geomspace(min(10, len(y)), len(y), 40).astype(int))
+            n_rows = count_rows(y)
+            curve_at = np.unique(np.geomspace(min(10, n_rows), n_rows, 40).astype(int))
         results = {
-            name: progressive_validation(one, X, y, curve_at=curve_at, **options)
-            for name, one in _named(estimators).items()
+            name: progressive_validation(learner, X, y, curve_at=curve_at, **options)
+            for name, learner in _by_name(estimators).items()
         }
         return cls.from_results(results, metric=metric, ax=ax)
 
@@ -381,19 +385,19 @@ class ProgressiveLossDisplay:
         ProgressiveLossDisplay
             The display itself.
         """
-        ax = _axes(ax)
+        ax = _axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
         ax.set(xscale="log", xlabel="rows seen", ylabel=self.ylabel)
         self.lines_ = [ax.plot(*curve, label=name)[0] for name, curve in self.curves.items()]
         values = np.concatenate([values for _, values in self.curves.values()])
-        if np.nanmin(values) > 0 and np.nanmax(values) > _MANY * np.nanmin(values):
+        if np.nanmin(values) > 0 and np.nanmax(values) > _LOGARITHMIC_FROM * np.nanmin(values):
             ax.set_yscale("log")
         ax.legend()
         return self
 
 
 class FeatureScalesDisplay:
-    """Scales of the features as learnt, the largest at the top.
+    """Learnt scales of the features, the largest at the top.
 
     Parameters
     ----------
@@ -419,9 +423,9 @@ class FeatureScalesDisplay:
     'width'
     """
 
-    def __init__(self, scales: ArrayLike, names: ArrayLike | None = None):
+    def __init__(self, scales: ArrayLike, names: Iterable[str] | None = None):
         self.scales = np.asarray(scales, dtype=np.float64)
-        self.names = [f"x{i}" for i in range(len(self.scales))] if names is None else list(names)
+        self.names: list[str] = [f"x{i}" for i in range(len(self.scales))] if names is None else list(names)
         if self.scales.ndim != 1 or len(self.names) != len(self.scales):
             raise ValueError(f"scales must be one number for each of {len(self.names)} names.")
 
@@ -432,9 +436,9 @@ class FeatureScalesDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted, with ``scale_``, or a Pipeline that ends with one.
+            Fitted learner with ``scale_``, or a Pipeline that ends with one.
         max_features : int, default=20
-            How many features to show: those of the largest scales.
+            How many features to show: those with the largest scales.
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
 
@@ -443,7 +447,7 @@ class FeatureScalesDisplay:
         FeatureScalesDisplay
             The display, drawn.
         """
-        learner, names = _last(estimator), None
+        learner, names = _final_estimator(estimator), None
         if hasattr(learner, "feature_names_in_"):
             names = learner.feature_names_in_
         elif learner is not estimator:
@@ -458,7 +462,7 @@ class FeatureScalesDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
         max_features : int, default=20
-            How many features to show: those of the largest scales.
+            How many features to show: those with the largest scales.
 
         Returns
         -------
@@ -466,11 +470,11 @@ class FeatureScalesDisplay:
             The display itself.
         """
         check_number("max_features", max_features, min_val=1)
-        ax = _axes(ax)
+        ax = _axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
         largest = np.argsort(-self.scales, kind="stable")[:max_features]
         places = np.arange(len(largest))
-        (self.line_,) = ax.plot(self.scales[largest], places, "o")
+        self.line_: Line2D = ax.plot(self.scales[largest], places, "o")[0]
         ax.set(xscale="log", xlabel="scale", yticks=places, yticklabels=[self.names[i] for i in largest])
         ax.grid(axis="y", alpha=0.3)
         ax.invert_yaxis()

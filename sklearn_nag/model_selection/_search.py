@@ -1,11 +1,11 @@
-"""Cross-validation over learning rates: what GridSearchCV finds, with all as heads of one model in each fold."""
+"""Cross-validation over learning rates: what GridSearchCV finds, with the rates as heads of one model in each fold."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,37 +18,82 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._docstrings import share
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
 from ..estimators._online import _ROWS, Rows, check_weights
 from ._sweep import Sweep, check_sweep
 
+_shared = share(
+    equivalence="""\
+It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
+several times faster: in each fold the learning rates are heads of one model and share the passes over the rows.""",
+    eta0s="""\
+eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
+    Learning rates.""",
+    n_jobs="""\
+n_jobs : int or None, default=None
+    Number of folds to work on at the same time.""",
+    results="""\
+eta0_ : float
+    The best learning rate.
+best_params_ : dict
+    ``{"eta0": eta0_}``.
+best_score_ : float
+    Mean score of the folds with the best learning rate.
+best_index_ : int
+    Index of the best learning rate in ``eta0s``.
+cv_results_ : dict of ndarray
+    As that of GridSearchCV for one score. The learning rates are fitted together, and each counts an equal share of
+    the time.
+n_splits_ : int
+    Number of folds.
+refit_time_ : float
+    Seconds it took to fit on all rows.
+scorer_ : callable
+    The scorer.""",
+    features="""\
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
+    Names of the features, where the input had them.""",
+)
 
-def _fold(estimator, eta0s, X, y, weight, train, test, scorer):
+
+def _score_fold(estimator, eta0s, X, y, weight, train, test, scorer):
     """Scores of the learning rates in one fold, NaN for those that diverge; seconds to fit all, and to score each."""
-    of_train, of_test = ({}, {}) if weight is None else ({"sample_weight": weight[rows]} for rows in (train, test))
+    train_weight, test_weight = (
+        {} if weight is None else {"sample_weight": weight[indices]} for indices in (train, test)
+    )
     start = time.perf_counter()
-    fitted = Sweep(estimator, eta0s).fit(X[train], y[train], **of_train)
+    fitted = Sweep(estimator, eta0s).fit(X[train], y[train], **train_weight)
     fit_time = time.perf_counter() - start
     X, y, scores, score_times = X[test], y[test], [], []
-    for one in fitted:
+    for learner in fitted:
         start = time.perf_counter()
-        scores.append(np.nan if one is None else scorer(one, X, y, **of_test))
+        scores.append(np.nan if learner is None else scorer(learner, X, y, **test_weight))
         score_times.append(time.perf_counter() - start)
     return scores, fit_time, score_times
 
 
-def _best_has(name):
+def _best_has(method):
+    """Check for `available_if`: whether the best estimator, or before fitting the one searched, has the method."""
+
     def check(search):
-        getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search._learner(), name)
+        getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search._learner(), method)
         return True
 
     return check
 
 
 class _EtaSearch:
-    """What both searches are; a subclass says by ``_default`` what is searched unless an estimator is given."""
+    """Base of both searches.
 
-    _target_options = {}
+    A subclass names by ``_default`` the class of the estimators it searches, and by ``_target_options`` how their
+    targets are validated.
+    """
+
+    _default: ClassVar[type[NAGClassifier] | type[NAGRegressor]]
+    _target_options: ClassVar[dict[str, bool]] = {}
 
     def __init__(
         self,
@@ -69,7 +114,7 @@ class _EtaSearch:
         return self._default() if self.estimator is None else self.estimator
 
     def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Score every learning rate by cross-validation, and fit with the best one on all rows.
+        """Score every learning rate by cross-validation, then fit with the best one on all rows.
 
         Parameters
         ----------
@@ -101,7 +146,7 @@ class _EtaSearch:
         cv = check_cv(self.cv, targets, classifier=is_classifier(learner))
         self.scorer_ = check_scoring(learner, self.scoring)
         folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fold)(clone(learner), eta0s, rows, targets, weight, train, test, self.scorer_)
+            delayed(_score_fold)(clone(learner), eta0s, rows, targets, weight, train, test, self.scorer_)
             for train, test in cv.split(rows, targets)
         )
         self.n_splits_ = len(folds)
@@ -115,26 +160,27 @@ class _EtaSearch:
         return self
 
     def _collect(self, eta0s, folds):
-        scores = np.array([fold[0] for fold in folds], dtype=np.float64).T  # by learning rate and fold
+        """Set the attributes that say what was found, under the names that GridSearchCV gives them."""
+        scores = np.array([scores for scores, _, _ in folds], dtype=np.float64).T  # by learning rate and fold
         failed = np.isnan(scores)
         if failed.all():
             raise ValueError("every one of eta0s made the model leave the range of float64, in every fold.")
         if failed.any():
-            named = ", ".join(f"{eta0:g}" for eta0, any_fold in zip(eta0s, failed.any(axis=1)) if any_fold)
+            named = ", ".join(f"{eta0:g}" for eta0, has_failed in zip(eta0s, failed.any(axis=1)) if has_failed)
             warnings.warn(
                 f"with eta0 in ({named}) the model left the range of float64 or has no score, in some folds.",
                 FitFailedWarning,
                 stacklevel=3,
             )
-        fit_times = np.array([[fold[1] / len(eta0s)] * len(eta0s) for fold in folds]).T
-        score_times = np.array([fold[2] for fold in folds]).T
+        fit_times = np.array([[fit_time / len(eta0s)] * len(eta0s) for _, fit_time, _ in folds]).T
+        score_times = np.array([times for _, _, times in folds]).T
         results = {}
         for name, times in {"fit_time": fit_times, "score_time": score_times}.items():
             results[f"mean_{name}"], results[f"std_{name}"] = times.mean(axis=1), times.std(axis=1)
         results["param_eta0"] = np.ma.MaskedArray(eta0s, mask=np.zeros(len(eta0s), dtype=bool))
         results["params"] = [{"eta0": eta0} for eta0 in eta0s]
-        for i, of_fold in enumerate(scores.T):
-            results[f"split{i}_test_score"] = of_fold
+        for i, fold_scores in enumerate(scores.T):
+            results[f"split{i}_test_score"] = fold_scores
         mean = np.average(scores, axis=1)
         results["mean_test_score"] = mean
         results["std_test_score"] = np.sqrt(np.average((scores - mean[:, None]) ** 2, axis=1))
@@ -163,7 +209,7 @@ class _EtaSearch:
         return self._best().predict(X)
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Score the best estimator, by ``scoring``.
+        """Score the best estimator by ``scoring``.
 
         Parameters
         ----------
@@ -192,52 +238,32 @@ class _EtaSearch:
         return tags
 
 
+@_shared
 class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
     """NAGClassifier with its learning rate found by cross-validation.
 
-    It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
-    several times faster: in each fold all learning rates are heads of one model, which share the passes over the rows.
+    {equivalence}
 
     Parameters
     ----------
     estimator : NAGClassifier, optional
-        Its other parameters hold for every learning rate; NAGClassifier() by default. To have the scores of
-        GridSearchCV again, ``random_state`` has to be a number (or ``shuffle=False``).
-    eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
-        Learning rates.
+        Its other parameters hold for every learning rate; NAGClassifier() by default. The scores are those of
+        GridSearchCV only if its ``random_state`` is a number, or with ``shuffle=False``.
+    {eta0s}
     cv : int, cross-validation generator or iterable, optional
         As for `sklearn.model_selection.GridSearchCV`; 5 stratified folds by default.
     scoring : str or callable, optional
         One score; the accuracy by default.
-    n_jobs : int or None, default=None
-        Folds at the same time.
+    {n_jobs}
 
     Attributes
     ----------
     best_estimator_ : NAGClassifier
         Fitted on all rows with the best learning rate.
-    eta0_ : float
-        The best learning rate.
-    best_params_ : dict
-        ``{"eta0": eta0_}``.
-    best_score_ : float
-        Mean score of the folds with it.
-    best_index_ : int
-        Its place in ``eta0s``.
-    cv_results_ : dict of ndarray
-        As of GridSearchCV, for one score; a fit time is the share of one learning rate in that of all.
-    n_splits_ : int
-        Number of folds.
-    refit_time_ : float
-        Seconds that fitting on all rows took.
-    scorer_ : callable
-        The scorer.
+    {results}
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where the input had them.
+    {features}
 
     See Also
     --------
@@ -246,8 +272,9 @@ class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A learning rate that has settled, by ``tol``, is left out of further passes: each makes as many as alone. One that
-    makes the model diverge scores NaN. Whether a rate has settled in a fold is not warned about.
+    A learning rate whose loss has settled, by ``tol``, is left out of further passes, so that each makes as many passes
+    as it would alone. A learning rate that makes the model diverge scores NaN. There is no warning about learning
+    rates that have not settled in a fold.
 
     Examples
     --------
@@ -311,50 +338,30 @@ class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
         return self._best().predict_log_proba(X)
 
 
+@_shared
 class NAGRegressorCV(_EtaSearch, RegressorMixin, BaseEstimator):
     """NAGRegressor with its learning rate found by cross-validation.
 
-    It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
-    several times faster: in each fold all learning rates are heads of one model, which share the passes over the rows.
+    {equivalence}
 
     Parameters
     ----------
     estimator : NAGRegressor, optional
-        Its other parameters hold for every learning rate; NAGRegressor() by default. To have the scores of
-        GridSearchCV again, ``random_state`` has to be a number (or ``shuffle=False``).
-    eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
-        Learning rates.
+        Its other parameters hold for every learning rate; NAGRegressor() by default. The scores are those of
+        GridSearchCV only if its ``random_state`` is a number, or with ``shuffle=False``.
+    {eta0s}
     cv : int, cross-validation generator or iterable, optional
         As for `sklearn.model_selection.GridSearchCV`; 5 folds by default.
     scoring : str or callable, optional
         One score; R² by default.
-    n_jobs : int or None, default=None
-        Folds at the same time.
+    {n_jobs}
 
     Attributes
     ----------
     best_estimator_ : NAGRegressor
         Fitted on all rows with the best learning rate.
-    eta0_ : float
-        The best learning rate.
-    best_params_ : dict
-        ``{"eta0": eta0_}``.
-    best_score_ : float
-        Mean score of the folds with it.
-    best_index_ : int
-        Its place in ``eta0s``.
-    cv_results_ : dict of ndarray
-        As of GridSearchCV, for one score; a fit time is the share of one learning rate in that of all.
-    n_splits_ : int
-        Number of folds.
-    refit_time_ : float
-        Seconds that fitting on all rows took.
-    scorer_ : callable
-        The scorer.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where the input had them.
+    {results}
+    {features}
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Several learning rates as heads of one model, kept apart: each learns what it would alone, bit for bit."""
+"""Several learning rates as heads of one model, not mixed: each learns what it would learn alone, bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..estimators._online import Divergence, Stopping, check_number
 
 
 def check_sweep(estimator, eta0s):
-    """``eta0s`` as a tuple of float, once it is known that they can be swept; raise if not."""
+    """Raise unless the learning rate of ``estimator`` can be swept over ``eta0s``; return these as a tuple of float."""
     if not isinstance(estimator, _NAGRule):
         raise TypeError(
             f"a sweep needs NAGClassifier or NAGRegressor, whose eta0 it sets; got {type(estimator).__name__}."
@@ -30,22 +30,22 @@ def check_sweep(estimator, eta0s):
     return tuple(float(eta0) for eta0 in eta0s)
 
 
-def part(model, which):
-    """Model of some of the learning rates of ``model`` only."""
+def subset(model, which):
+    """Model of only some of the learning rates of ``model``: those at the places ``which``."""
     smaller = copy(model)
-    vars(smaller).pop("_made", None)
+    vars(smaller).pop("_made", None)  # the rule that `_learn` keeps is of all rates
     smaller._eta0s = tuple(model._eta0s[i] for i in which)
-    smaller._places = model._places[which]
+    smaller._indices = model._indices[which]
     if model.__sklearn_is_fitted__():
         smaller._state = model._state.select_experts(which, smaller._rule(model._state.rule.centred))
     return smaller
 
 
-def alone(model, i):
-    """Estimator of one learning rate of a fitted ``model``, as if there had been no other."""
+def single_rate(model, i):
+    """Estimator with the learning rate at place ``i`` of a fitted ``model``, as if it had learnt alone."""
     estimator = copy(model)
     estimator.eta0 = model._eta0s[i]
-    for name in ("_eta0s", "_places", "_made"):
+    for name in ("_eta0s", "_indices", "_made"):
         vars(estimator).pop(name, None)
     estimator._begun_with = {name: getattr(estimator, name) for name in estimator._fixed}
     estimator._state = model._state.select_experts(np.array([i]), estimator._rule(model._state.rule.centred))
@@ -53,29 +53,29 @@ def alone(model, i):
 
 
 class Sweep:
-    """Learns with several learning rates at once, by one model, or by more from when some have diverged.
+    """Learns with several learning rates at once, by one model, or by several once some rates have diverged.
 
     Parameters
     ----------
     estimator : NAGClassifier or NAGRegressor
-        Its other parameters hold for all.
+        Its parameters other than ``eta0`` hold for all rates.
     eta0s : tuple of float
-        The learning rates; see `check_sweep`.
+        The learning rates, as `check_sweep` returns them.
 
     Attributes
     ----------
     models : list of estimator
-        Each learns with some of the rates, ``_eta0s``, which stand at ``_places`` among all of them.
+        Each learns with the rates ``_eta0s``, whose places among all rates are ``_indices``.
     """
 
     def __init__(self, estimator, eta0s):
         self.eta0s = eta0s
         model = clone(estimator)
-        model._eta0s, model._places = eta0s, np.arange(len(eta0s))
+        model._eta0s, model._indices = eta0s, np.arange(len(eta0s))
         self.models = [model]
 
-    def learn(self, call):
-        """``call`` every model; one that diverges is split until what diverges is alone, and dropped.
+    def _apply(self, learn):
+        """Call ``learn`` with each model. One that diverges is halved until its diverging rates are alone, and dropped.
 
         Returns
         -------
@@ -86,80 +86,82 @@ class Sweep:
         while waiting:
             model = waiting.pop()
             try:
-                results.append(call(model))
+                results.append(learn(model))
             except Divergence:
                 halves = np.array_split(np.arange(len(model._eta0s)), 2)
-                waiting += [part(model, half) for half in halves[::-1] if 0 < len(half) < len(model._eta0s)]
+                waiting += [subset(model, half) for half in halves[::-1] if 0 < len(half) < len(model._eta0s)]
             else:
                 self.models.append(model)
         return results
 
     def play(self, X, y, sample_weight=None, classes=None):
-        """Learn a batch as by `partial_fit`.
+        """Learn a batch as `partial_fit` does, and return what rows were predicted by.
 
         Returns
         -------
         list of (int, ndarray)
-            For each rate that has not diverged its place, and the decision values that rows were predicted by.
+            For each rate that has not diverged, its place and the decision values made before each row was learnt.
         """
-        played = self.learn(lambda model: model._play(X, y, sample_weight, classes))
+        decisions = self._apply(lambda model: model._play(X, y, sample_weight, classes))
         return [
-            (place, decision)
-            for model, values in zip(self.models, played)
-            for place, decision in zip(model._places, np.split(values, len(model._eta0s), axis=1))
+            (index, decision)
+            for model, values in zip(self.models, decisions)
+            for index, decision in zip(model._indices, np.split(values, len(model._eta0s), axis=1))
         ]
 
     def estimators(self):
-        """Fitted estimators in the order of ``eta0s``, None for those that have diverged."""
-        found = [None] * len(self.eta0s)
+        """Fitted estimators in the order of ``eta0s``, None for each rate that has diverged."""
+        estimators = [None] * len(self.eta0s)
         for model in self.models:
-            for i, place in enumerate(model._places):
-                found[place] = alone(model, i)
-        return found
+            for i, index in enumerate(model._indices):
+                estimators[index] = single_rate(model, i)
+        return estimators
 
     def fit(self, X, y, sample_weight=None):
-        """Learn as by `fit`, each rate for as many passes as it needs; the order of rows is the same for all.
+        """Learn as `fit` does, each rate for as many passes as it needs, all in the same random order of rows.
 
         Returns
         -------
-        list of estimator
-            As `estimators`.
+        list of estimator or None
+            As `estimators` returns them.
         """
-        (model,) = self.models
-        model._check_changed_parameters()
-        X, y, weight = model._validate(X, y, sample_weight, True)
-        model._see_all_targets(y, True)
-        model._state, model._sparse_coef, model.n_iter_ = model._new_state(X), False, 0
-        rows, others = model._split(y)
-        encoded, row_weight = model._encode_all(y, weight)
-        relative = model._tol_is_relative and not model.early_stopping
-        stopping = [Stopping(model.tol, model.n_iter_no_change, relative) for _ in self.eta0s]
-        random_state = check_random_state(model.random_state)
-        found = [None] * len(self.eta0s)
+        (whole,) = self.models
+        whole._check_changed_parameters()
+        X, y, weight = whole._validate(X, y, sample_weight, True)
+        whole._see_all_targets(y, True)
+        whole._state, whole._sparse_coef, whole.n_iter_ = whole._new_state(X), False, 0
+        rows, held_out = whole._split(y)
+        encoded, row_weight = whole._encode_all(y, weight)
+        relative = whole._tol_is_relative and not whole.early_stopping
+        stopping = [Stopping(whole.tol, whole.n_iter_no_change, relative) for _ in self.eta0s]
+        random_state = check_random_state(whole.random_state)
+        estimators = [None] * len(self.eta0s)
 
         def learn_pass(model):
             loss = model._state.loss.copy()
             try:
                 return model._learn_pass(X, encoded, row_weight, order)
             except Divergence:
-                model._state.loss = loss
+                model._state.loss = loss  # `_learn_pass` set it to 0, and the halves of the model go on from it
                 raise
 
-        for n_iter in range(1, model.max_iter + 1):
-            order = rows if not model.shuffle else random_state.permutation(len(y) if rows is None else rows)
-            losses, learning = self.learn(learn_pass), []
-            for one, objectives in zip(self.models, losses):
-                one.n_iter_ = n_iter
-                if model.early_stopping:
-                    objectives = [-alone(one, i)._score_rows(X, y, weight, others) for i in range(len(one._eta0s))]
-                settled = np.array([stopping[k].settled(v) for k, v in zip(one._places, objectives)])
-                for i in np.flatnonzero(settled | (n_iter == model.max_iter)):
-                    found[one._places[i]] = alone(one, i)
+        for n_iter in range(1, whole.max_iter + 1):
+            order = rows if not whole.shuffle else random_state.permutation(len(y) if rows is None else rows)
+            losses, unsettled = self._apply(learn_pass), []
+            for model, objectives in zip(self.models, losses):
+                model.n_iter_ = n_iter
+                if whole.early_stopping:
+                    objectives = [
+                        -single_rate(model, i)._score_rows(X, y, weight, held_out) for i in range(len(model._eta0s))
+                    ]
+                settled = np.array([stopping[k].settled(value) for k, value in zip(model._indices, objectives)])
+                for i in np.flatnonzero(settled | (n_iter == whole.max_iter)):
+                    estimators[model._indices[i]] = single_rate(model, i)
                 if not settled.any():
-                    learning.append(one)
+                    unsettled.append(model)
                 elif not settled.all():
-                    learning.append(part(one, np.flatnonzero(~settled)))
-            self.models = learning
-            if not learning:
+                    unsettled.append(subset(model, np.flatnonzero(~settled)))
+            self.models = unsettled
+            if not unsettled:
                 break
-        return found
+        return estimators

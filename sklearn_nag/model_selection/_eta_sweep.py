@@ -1,0 +1,146 @@
+"""Learning rates compared by their progressive losses, all in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from ..estimators._nag import ETA0S
+from ..estimators._online import Rows
+from ._judge import count_unscored
+from ._streams import StreamPipeline, check_stream, cut_batches, known_classes
+from ._sweep import Sweep, check_sweep
+
+_DECISIONS_AT_ONCE = 2**20  # decision values that one call for all learning rates makes at most
+
+
+@dataclass
+class EtaSweep:
+    """What `eta_sweep` found.
+
+    Parameters
+    ----------
+    eta0s : ndarray of shape (n_eta0s,)
+        The learning rates, as given.
+    losses : ndarray of shape (n_eta0s,)
+        Progressive loss of each; inf where the learning rate made the model diverge.
+    errors : ndarray of shape (n_eta0s,) or None
+        For classifiers, the weighted share of rows that were predicted wrongly before they were learnt, without the
+        first row; inf where the learning rate made the model diverge. None for regressors.
+    best_index : int
+        Index of the least loss.
+    best_eta0 : float
+        Learning rate with the least loss.
+    estimators : list of estimator
+        Fitted, one for each learning rate; None where the learning rate made the model diverge.
+    n_rows : int
+        Rows learnt.
+    """
+
+    eta0s: np.ndarray
+    losses: np.ndarray
+    errors: np.ndarray | None
+    best_index: int
+    best_eta0: float
+    estimators: list
+    n_rows: int
+
+
+def eta_sweep(
+    estimator: BaseEstimator,
+    X: Rows | Iterable[tuple],
+    y: ArrayLike | None = None,
+    eta0s: ArrayLike = ETA0S,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+) -> EtaSweep:
+    """Learn with many learning rates in one pass over the rows, in the order given.
+
+    They are heads of one model and share what depends on the features alone. Each learns what it would learn by itself.
+
+    Parameters
+    ----------
+    estimator : NAGClassifier, NAGRegressor or Pipeline
+        The learner, whose own ``eta0`` does not matter, alone or at the end of a Pipeline of steps as
+        `progressive_validation` takes them.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or iterable of tuples
+        Rows; or, without ``y``, batches ``(X, y)`` or ``(X, y, sample_weight)`` of any lengths, read one at a time.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+        Targets.
+    eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
+        Learning rates.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+    classes : array-like of shape (n_classes,), optional
+        All classes, for classifiers; by default those in ``y``.
+
+    Returns
+    -------
+    EtaSweep
+        Losses, errors, the best learning rate, and an estimator for each learning rate, bit for bit the one that
+        ``partial_fit`` with this learning rate gives.
+
+    Raises
+    ------
+    TypeError
+        For other estimators.
+    ValueError
+        For ``eta0="auto"``, for input that cannot be used, and when every learning rate makes the model diverge. If
+        only some do, they are left out from there on, and the others learn as without them.
+
+    See Also
+    --------
+    progressive_validation : Progressive scores of any learner.
+    NAGClassifierCV : Cross-validation over learning rates.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import NAGClassifier
+    >>> from sklearn_nag.model_selection import eta_sweep
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> sweep = eta_sweep(NAGClassifier(), X, y, [0.1, 1.0, 10.0, 100.0])
+    >>> sweep.best_eta0
+    10.0
+    >>> bool(sweep.estimators[2].progressive_loss_ == sweep.losses[2])
+    True
+    """
+    check_stream(X, y, sample_weight)
+    pipeline = StreamPipeline(estimator)
+    rates = check_sweep(pipeline.learner, eta0s)
+    all_classes = known_classes(pipeline.learner, y, classes)
+    sweep = Sweep(pipeline.learner, rates)
+    wrong, total, n_rows, is_new = np.zeros(len(rates)), 0.0, 0, True
+    n_heads = len(rates) * (1 if all_classes is None or len(all_classes) == 2 else len(all_classes))
+    for rows, targets, weight in cut_batches(X, y, sample_weight, max(1, _DECISIONS_AT_ONCE // n_heads)):
+        decisions = sweep.play(pipeline.transform(rows), targets, weight, all_classes)
+        n_rows += len(targets)
+        if all_classes is None:
+            continue
+        skip, is_new = count_unscored(weight, len(targets), is_new)
+        row_weight = np.ones(len(targets) - skip) if weight is None else weight[skip:]
+        total += row_weight.sum()
+        for i, decision in decisions:
+            predicted = sweep.models[0]._respond("predict", decision[skip:])  # any model would say the same
+            wrong[i] += row_weight[predicted != targets[skip:]].sum()
+    if n_rows == 0:
+        raise ValueError("there are no rows to learn from.")
+    learners = sweep.estimators()
+    losses = np.array([np.inf if learner is None else learner.progressive_loss_ for learner in learners])
+    if not np.isfinite(losses).any():
+        raise ValueError("every one of eta0s made the model leave the range of float64.")
+    best = int(np.argmin(losses))
+    return EtaSweep(
+        eta0s=np.array(rates),
+        losses=losses,
+        errors=None if all_classes is None else np.where(losses < np.inf, wrong / (total or np.nan), np.inf),
+        best_index=best,
+        best_eta0=rates[best],
+        estimators=[None if learner is None else pipeline.with_learner(learner) for learner in learners],
+        n_rows=n_rows,
+    )

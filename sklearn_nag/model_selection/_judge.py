@@ -1,0 +1,165 @@
+"""Scores of predictions that have been made: which rows count, what is kept of them, and scorers applied to that."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics import get_scorer
+from sklearn.utils import get_tags
+
+_RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
+
+
+def count_unscored(weight, n_rows, is_new):
+    """Count the rows of a batch that are predicted before anything has been learnt: they are not scored.
+
+    Parameters
+    ----------
+    weight : ndarray or None
+        Weights of the rows. From a row of weight 0 nothing is learnt.
+    n_rows : int
+        Rows of the batch.
+    is_new : bool
+        Whether the model has learnt nothing before the batch.
+
+    Returns
+    -------
+    n_unscored : int
+        How many rows at the start of the batch are not scored.
+    is_new : bool
+        Whether the model has learnt nothing after the batch.
+    """
+    if not is_new:
+        return 0, False
+    if weight is None:
+        return min(n_rows, 1), n_rows == 0
+    return (1 + int(np.argmax(weight > 0)), False) if (weight > 0).any() else (n_rows, True)
+
+
+class _NotKept(Exception):
+    """A scorer called a method, named by the argument, whose predictions were not kept."""
+
+
+class _KeptPredictions:
+    """Takes the place of an estimator in scorers: its methods return predictions that were made before."""
+
+    def __init__(self, learner, classes, predictions):
+        self._learner, self._predictions = learner, predictions
+        if classes is not None:
+            self.classes_ = classes
+
+    def __sklearn_tags__(self):
+        return get_tags(self._learner)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def __getattr__(self, name):
+        if name not in _RESPONSE_METHODS or not hasattr(self._learner, name):
+            raise AttributeError(f"predictions made progressively have no {name!r}")
+
+        def respond(X):
+            if name not in self._predictions:
+                raise _NotKept(name)
+            return self._predictions[name]
+
+        respond.__name__ = name
+        return respond
+
+
+def _accuracy(estimator, X, y, sample_weight=None):
+    """Score as the scorer "accuracy" does, but without its checks, which take longer than learning."""
+    return np.average(estimator.predict(X) == y, weights=sample_weight)
+
+
+class Judge:
+    """Keeps what scorers need of the predictions made, and scores them.
+
+    Parameters
+    ----------
+    learner : estimator
+        Makes the predictions; need not be fitted.
+    classes : ndarray or None
+        All classes, for classifiers.
+    scoring : str, callable, list, tuple, dict or None
+        As `progressive_validation` takes it.
+
+    Attributes
+    ----------
+    methods : list of str
+        Methods of the learner, such as ``"predict"``, whose predictions are to be kept.
+    is_single : bool
+        Whether there is a single score, not several by name.
+    """
+
+    def __init__(self, learner, classes, scoring):
+        self.learner, self.classes = learner, classes
+        if scoring is None:
+            scoring = _accuracy if classes is not None else "r2"
+        self.is_single = isinstance(scoring, str) or callable(scoring)
+        named = {"score": scoring} if self.is_single else scoring
+        named = named if isinstance(named, dict) else {name: name for name in named}
+        self.scorers = {name: get_scorer(scorer) for name, scorer in named.items()}
+        self.kept = {method: [] for scorer in self.scorers.values() for method in self._methods_called(scorer)}
+        self.y, self.weight = [], []
+
+    @property
+    def methods(self):
+        return list(self.kept)
+
+    def _methods_called(self, scorer):
+        """Names of the methods that a scorer calls, found by letting it score made-up predictions."""
+        labels = np.arange(10.0) if self.classes is None else self.classes
+        y = np.resize(labels, max(10, 2 * len(labels)))
+        probability = np.full((len(y), len(labels)), 1.0 / len(labels))
+        plausible = {"predict": y, "decision_function": probability[:, 0], "predict_proba": probability}
+        called = []
+        while True:
+            predictions = {method: plausible[method] for method in called}
+            try:
+                scorer(_KeptPredictions(self.learner, self.classes, predictions), None, y)
+            except _NotKept as missing:
+                called.append(missing.args[0])
+                continue
+            except Exception:  # the scorer may find no sense in made-up predictions; the real ones have to make it
+                return called
+            return called
+
+    def keep(self, predictions, y, weight):
+        """Keep predictions, an array for each of ``methods``, with the targets and weights of their rows."""
+        for method, batches in self.kept.items():
+            batches.append(predictions[method])
+        self.y.append(y)
+        if weight is not None:
+            self.weight.append(weight)
+
+    def scores(self, stops):
+        """Compute each score over the rows up to each of ``stops``, which count rows that were kept.
+
+        Returns
+        -------
+        dict of ndarray
+            By name of the score, a value for each stop; NaN before the first row and where a score is not defined yet.
+        """
+        y = np.concatenate(self.y) if self.y else np.empty(0)
+        predictions = {method: np.concatenate(batches) for method, batches in self.kept.items() if batches}
+        weight = np.concatenate(self.weight) if self.weight else None
+        return {
+            name: np.array([self._score(scorer, y, predictions, weight, stop) for stop in stops])
+            for name, scorer in self.scorers.items()
+        }
+
+    def _score(self, scorer, y, predictions, weight, stop):
+        if stop <= 0:
+            return np.nan
+        until = {method: values[:stop] for method, values in predictions.items()}
+        options = {} if weight is None else {"sample_weight": weight[:stop]}
+        try:
+            return scorer(_KeptPredictions(self.learner, self.classes, until), None, y[:stop], **options)
+        except _NotKept as missing:
+            raise ValueError(
+                f"the scorer {scorer!r} asked for {missing.args[0]}, but not when it was tried before the first row."
+            ) from None
+        except ValueError:
+            if stop == len(y):
+                raise
+            return np.nan  # not defined yet: a class may not have come

@@ -1,0 +1,249 @@
+"""Progressive validation: every row is a test before it is training."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from ..estimators._online import OnlineLinear, Rows, check_number
+from ._judge import Judge, count_unscored
+from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights
+
+_KERNEL_ROWS = 2**17  # most rows in one call of a kernel that predicts each row before it learns it
+
+
+@dataclass
+class ProgressiveValidation:
+    """What `progressive_validation` found.
+
+    Parameters
+    ----------
+    score : float or dict of float
+        Score over all rows scored; by name, where several were asked for.
+    loss : float or None
+        Progressive loss; None for learners of other packages.
+    curve : dict of ndarray
+        ``"n_rows"`` holds the numbers of rows asked for, as far as the stream has reached them. ``"score"``, or the
+        name of each score, holds the scores over all rows up to there. Learners of this package also have ``"loss"``,
+        unless there is a ``delay``.
+    n_rows : int
+        Rows learnt.
+    n_scored : int
+        Rows scored: those that were predicted after something had been learnt.
+    fit_time : float
+        Seconds spent in predicting and learning, but not in reading and scoring.
+    estimator : estimator
+        The estimator after the last row.
+    """
+
+    score: float | dict[str, float]
+    loss: float | None
+    curve: dict[str, np.ndarray]
+    n_rows: int
+    n_scored: int
+    fit_time: float
+    estimator: Any
+
+
+def progressive_validation(
+    estimator: BaseEstimator,
+    X: Rows | Iterable[tuple],
+    y: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    scoring: str | Callable | Sequence[str] | dict[str, str | Callable] | None = None,
+    batch_size: int = 1,
+    delay: int = 0,
+    curve_at: ArrayLike | None = None,
+    callback: Callable[[int, BaseEstimator], Any] | None = None,
+) -> ProgressiveValidation:
+    """Score a learner by its predictions for each row, made before it learns that row.
+
+    One pass over the rows is both training and test, as every row is new when it is predicted.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor with ``partial_fit``, or a Pipeline that ends with one. It is cloned, and the clone
+        learns from scratch. A step before it that has ``partial_fit`` learns from each batch before it transforms it.
+        Other steps only transform: they must learn nothing, which their tag ``requires_fit`` tells, or be in a
+        `sklearn.frozen.FrozenEstimator`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or iterable of tuples
+        Rows; or, without ``y``, batches ``(X, y)`` or ``(X, y, sample_weight)`` of any lengths, read one at a time.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+        Targets.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows, in learning and in scores.
+    classes : array-like of shape (n_classes,), optional
+        All classes, for classifiers; by default those in ``y``.
+    scoring : str, callable, list, tuple or dict, optional
+        Scores as in `sklearn.model_selection.cross_validate`; by default the accuracy or R². A callable gets an object
+        whose ``predict`` and the like return the predictions made, then None in place of ``X``, then ``y``.
+    batch_size : int, default=1
+        Rows that are predicted before the first of them is learnt. It makes no difference to learners of this package
+        without ``delay``, as they predict each row just before they learn it. Batches that are given are cut to this
+        size where they are larger, and never joined.
+    delay : int, default=0
+        Rows that come, and are predicted, between a row and its label.
+    curve_at : array-like of int, optional
+        Numbers of rows, increasing, after which to take a point of the curve.
+    callback : callable, optional
+        Called after each batch, whatever its size, with the number of rows so far and the estimator. A true result
+        ends the stream.
+
+    Returns
+    -------
+    ProgressiveValidation
+        Scores, their curve, the time taken, and the fitted estimator.
+
+    Raises
+    ------
+    TypeError
+        For an estimator without ``partial_fit`` and for a step that cannot learn from a stream.
+    ValueError
+        For parameters that cannot be used, and when there is no row to score.
+
+    See Also
+    --------
+    eta_sweep : Many learning rates in one pass.
+    progressive_score : Progressive loss as a score for searches.
+
+    Notes
+    -----
+    Rows that are predicted before anything has been learnt are not scored. The first row is always one of them.
+
+    Learners of this package, without ``delay``, are scored by the predictions that their kernel makes while it learns,
+    of which ``progressive_loss_`` is the loss. A row is predicted by the latest weights, not their average, when the
+    scales already know its features but nothing knows its label. Other learners, and all with ``delay``, are scored by
+    what ``predict`` and the like return before ``partial_fit``.
+
+    Predictions are kept until the end because scores need all of them: a number for each row, or one for each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import NAGClassifier
+    >>> from sklearn_nag.model_selection import progressive_validation
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> result = progressive_validation(NAGClassifier(), X, y, scoring=["accuracy", "roc_auc"], curve_at=[100, 300])
+    >>> result.n_scored, result.score["roc_auc"] > 0.95
+    (568, True)
+    >>> result.curve["accuracy"].shape
+    (2,)
+    """
+    check_number("batch_size", batch_size, Integral, min_val=1)
+    check_number("delay", delay, Integral, min_val=0)
+    points = _curve_points(curve_at)
+    check_stream(X, y, sample_weight)
+    pipeline = StreamPipeline(estimator)
+    all_classes = known_classes(pipeline.learner, y, classes)
+    judge = Judge(pipeline.learner, all_classes, scoring)
+    in_kernel = isinstance(pipeline.learner, OnlineLinear) and delay == 0
+    if in_kernel:
+        batches = cut_batches(X, y, sample_weight, _KERNEL_ROWS, points)
+        steps = _learn_in_kernel(pipeline, batches, all_classes, judge)
+    else:
+        batches = cut_batches(X, y, sample_weight, batch_size)
+        steps = _test_then_train(pipeline, batches, all_classes, judge, delay)
+    progress = _Progress(0, 0, 0.0)
+    losses: list[float] = []
+    for progress in steps:
+        if in_kernel and progress.n_rows in points:
+            losses.append(pipeline.learner.progressive_loss_)
+        if callback is not None and callback(progress.n_rows, pipeline.estimator):
+            break
+    n_rows, n_scored, seconds = progress
+    if n_scored == 0:
+        raise ValueError(f"nothing to score: all {n_rows} rows came before anything was learnt.")
+    reached = points[points <= n_rows]
+    n_unscored = n_rows - n_scored  # the first ones
+    values = judge.scores([*(reached - n_unscored), n_scored])
+    curve = {"n_rows": reached, **{name: value[:-1] for name, value in values.items()}}
+    if in_kernel:
+        curve["loss"] = np.array(losses)
+    final = {name: float(value[-1]) for name, value in values.items()}
+    return ProgressiveValidation(
+        score=final["score"] if judge.is_single else final,
+        loss=pipeline.learner.progressive_loss_ if isinstance(pipeline.learner, OnlineLinear) else None,
+        curve=curve,
+        n_rows=n_rows,
+        n_scored=n_scored,
+        fit_time=seconds,
+        estimator=pipeline.estimator,
+    )
+
+
+class _Progress(NamedTuple):
+    """How far a stream has been learnt: rows so far, how many of them are scored, and seconds spent on them."""
+
+    n_rows: int
+    n_scored: int
+    seconds: float
+
+
+def _curve_points(curve_at):
+    points = np.atleast_1d(np.asarray([] if curve_at is None else curve_at))
+    if points.size and not (
+        points.ndim == 1 and np.all(points == np.floor(points)) and points[0] >= 1 and (np.diff(points) > 0).all()
+    ):
+        raise ValueError(f"curve_at must hold whole numbers of rows, increasing from 1 at least; got {curve_at!r:.60}.")
+    return points.astype(np.int64)
+
+
+def _learn_in_kernel(pipeline, batches, classes, judge):
+    """Learn each batch by a kernel that predicts each row before it learns it; yield the progress after each batch."""
+    learner, options = pipeline.learner, {} if classes is None else {"classes": classes}
+    n_rows, n_scored, seconds, is_new = 0, 0, 0.0, True
+    for X, y, weight in batches:
+        start = time.perf_counter()
+        decision = learner._play(pipeline.transform(X), y, sample_weight=weight, **options)
+        skip, is_new = count_unscored(weight, len(y), is_new)
+        predictions = {method: learner._respond(method, decision[skip:]) for method in judge.methods}
+        judge.keep(predictions, y[skip:], slice_weights(weight, skip))
+        seconds += time.perf_counter() - start
+        n_rows, n_scored = n_rows + len(y), n_scored + len(y) - skip
+        yield _Progress(n_rows, n_scored, seconds)
+
+
+def _test_then_train(pipeline, batches, classes, judge, delay):
+    """Predict each batch, then learn rows ``delay`` rows after they came; yield as `_learn_in_kernel`."""
+    learner, waiting, n_waiting, has_learnt = pipeline.learner, deque(), 0, False
+    options = {} if classes is None else {"classes": classes}
+    n_rows, n_scored, seconds = 0, 0, 0.0
+
+    def learn_but(n_last):
+        """Learn the rows that are waiting, but for the last ``n_last``."""
+        nonlocal n_waiting, has_learnt, options
+        while n_waiting > n_last:
+            X, y, weight = waiting.popleft()
+            n = min(len(y), n_waiting - n_last)
+            if n < len(y):
+                waiting.appendleft((slice_rows(X, n, len(y)), y[n:], slice_weights(weight, n)))
+                X, y, weight = slice_rows(X, 0, n), y[:n], slice_weights(weight, 0, n)
+            n_waiting -= n
+            if weight is None or (weight > 0).any():  # some learners refuse a batch without weight
+                weights = {} if weight is None else {"sample_weight": weight}
+                learner.partial_fit(X, y, **options, **weights)
+                has_learnt, options = True, {}
+
+    for X, y, weight in batches:
+        start = time.perf_counter()
+        X = pipeline.transform(X)
+        if has_learnt:
+            judge.keep({method: getattr(learner, method)(X) for method in judge.methods}, y, weight)
+            n_scored += len(y)
+        waiting.append((X, y, weight))
+        n_rows, n_waiting = n_rows + len(y), n_waiting + len(y)
+        learn_but(delay)
+        seconds += time.perf_counter() - start
+        yield _Progress(n_rows, n_scored, seconds)
+    learn_but(0)

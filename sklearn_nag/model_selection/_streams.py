@@ -1,0 +1,153 @@
+"""Where rows come from: arrays or an iterable of batches, cut to size, and the steps between them and the learner."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+
+def count_rows(X):
+    """Count the rows of an array, data frame, sparse matrix or list."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def slice_rows(X, start, stop):
+    """Rows ``start`` to ``stop`` of an array, data frame, CSR matrix or list."""
+    return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+
+
+def slice_weights(weight, start, stop=None):
+    """Weights of the rows ``start`` to ``stop``; None, which stands for ones, stays None."""
+    return None if weight is None else weight[start:stop]
+
+
+def check_stream(X, y, sample_weight):
+    """Raise unless there are arrays ``X`` and ``y`` or, without ``y``, an iterable of batches."""
+    if y is not None:
+        return
+    if sparse.issparse(X) or hasattr(X, "shape"):
+        raise ValueError("y is missing: without it X must be an iterable of (X, y) or (X, y, sample_weight).")
+    if sample_weight is not None:
+        raise ValueError("sample_weight goes with arrays; an iterable of batches yields (X, y, sample_weight).")
+
+
+def _given_batches(X, y, sample_weight):
+    """Yield the batches ``(X, y, sample_weight)`` as they were given; arrays are a single batch."""
+    if y is not None:
+        yield X, y, sample_weight
+        return
+    for batch in X:
+        if not (isinstance(batch, tuple) and len(batch) in (2, 3)):
+            raise ValueError(
+                "without y, X must be an iterable of tuples (X, y) or (X, y, sample_weight); "
+                f"it yields {type(batch).__name__}."
+            )
+        yield (*batch, None) if len(batch) == 2 else batch
+
+
+def cut_batches(X, y, sample_weight, max_rows, stops=()):
+    """Yield batches ``(X, y, sample_weight)`` of at most ``max_rows`` rows each.
+
+    Parameters
+    ----------
+    X, y, sample_weight : arrays, or for ``X`` alone an iterable of batches
+        As `check_stream` lets them pass.
+    max_rows : int
+        Larger batches are cut. Small ones are not joined.
+    stops : iterable of int
+        Numbers of rows, increasing, counted from the start of the stream. A batch ends at each of them.
+
+    Yields
+    ------
+    tuple
+        Rows, targets and weights, the latter None where none were given.
+    """
+    stops, n_done = deque(stops), 0
+    for rows, targets, weight in _given_batches(X, y, sample_weight):
+        check_consistent_length(rows, targets, weight)
+        rows = rows.tocsr() if sparse.issparse(rows) else rows
+        targets, weight = np.asarray(targets), None if weight is None else np.asarray(weight)
+        n, start = len(targets), 0
+        while start < n:
+            while stops and stops[0] <= n_done:
+                stops.popleft()
+            stop = min(n, start + max_rows, start + stops[0] - n_done if stops else n)
+            batch = rows if stop - start == n else slice_rows(rows, start, stop)
+            yield batch, targets[start:stop], slice_weights(weight, start, stop)
+            start, n_done = stop, n_done + stop - start
+
+
+def known_classes(estimator, y, classes):
+    """All classes that will ever come, for a classifier; None for other estimators."""
+    if not is_classifier(estimator):
+        return None
+    if classes is None and y is None:
+        raise ValueError("classes must be given for an iterable of batches: all of them, before the first row.")
+    return np.unique(y if classes is None else classes)
+
+
+class StreamPipeline:
+    """A learner and the transformers before it, which see a stream one batch at a time.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``partial_fit``, or a `sklearn.pipeline.Pipeline` that ends with one. It is cloned.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The clone, which learns.
+    learner : estimator
+        Its last step, or the clone itself.
+    transformers : list of (str, transformer)
+        Its other steps.
+    """
+
+    def __init__(self, estimator):
+        self.estimator = clone(estimator)
+        steps = self.estimator.steps if isinstance(self.estimator, Pipeline) else [("estimator", self.estimator)]
+        *before, (_, self.learner) = steps
+        if not hasattr(self.learner, "partial_fit"):
+            raise TypeError(f"{type(self.learner).__name__} cannot learn from a stream: it has no partial_fit.")
+        self.transformers = [(name, step) for name, step in before if step is not None and step != "passthrough"]
+        for name, step in self.transformers:
+            if not (self._learns(step) or self._is_ready(step)):
+                raise TypeError(
+                    f"the step {name!r}, {type(step).__name__}, has to see all rows before it can transform one: a "
+                    "stream needs steps that have partial_fit or learn nothing. Fit it on other rows and wrap it in "
+                    "sklearn.frozen.FrozenEstimator."
+                )
+
+    @staticmethod
+    def _learns(step):
+        return hasattr(step, "partial_fit") and not isinstance(step, FrozenEstimator)
+
+    @staticmethod
+    def _is_ready(step):
+        try:
+            check_is_fitted(step)
+        except NotFittedError:
+            return False
+        return True
+
+    def transform(self, X):
+        """Rows for the learner. Each transformer learns from the batch, if it can, before it transforms it."""
+        for _, step in self.transformers:
+            X = (step.partial_fit(X) if self._learns(step) else step).transform(X)
+        return X
+
+    def with_learner(self, learner):
+        """The estimator with another learner at its end."""
+        if not isinstance(self.estimator, Pipeline):
+            return learner
+        *before, (name, _) = self.estimator.steps
+        return Pipeline([*before, (name, learner)])

@@ -1,0 +1,33 @@
+"""What a sweep of learning rates reports, against progressive validation and a Pipeline one by one."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import eta_sweep, progressive_validation
+
+from .helpers import CANCER, DIABETES, ETA0S, WINE
+
+
+@pytest.mark.parametrize("data", [CANCER, WINE])
+def test_errors_of_a_sweep_are_those_of_progressive_validation(rng, data):
+    X, y = data
+    names = np.array(["no", "yes", "maybe"])[y]
+    weight = rng.integers(0, 3, len(y)) * rng.random(len(y))
+    for options in ({}, {"sample_weight": weight}):
+        sweep = eta_sweep(NAGClassifier(), X, names, ETA0S, **options)
+        for eta0, error in zip(ETA0S, sweep.errors, strict=True):
+            result = progressive_validation(NAGClassifier(eta0=eta0), X, names, **options)
+            assert 1 - result.score == pytest.approx(error, abs=1e-12)
+    assert eta_sweep(NAGRegressor(), *DIABETES, ETA0S).errors is None
+
+
+def test_a_sweep_in_a_pipeline():
+    X, y = CANCER
+    sweep = eta_sweep(make_pipeline(MaxAbsScaler(), NAGClassifier()), X, y, ETA0S)
+    rows = MaxAbsScaler().fit_transform(X)
+    alone = NAGClassifier(eta0=ETA0S[1]).partial_fit(rows, y, classes=[0, 1])
+    assert np.array_equal(sweep.estimators[1].predict(X), alone.predict(rows))
+    assert sweep.losses[1] == alone.progressive_loss_

@@ -1,0 +1,43 @@
+"""Scores of predictions made, against scikit-learn's functions on the same predictions."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, brier_score_loss
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import progressive_validation
+
+from .helpers import CANCER, DIABETES, PLAIN, in_turn
+
+
+def test_weights_count_in_scores(rng):
+    X, y = CANCER
+    weight = rng.integers(0, 3, len(y)) * rng.random(len(y))
+    weight[:3] = 0
+    result = progressive_validation(NAGClassifier(**PLAIN), X / X.max(axis=0), y, sample_weight=weight)
+    assert result.n_scored == len(y) - 1 - np.flatnonzero(weight)[0]
+    predicted = []
+    clf = NAGClassifier(**PLAIN)
+    for i in range(len(y)):
+        if i >= len(y) - result.n_scored:
+            predicted.append(clf.predict(X[i : i + 1] / X.max(axis=0))[0])
+        clf.partial_fit(X[i : i + 1] / X.max(axis=0), y[i : i + 1], [0, 1], sample_weight=weight[i : i + 1])
+    kept = slice(len(y) - result.n_scored, None)
+    assert result.score == pytest.approx(accuracy_score(y[kept], predicted, sample_weight=weight[kept]))
+
+
+def test_scorers_of_all_kinds():
+    X, y = CANCER
+    X = X / X.max(axis=0)
+
+    def brier(estimator, X, y):
+        return -brier_score_loss(y, estimator.predict_proba(X)[:, 1]) + 0 * estimator.predict(X)[0]
+
+    scoring = {"a": "accuracy", "b": brier}
+    learner = NAGClassifier(**PLAIN)
+    result = progressive_validation(learner, X, y, scoring=scoring)
+    probability = in_turn(learner, X, y, "predict_proba", classes=[0, 1])[:, 1]
+    assert result.score["b"] == pytest.approx(-brier_score_loss(y[1:], probability))
+    assert result.score["a"] == progressive_validation(learner, X, y).score
+    with pytest.raises(ValueError, match="roc_auc|predict"):
+        progressive_validation(NAGRegressor(), *DIABETES, scoring="not_a_score_roc_auc")

@@ -1,0 +1,161 @@
+"""Progressive validation, against predicting and learning in turn."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import progressive_validation
+
+from .helpers import CANCER, DIABETES, PLAIN, WINE, cut, in_turn
+
+
+@pytest.mark.parametrize(("batch_size", "delay"), [(1, 0), (10, 0), (1, 7), (10, 7), (10, 25)])
+def test_of_any_learner_is_predicting_and_learning_in_turn(batch_size, delay):
+    X, y = CANCER[0][:200] / CANCER[0].max(axis=0), CANCER[1][:200]
+    sgd = SGDClassifier(loss="log_loss", shuffle=False)
+    scoring = ["accuracy", "neg_log_loss", "roc_auc"]
+    result = progressive_validation(sgd, X, y, batch_size=batch_size, delay=delay, scoring=scoring)
+    turns = {"batch_size": batch_size, "delay": delay, "classes": [0, 1]}
+    predicted = in_turn(sgd, X, y, **turns)
+    probability = in_turn(sgd, X, y, "predict_proba", **turns)
+    seen = y[len(y) - len(predicted) :]
+    assert result.n_scored == len(predicted)
+    assert result.score["accuracy"] == accuracy_score(seen, predicted)
+    assert result.score["neg_log_loss"] == pytest.approx(-log_loss(seen, probability))
+    assert result.score["roc_auc"] == pytest.approx(
+        roc_auc_score(seen, in_turn(sgd, X, y, "decision_function", **turns))
+    )
+    assert result.n_rows == len(y)
+    assert result.loss is None
+    assert result.fit_time > 0
+    assert result.estimator.t_ == len(y) + 1  # the rows still waiting for their labels at the end are learnt, too
+    assert not hasattr(sgd, "coef_")
+
+
+@pytest.mark.parametrize("kind", ["two classes", "softmax", "ovr", "regression", "two outputs"])
+def test_of_our_learners_is_the_same_by_kernel_and_in_turn(kind):
+    """Where `predict` knows what the kernel knows: no scale, no mean and no average."""
+    X, y = {"two classes": CANCER, "softmax": WINE, "ovr": WINE}.get(kind, DIABETES)
+    X = X / X.max(axis=0)
+    classes = {}
+    if "classes" in kind or kind in ("softmax", "ovr"):
+        learner = NAGClassifier(multi_class="ovr" if kind == "ovr" else "multinomial", eta0=0.3, **PLAIN)
+        classes = {"classes": np.unique(y)}
+        scoring = ["accuracy", "neg_log_loss"]
+    else:
+        y = y / 300
+        y = np.column_stack([y, -y]) if kind == "two outputs" else y
+        learner = NAGRegressor(target_normalization=None, eta0=0.3, **PLAIN)
+        scoring = ["r2", "neg_mean_absolute_error"]
+    result = progressive_validation(learner, X, y, scoring=scoring)
+    predicted = in_turn(learner, X, y, **classes)
+    if classes:
+        assert result.score["accuracy"] == accuracy_score(y[1:], predicted)
+        probability = in_turn(learner, X, y, "predict_proba", **classes)
+        assert result.score["neg_log_loss"] == pytest.approx(-log_loss(y[1:], probability), rel=1e-9)
+    else:
+        assert result.score["r2"] == pytest.approx(r2_score(y[1:], predicted), rel=1e-9)
+        assert result.score["neg_mean_absolute_error"] == pytest.approx(-mean_absolute_error(y[1:], predicted))
+    alone = clone(learner).partial_fit(X, y, **classes)
+    assert result.loss == alone.progressive_loss_
+    assert np.array_equal(result.estimator.coef_, alone.coef_)
+    # and through the path that knows nothing of them: an unknown class of learner
+    other = progressive_validation(Stranger(learner), X, y, scoring=scoring)
+    assert other.score == pytest.approx(result.score, rel=1e-9)
+    assert other.n_scored == result.n_scored
+
+
+class Stranger:
+    """Passes everything on to a learner of this package, and is none."""
+
+    def __init__(self, learner):
+        self.learner = learner
+
+    def get_params(self, deep=True):
+        return {"learner": self.learner}
+
+    def __sklearn_tags__(self):
+        return self.learner.__sklearn_tags__()
+
+    def __sklearn_clone__(self):
+        return Stranger(clone(self.learner))
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "learner":
+            raise AttributeError(name)
+        return getattr(self.learner, name)
+
+
+def test_log_loss_of_our_learners_is_their_progressive_loss():
+    X, y = CANCER
+    result = progressive_validation(NAGClassifier(), X, y, scoring="neg_log_loss")
+    first = np.log(2.0)  # is in the loss, not in the score
+    assert -result.score * result.n_scored + first == pytest.approx(result.loss * result.n_rows)
+
+
+def test_callback_sees_progress_and_ends_the_stream():
+    X, y = CANCER
+    seen = []
+
+    def callback(n_rows, estimator):
+        seen.append(n_rows)
+        return estimator.t_ >= 200
+
+    result = progressive_validation(NAGClassifier(), cut(X, y, 100, 100, 100), classes=[0, 1], callback=callback)
+    assert seen == [100, 200]
+    assert result.n_rows == result.estimator.t_ == 200
+
+
+def test_curve():
+    X, y = CANCER
+    result = progressive_validation(NAGClassifier(), X, y, curve_at=[1, 30, 200, 569, 1000], scoring="roc_auc")
+    assert np.array_equal(result.curve["n_rows"], [1, 30, 200, 569])
+    assert np.isnan(result.curve["score"][0])
+    assert result.curve["score"][-1] == result.score
+    for i, n in enumerate([1, 30, 200]):
+        assert result.curve["loss"][i] == NAGClassifier().partial_fit(X[:n], y[:n], [0, 1]).progressive_loss_
+        if i:
+            assert (
+                result.curve["score"][i]
+                == progressive_validation(NAGClassifier(), X[:n], y[:n], scoring="roc_auc").score
+            )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "error", "match"),
+    [
+        (LogisticRegression(), {}, TypeError, "LogisticRegression cannot learn from a stream: it has no partial_fit"),
+        (make_pipeline(PolynomialFeatures(), NAGClassifier()), {}, TypeError, "'polynomialfeatures'.*FrozenEstimator"),
+        (NAGClassifier(), {"batch_size": 0}, ValueError, "batch_size"),
+        (NAGClassifier(), {"delay": -1}, ValueError, "delay"),
+        (SGDClassifier(), {"delay": 569}, ValueError, "nothing to score: all 569 rows"),
+        (NAGClassifier(), {"curve_at": [3, 2]}, ValueError, "curve_at must hold whole numbers of rows, increasing"),
+        (NAGClassifier(), {"curve_at": [0.5]}, ValueError, "curve_at"),
+        (NAGClassifier(class_weight="balanced"), {}, ValueError, "class_weight"),
+        (NAGClassifier(), {"sample_weight": [1.0]}, ValueError, "inconsistent numbers of samples"),
+    ],
+)
+def test_errors(estimator, options, error, match):
+    with pytest.raises(error, match=match):
+        progressive_validation(estimator, *CANCER, **options)
+
+
+def test_river():
+    """A learner of another package, through its own wrapper."""
+    pytest.importorskip("river")
+    from river import compat, linear_model, preprocessing
+
+    X, y = CANCER[0] / CANCER[0].max(axis=0), CANCER[1]
+    river = compat.convert_river_to_sklearn(linear_model.LogisticRegression())
+    result = progressive_validation(river, X[:200], y[:200], scoring=["accuracy", "neg_log_loss"])
+    turns = {"classes": [0, 1]}
+    assert result.score["accuracy"] == accuracy_score(y[1:200], in_turn(river, X[:200], y[:200], **turns))
+    probability = in_turn(river, X[:200], y[:200], "predict_proba", **turns)
+    assert result.score["neg_log_loss"] == pytest.approx(-log_loss(y[1:200], probability))
+    scaled = compat.convert_river_to_sklearn(preprocessing.StandardScaler() | linear_model.LogisticRegression())
+    assert progressive_validation(scaled, X[:200], y[:200]).score > result.score["accuracy"]

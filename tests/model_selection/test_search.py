@@ -1,0 +1,118 @@
+"""Cross-validation over learning rates, against GridSearchCV."""
+
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import SGDRegressor
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
+
+from .helpers import CANCER, DIABETES, ETA0S, TWO_OUTPUTS, WINE
+
+SEARCHED = {
+    "passes until they settle": (NAGClassifierCV, NAGClassifier(random_state=0, max_iter=30), CANCER, {}),
+    "a number of passes": (NAGClassifierCV, NAGClassifier(random_state=0, max_iter=3, tol=None), WINE, {}),
+    "in order": (NAGClassifierCV, NAGClassifier(shuffle=False, loss="hinge", penalty="l1", max_iter=20), WINE, {}),
+    "early stopping": (NAGClassifierCV, NAGClassifier(random_state=0, early_stopping=True, max_iter=20), CANCER, {}),
+    "balanced": (NAGClassifierCV, NAGClassifier(random_state=0, class_weight="balanced", max_iter=9), WINE, {}),
+    "another score": (NAGClassifierCV, NAGClassifier(random_state=0, max_iter=5), CANCER, {"scoring": "neg_log_loss"}),
+    "random state object": (
+        NAGRegressorCV,
+        NAGRegressor(random_state=np.random.RandomState(1), max_iter=15),
+        DIABETES,
+        {},
+    ),
+    "folds": (
+        NAGRegressorCV,
+        NAGRegressor(random_state=0, max_iter=15),
+        DIABETES,
+        {"cv": KFold(4, shuffle=True, random_state=1)},
+    ),
+    "outputs": (NAGRegressorCV, NAGRegressor(random_state=0, max_iter=9), TWO_OUTPUTS, {}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("case", "container"),
+    [
+        *((case, np.asarray) for case in SEARCHED),
+        ("a number of passes", sparse.csr_array),
+        ("outputs", sparse.csr_array),
+    ],
+)
+def test_a_search_finds_what_grid_search_finds(case, container):
+    search, learner, (X, y), options = SEARCHED[case]
+    X, y, options = container(X[::4]), y[::4], {"cv": 3, **options}
+    eta0s = [0.003, 0.1, 1.0, 30.0]
+    ours = search(learner, eta0s, **options).fit(X, y)
+    grid = GridSearchCV(learner, {"eta0": eta0s}, **options).fit(X, y)
+    assert ours.cv_results_.keys() == grid.cv_results_.keys()
+    for name, values in grid.cv_results_.items():
+        if "time" not in name:
+            assert np.array_equal(ours.cv_results_[name], values), name
+    for name in ("best_params_", "best_score_", "best_index_", "n_splits_"):
+        assert getattr(ours, name) == getattr(grid, name)
+    assert ours.eta0_ == ours.best_estimator_.eta0 == grid.best_params_["eta0"]
+    assert np.array_equal(ours.best_estimator_.coef_, grid.best_estimator_.coef_)
+    assert np.array_equal(ours.predict(X), grid.predict(X))
+    assert ours.score(X, y) == grid.score(X, y)
+    assert ours.refit_time_ > 0
+    if hasattr(grid, "predict_proba"):
+        assert np.array_equal(ours.predict_proba(X), grid.predict_proba(X))
+        assert np.array_equal(ours.decision_function(X), grid.decision_function(X))
+        assert np.array_equal(ours.predict_log_proba(X), grid.predict_log_proba(X))
+        assert np.array_equal(ours.classes_, grid.classes_)
+    else:
+        assert not hasattr(ours, "predict_proba")
+
+
+def test_a_search_with_weights_and_workers(rng):
+    X, y = CANCER
+    weight = rng.random(len(y))
+    learner = NAGClassifier(random_state=0, max_iter=3, tol=None)
+    with joblib.parallel_config(backend="threading"):
+        ours = NAGClassifierCV(learner, ETA0S, cv=3, n_jobs=2).fit(X, y, sample_weight=weight)
+    for i, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        for j, eta0 in enumerate(ETA0S):
+            alone = clone(learner).set_params(eta0=eta0).fit(X[train], y[train], sample_weight=weight[train])
+            score = alone.score(X[test], y[test], sample_weight=weight[test])
+            assert ours.cv_results_[f"split{i}_test_score"][j] == score
+
+
+def test_a_search_in_which_rates_diverge():
+    X, y = DIABETES
+    learner = NAGRegressor(normalization=None, adaptive=False, target_normalization=None, centering=False, tol=None,
+                           importance_aware=False, average=False, max_iter=2, random_state=0)  # fmt: skip
+    eta0s = [1e-9, 10.0, 1e-8]
+    with pytest.warns(FitFailedWarning, match=r"with eta0 in \(10\) the model left the range"):
+        ours = NAGRegressorCV(learner, eta0s, cv=3).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        grid = GridSearchCV(learner, {"eta0": eta0s}, cv=3).fit(X, y)
+    for name in ("mean_test_score", "std_test_score", "rank_test_score", "split2_test_score"):
+        assert np.array_equal(ours.cv_results_[name], grid.cv_results_[name], equal_nan=True), name
+    assert ours.best_params_ == grid.best_params_
+    with pytest.raises(ValueError, match="in every fold"):
+        NAGRegressorCV(learner, [10.0, 20.0], cv=3).fit(X, y)
+
+
+def test_errors_of_searches():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="NAGClassifierCV searches the eta0 of NAGClassifier; got SGDRegressor"):
+        NAGClassifierCV(SGDRegressor()).fit(X, y)
+    with pytest.raises(ValueError, match='eta0="auto"'):
+        NAGClassifierCV(NAGClassifier(eta0="auto")).fit(X, y)
+    with pytest.raises(ValueError, match="zero for all rows"):
+        NAGClassifierCV(cv=2).fit(X, y, sample_weight=np.zeros(len(y)))
+    search = NAGClassifierCV(NAGClassifier(loss="hinge", max_iter=2), [1.0], cv=2)
+    assert not hasattr(search, "predict_proba")
+    assert not hasattr(search.fit(X, y), "predict_proba")

@@ -1,0 +1,91 @@
+"""Where rows come from: batches, containers and the steps before a learner make no difference to what is learnt."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import accuracy_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer, PolynomialFeatures, StandardScaler
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag.model_selection import eta_sweep, progressive_validation
+
+from .helpers import CANCER, WINE, cut
+
+
+def test_batches_from_a_stream_make_no_difference(rng):
+    X, y = WINE
+    weight = rng.integers(0, 3, len(y)) * rng.random(len(y))
+    options = {"scoring": ["accuracy", "neg_log_loss"], "curve_at": [50, 100]}
+    for learner in (NAGClassifier(), make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0))):
+        whole = progressive_validation(learner, X, y, sample_weight=weight, **options)
+        stream = cut(X, y, 1, 30, 0, 69, 3, weight=weight)
+        parts = progressive_validation(learner, stream, classes=[0, 1, 2], **options)
+        assert parts.score == whole.score
+        assert (parts.n_rows, parts.n_scored) == (whole.n_rows, whole.n_scored)
+        for name, values in whole.curve.items():
+            assert np.array_equal(parts.curve[name], values)
+    assert np.array_equal(whole.curve["n_rows"], [50, 100])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.coo_matrix, "pandas", "polars"])
+def test_kinds_of_rows(container):
+    X, y = CANCER
+    learner = NAGClassifier(centering=False)
+    expected = progressive_validation(learner, X, y)
+    rows = pytest.importorskip(container).DataFrame(X) if isinstance(container, str) else container(X)
+    result = progressive_validation(learner, rows, y)
+    assert result.score == pytest.approx(expected.score, abs=0.004)
+    by_row = make_pipeline(MaxAbsScaler(), SGDClassifier(random_state=0))
+    assert progressive_validation(by_row, rows, y, batch_size=40).score == pytest.approx(
+        progressive_validation(by_row, X, y, batch_size=40).score,
+        abs=0.02,  # on sparse rows SGDClassifier moves its intercept more slowly
+    )
+
+
+def test_steps_learn_before_they_transform_and_not_from_targets():
+    X, y = CANCER
+    pipeline = make_pipeline(StandardScaler(), Normalizer(), SGDClassifier(random_state=0))
+    result = progressive_validation(pipeline, X, y, batch_size=20)
+    scaler, sgd, predicted = StandardScaler(), SGDClassifier(random_state=0), []
+    for i in range(0, len(y), 20):
+        rows = Normalizer().transform(scaler.partial_fit(X[i : i + 20]).transform(X[i : i + 20]))
+        if i:
+            predicted.append(sgd.predict(rows))
+        sgd.partial_fit(rows, y[i : i + 20], classes=[0, 1])
+    assert result.score == accuracy_score(y[20:], np.concatenate(predicted))
+    assert np.array_equal(result.estimator[-1].coef_, sgd.coef_)
+    assert np.array_equal(result.estimator[0].mean_, scaler.mean_)
+    # the same for our learners, whose rows are predicted one by one all the same
+    ours = make_pipeline(FunctionTransformer(np.log1p), "passthrough", NAGClassifier())
+    direct = progressive_validation(NAGClassifier(), np.log1p(X), y)
+    assert progressive_validation(ours, X, y).score == direct.score
+
+
+def test_steps_that_were_fitted_before():
+    X, y = CANCER
+    pipeline = make_pipeline(FrozenEstimator(PolynomialFeatures(2).fit(X[:1, :5])), NAGClassifier())
+    rows = PolynomialFeatures(2).fit_transform(X[:, :5])
+    assert progressive_validation(pipeline, X[:, :5], y).score == progressive_validation(NAGClassifier(), rows, y).score
+    text = ["good film", "bad film", "fine film", "poor film"] * 20
+    pipeline = make_pipeline(HashingVectorizer(n_features=2**12), NAGClassifier())
+    result = progressive_validation(pipeline, text, ["yes", "no"] * 40, scoring="f1_macro")
+    assert 0.8 < result.score < 1
+
+
+@pytest.mark.parametrize("run", [progressive_validation, eta_sweep])
+def test_errors_of_streams(run):
+    X, y = CANCER
+    with pytest.raises(ValueError, match="y is missing"):
+        run(NAGClassifier(), X)
+    with pytest.raises(ValueError, match="classes must be given for an iterable"):
+        run(NAGClassifier(), cut(X, y))
+    with pytest.raises(ValueError, match=r"tuples \(X, y\) or \(X, y, sample_weight\); it yields ndarray"):
+        run(NAGClassifier(), [X], classes=[0, 1])
+    with pytest.raises(ValueError, match="sample_weight goes with arrays"):
+        run(NAGClassifier(), cut(X, y), classes=[0, 1], sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="no rows|0 rows"):
+        run(NAGClassifier(), [], classes=[0, 1])
