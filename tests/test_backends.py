@@ -298,10 +298,10 @@ def test_choice(monkeypatch):
     set_config(kernel="numpy")
     set_config()
     assert get_config() == {"kernel": "numpy"}
-    assert _backend.backend("").__name__.endswith("_numpy")
+    assert _backend.backend(make_state(1).rule).__name__.endswith(".numpy_rows")
     with config_context(kernel="auto"):
         assert get_config() == {"kernel": "auto"}
-        assert _backend.backend("").__name__.endswith("_numba" if HAVE_NUMBA else "_numpy")
+        assert _backend.backend(make_state(1).rule).__name__.endswith("numba_rows" if HAVE_NUMBA else "numpy_rows")
         with config_context():
             assert get_config() == {"kernel": "auto"}
     assert get_config() == {"kernel": "numpy"}

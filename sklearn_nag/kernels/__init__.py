@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import coordinatewise, full, nag
-from ._backend import find_learn_rows
+from ._backend import backend
 from ._threads import over_threads
 from .state.lifts import positive
 from .state.model import Diverged, LinearState
@@ -52,7 +52,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         When a weight or a sum overflows.
     """
     state.cached = None
-    learn_rows = over_threads(find_learn_rows(state.rule), state, X, n_jobs)
+    learn_rows = over_threads(backend(state.rule).learn_rows, state, X, n_jobs)
     if sample_weight is None or sample_weight.all():
         return learn_rows(state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order

@@ -103,8 +103,8 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
         _context.reset(token)
 
 
-def find_learn_rows(rule):
-    """Return ``learn_rows`` of the family that the rule is of, for what is chosen; Numba is imported here.
+def backend(rule):
+    """Return the module with the rows of a family, for what is chosen; Numba is imported here.
 
     A family is the package that has the rule's module and, beside it, ``numpy_rows`` and ``numba_rows``.
     """
@@ -112,7 +112,7 @@ def find_learn_rows(rule):
     if kernel == "auto":
         kernel = "numba" if _has_numba() else "numpy"
     family = type(rule).__module__.rpartition(".")[0]
-    return importlib.import_module(f"{family}.{kernel}_rows").learn_rows
+    return importlib.import_module(f"{family}.{kernel}_rows")
 
 
 def _has_numba():
