@@ -242,7 +242,8 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.factor,
         state.Gamma,
     )
-    ok = run(None, learn_dense, X, y, sample_weight, order, model, predictions)
+    row_cost = state.columns.lift.size**2
+    ok = run(None, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
     state.t, state.largest_weight, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
