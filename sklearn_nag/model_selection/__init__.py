@@ -22,7 +22,8 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._nag import ETA0S
-from ..estimators._online import OnlineLinear, Rows, check_number
+from ..estimators._online import OnlineLinear
+from ..estimators._validation import Rows, check_number
 from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay
 from ._search import NAGClassifierCV, NAGRegressorCV
 from ._sweep import Sweep, check_sweep

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from ..estimators._nag import ETA0S
-from ..estimators._online import Rows, check_number, check_option
+from ..estimators._validation import Rows, check_number, check_option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

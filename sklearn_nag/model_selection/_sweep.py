@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from ..estimators._nag import _NAGRule
-from ..estimators._online import Divergence, Stopping, check_number
+from ..estimators._online import Divergence
+from ..estimators._validation import check_number
 
 
 def check_sweep(estimator, eta0s):
@@ -126,32 +127,15 @@ class Sweep:
             As `estimators`.
         """
         (model,) = self.models
-        model._check_changed_parameters()
-        X, y, weight = model._validate(X, y, sample_weight, True)
-        model._see_all_targets(y, True)
-        model._state, model._sparse_coef, model.n_iter_ = model._new_state(X), False, 0
-        rows, others = model._split(y)
-        encoded, row_weight = model._encode_all(y, weight)
-        relative = model._tol_is_relative and not model.early_stopping
-        stopping = [Stopping(model.tol, model.n_iter_no_change, relative) for _ in self.eta0s]
-        random_state = check_random_state(model.random_state)
+        passes = model._begin_fit(X, y, sample_weight)
+        stopping = [passes.stopping() for _ in self.eta0s]
         found = [None] * len(self.eta0s)
-
-        def learn_pass(model):
-            loss = model._state.loss.copy()
-            try:
-                return model._learn_pass(X, encoded, row_weight, order)
-            except Divergence:
-                model._state.loss = loss
-                raise
-
-        for n_iter in range(1, model.max_iter + 1):
-            order = rows if not model.shuffle else random_state.permutation(len(y) if rows is None else rows)
-            losses, learning = self.learn(learn_pass), []
+        for n_iter, order in enumerate(passes, 1):
+            losses, learning = self.learn(partial(passes.learn, order=order)), []
             for one, objectives in zip(self.models, losses):
                 one.n_iter_ = n_iter
                 if model.early_stopping:
-                    objectives = [-alone(one, i)._score_rows(X, y, weight, others) for i in range(len(one._eta0s))]
+                    objectives = [-passes.score(alone(one, i)) for i in range(len(one._eta0s))]
                 settled = np.array([stopping[k].settled(v) for k, v in zip(one._places, objectives)])
                 for i in np.flatnonzero(settled | (n_iter == model.max_iter)):
                     found[one._places[i]] = alone(one, i)
