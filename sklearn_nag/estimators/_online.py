@@ -99,7 +99,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return values, [type(value) for value in values]
 
     def _check_changed_parameters(self):
-        """`_check_parameters`, unless all are as they were when something was last made of them."""
+        """Call `_check_parameters`, unless all are as they were when something was last made of them."""
         made = vars(self).get("_made")
         if made is None or made.values != self._values():
             self._check_parameters()
@@ -212,8 +212,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return self._interpret(decision)
 
     def _partial_fit(self, X, y, sample_weight, play=False):
+        """Learn each row once; with ``play``, return what `_play` does."""
         first = not self.__sklearn_is_fitted__()
-        # NaN and infinity show in the model once their row is learnt; rows of weight 0 are not, so these are checked.
+        # Learning a row with NaN or infinity fails by itself. Rows of weight 0 are not learnt: X is checked for those.
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
         X, y, weight = self._validate(X, y, sample_weight, first, finite=not every_row_learnt)
         if first:
@@ -227,7 +228,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
-        """Rows, targets and weights as the rest of the estimator takes them; ``first`` for a new model."""
+        """Rows, targets and weights as checked arrays; a new model (``first``) remembers what to expect of later ones."""
         check_nonzeros(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
             X, y = validate_data(self, X, y, reset=first, ensure_all_finite=finite, **self._target_options, **_ROWS)
@@ -312,14 +313,14 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         super().__setstate__({name: value for name, value in state.items() if name != "_state_version"})
 
     def _attribute(self, read):
-        """What ``read`` finds in the state; before fitting there is no such attribute."""
+        """Return ``read(state)``; before fitting raise AttributeError, as there is no such attribute yet."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
         return read(self._state)
 
     def _decision(self, X):
         """Decision values of each row, by the weights that the model predicts with."""
-        if not self.__sklearn_is_fitted__():  # which tells in less time
+        if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
             check_is_fitted(self)
         if not self._takes_as_is(X):
             X = validate_data(self, X, reset=False, **_ROWS)

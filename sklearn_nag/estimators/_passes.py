@@ -118,7 +118,7 @@ class Passes:
         return model._metric(self.y[self.held_out], predicted, sample_weight=weight)
 
     def warn_about(self, loss, settled):
-        """Warn where the mean loss of the last pass shows that it was in vain, or that more passes would help."""
+        """Warn if, by the mean loss of the last pass, nothing useful was learnt, or if passes ended too soon."""
         estimator, stacklevel = self.estimator, 6  # the caller of `fit`, past its decorators
         constant_loss = estimator._constant_loss(self.targets, self.effective_weight, self.rows)
         if loss > 2.0 * constant_loss:

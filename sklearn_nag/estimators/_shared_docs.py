@@ -119,8 +119,8 @@ alpha : float, default=1.5
     ``exp(1 / (2 * (alpha - 9/8)))``; larger values start more slowly.
 centering : bool or "auto", default="auto"
     Whether to subtract from each feature its running mean. ``"auto"``: where the first rows are dense, and
-    ``fit_intercept`` is in use. Sparse rows cannot be centred; ``invariance="full"`` with ``fit_intercept`` has to
-    be.
+    ``fit_intercept`` is in use. Sparse rows cannot be centred. False is not allowed with ``invariance="full"``
+    and ``fit_intercept``.
 average : bool, default=True
     Whether to predict with the average of the weights used while learning, in which later rows count more, or with
     the last ones.

@@ -101,7 +101,7 @@ def canonical(X):
 
 
 def check_weights(sample_weight, n_rows):
-    """Weights of the rows as float64, or None where all are 1; a single number stands for all rows."""
+    """Weights of the rows as float64, None if none are given; a single number stands for all rows."""
     if sample_weight is None:
         return None
     try:
