@@ -96,7 +96,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     def _values(self):
         """Values of all parameters, and their types: True == 1, but only one of them is a boolean."""
         values = [getattr(self, name) for name in parameter_names(type(self))]
-        return values, [type(value) for value in values]
+        return values, list(map(type, values))
 
     def _check_changed_parameters(self):
         """Call `_check_parameters`, unless all are as they were when something was last made of them."""
@@ -228,7 +228,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
-        """Rows, targets and weights as checked arrays; a new model (``first``) remembers what to expect of later ones."""
+        """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
         check_nonzeros(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
             X, y = validate_data(self, X, y, reset=first, ensure_all_finite=finite, **self._target_options, **_ROWS)
