@@ -45,7 +45,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     loss : object
         With ``value(p, y)`` and ``gradient(p, y)``, a ``name`` and the names of its ``parameters``.
     X : ndarray or CSR array of shape (n_rows, n_features)
-        Finite float32 or float64, dense in any order; CSR in canonical form, with int32 or int64 indices.
+        Finite float32 or float64, dense in any order; CSR with int32 or int64 indices within the
+        features, in any order.
     y : ndarray of shape (n_rows, n_targets), or of shape (n_rows,) with integers
         Targets; or classes, from which targets are made: 1 for the class of a head, else -1 (with a single target: 1
         for class 1, else -1).
