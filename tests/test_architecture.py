@@ -1,6 +1,7 @@
-"""Who imports whom: no import runs upwards or in a circle, and every test file has its place."""
+"""Who imports whom: no import runs upwards or in a circle; and whether files are where they are looked for."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -144,3 +145,12 @@ def test_every_test_file_has_the_name_of_what_it_tests(file):
 
 def test_every_exception_is_one():
     assert not TESTS_OF_NO_FILE - {file.stem for file in TEST_FILES}, "there are no such files any more"
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(ROOT.glob("docs/*.rst")), ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name
+)
+def test_documentation_names_files_that_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:sklearn_nag|tests|docs|benchmarks)/[\w/]+(?:\.\w+)?)", text):
+        assert (ROOT / path).exists(), path
