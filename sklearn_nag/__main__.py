@@ -78,7 +78,7 @@ def bundled_tasks():
 
 
 def csv_task(path, target, most_rows):
-    """Task from a CSV file with a header; prints what it found in the file.
+    """Make a task of a CSV file with a header, and print what was found in the file.
 
     Parameters
     ----------
@@ -144,7 +144,10 @@ def csv_task(path, target, most_rows):
 
 
 def learners(task):
-    """Name, step before the learner, and learner whose ``eta0`` is searched; and the learner at its defaults."""
+    """For each learner: its name, the step before it, the learner whose ``eta0`` is searched, and its default form.
+
+    None stands for a default form that is the same.
+    """
     printed = {"centering": False, "importance_aware": False, "average": False, **PASSES}
     if task.is_classification:
         ours, theirs, printed = NAGClassifier, SGDClassifier, {"multi_class": "ovr", **printed}
@@ -166,7 +169,7 @@ def learners(task):
 
 
 def search(task, learner, folds, n_jobs):
-    """`Result` of a learner on a task: error is 1 - accuracy, or 1 - R^2."""
+    """`Result` of one of `learners` on a task; its error is 1 - accuracy, or 1 - R^2."""
     name, before, estimator, default = learner
     pipeline = Pipeline([("prepare", before), ("learn", estimator)])
     split = (StratifiedKFold if task.is_classification else KFold)(folds, shuffle=True, random_state=0)
@@ -180,7 +183,7 @@ def search(task, learner, folds, n_jobs):
 
 
 def table(task, results):
-    """Lines of text."""
+    """The results on a task as text."""
     error = "1 - accuracy" if task.is_classification else "1 - R2"
     head = f"{'':24} {'best eta':>10} {'error there':>12} {'at default':>12} {'eta within 5 %':>16}"
     lines = [f"{task.name} ({task.X.shape[0]} rows, {task.X.shape[1]} features; error is {error})", head]
@@ -238,7 +241,7 @@ def draw(outcome, path):
 
 
 def progress(done, total, what):
-    """Redraw the progress bar, in a terminal; wipe it when all is done."""
+    """Redraw the progress bar if this is a terminal; wipe it when all is done."""
     if sys.stderr.isatty():
         filled = 30 * done // total
         text = f"[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {what}"

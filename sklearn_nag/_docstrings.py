@@ -29,7 +29,7 @@ def share(**entries: str) -> Callable[[Documented], Documented]:
     """
 
     def write(documented):
-        if documented.__doc__ is not None:  # under `python -OO` it is
+        if documented.__doc__ is not None:  # as it is under `python -OO`
             documented.__doc__ = _PLACEHOLDER.sub(lambda line: indent(entries[line[2]], line[1]), documented.__doc__)
         return documented
 

@@ -33,11 +33,9 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 TESTS_OF_NO_FILE = {
     "test_adding_a_family",
     "test_architecture",
-    "test_bad_input",
     "test_common",
     "test_docstrings",
     "test_ecosystem",
-    "test_nag",
     "test_paper",
     "test_units",
 }

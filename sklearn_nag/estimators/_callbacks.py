@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks where the installed version has them (1.9), and nothing in their place where it has not."""
+"""scikit-learn's callbacks, which came with version 1.9; where they are missing, stand-ins that do nothing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ except ImportError:
         def call_on_fit_task_end(self, **arguments):
             return False
 
-    class CallbackSupportMixin:
-        """Stands where scikit-learn's class of this name would."""
+    class _NoCallbacks:
+        """Takes the place of `CallbackSupportMixin`."""
 
         def _init_callback_context(self, **options):
             return _NoContext()
+
+    CallbackSupportMixin = _NoCallbacks
 
     def with_callbacks(method):
         """Return ``method`` as it is."""

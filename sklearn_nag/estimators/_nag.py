@@ -7,13 +7,18 @@ from typing import Literal
 import numpy as np
 
 from .. import kernels
-from ._online import OnlineClassifier, OnlineRegressor, check_flag, check_number, check_option
+from .._docstrings import share
+from . import _shared_docs
+from ._classifier import OnlineClassifier
+from ._online import OnlineLinear
+from ._regressor import OnlineRegressor
+from ._validation import check_flag, check_number, check_option
 
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
 
 
-class _NAGRule:
-    """The parameters by which the estimators of the family learn."""
+class _NAGRule(OnlineLinear):
+    """What the parameters of the family mean to the kernel."""
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -34,10 +39,10 @@ class _NAGRule:
     def _fixed(self):
         return (*super()._fixed, "normalization", "adaptive", "eta0")
 
-    def _is_another(self, name, old, new):
-        if name == "eta0":
+    def _breaks(self, name, old, new):
+        if name == "eta0":  # one number may follow another
             return (old == "auto") != (new == "auto")
-        return super()._is_another(name, old, new)
+        return super()._breaks(name, old, new)
 
     def _centred(self, is_sparse):
         return super()._centred(is_sparse) and not (self.centering == "auto" and self.normalization is None)
@@ -54,8 +59,8 @@ class _NAGRule:
         return f", or eta0={self.eta0!r} is too large"
 
     def _rule(self, centred):
-        apart = vars(self).get("_eta0s")  # learning rates that `_sweep` learns with side by side
-        etas = apart or (ETA0S if self.eta0 == "auto" else (float(self.eta0),))
+        swept = vars(self).get("_eta0s")  # learning rates that a sweep keeps apart
+        etas = swept or (ETA0S if self.eta0 == "auto" else (float(self.eta0),))
         loss = self._loss()
         l1_ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio, None: 0.0}[self.penalty]
         alpha = 0.0 if self.penalty is None else float(self.alpha)
@@ -79,7 +84,7 @@ class _NAGRule:
             degree=loss.degree,
             coupled=loss.coupled,
             experts=len(etas),
-            mixed=apart is None,
+            mixed=swept is None,
         )
 
     @property
@@ -91,6 +96,7 @@ class _NAGRule:
         return weights if len(weights) > 1 or getattr(self, "_n_outputs", None) else weights[0]
 
 
+@share(**_shared_docs.ALL, **_shared_docs.CLASSIFIER, **_shared_docs.NAG)
 class NAGClassifier(_NAGRule, OnlineClassifier):
     """Linear classifier learnt online by normalized adaptive gradients, from features in any units.
 
@@ -112,93 +118,55 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
-        Loss of each head. Probabilities need ``"log_loss"`` or ``"modified_huber"``.
-    normalization : {"max", "rms", None}, default="rms"
-        Scale of a feature: the largest absolute value so far, the root mean square so far, or none; of deviations from
-        the mean where features are centred.
-    adaptive : bool, default=True
-        Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad.
-    centering : bool or "auto", default="auto"
-        Whether to subtract from each feature its running mean, so that its origin does not matter. ``"auto"``: where
-        the first rows are dense, with ``normalization`` and ``fit_intercept``. On sparse rows it cannot be.
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``.
+    {normalization}
+    {adaptive}
+    {centering}
     importance_aware : bool, default=True
         Whether a step goes where infinitely many small steps would, so that it never overshoots the target, however
         large ``eta0`` and ``sample_weight`` are [3]_. The perceptron loss has no such step and makes explicit ones.
-    multi_class : {"multinomial", "ovr"}, default="multinomial"
-        How more than two classes are learnt with ``loss="log_loss"``: by the softmax of one decision value for each, or
-        each against the rest. Other losses learn each class against the rest.
+    {multi_class}
     eta0 : float or "auto", default=1.0
         Learning rate, positive; without unit where ``normalization`` is used. ``"auto"`` learns with powers of 4 from
         1/16 to 16 side by side and mixes them by AdaHedge [4]_: five times the work, and nothing to choose.
-    learning_rate : {"constant", "invscaling"}, default="constant"
-        ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
-    power_t : float, default=0.5
-        Exponent of ``learning_rate="invscaling"``.
+    {learning_rate}
+    {power_t}
     penalty : {"l2", "l1", "elasticnet", None}, default=None
         Penalty on the weights without units, ``u = coef_ * scale_``, so that it does not depend on units either. The
         L1 part is a truncated gradient and leaves true zeros (not with ``average=True``). The intercept is not
         penalised.
-    alpha : float, default=0.0001
-        Strength: the objective is the mean loss plus ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
-    l1_ratio : float, default=0.15
-        Share of L1 for ``penalty="elasticnet"``, in [0, 1].
-    fit_intercept : bool, default=True
-        Whether a constant feature 1 is added.
-    max_iter : int, default=1000
-        Most passes over the rows in `fit`.
-    tol : float or None, default=1e-3
-        `fit` stops when the mean loss of a pass (or the validation score, with ``early_stopping``) has not been better
-        than the best one by ``tol`` for ``n_iter_no_change`` passes. None: after ``max_iter`` passes.
-    shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new random order in each pass.
-    verbose : int, default=0
-        Above 0, `fit` prints a line for each pass.
+    {alpha}
+    {l1_ratio}
+    {fit_intercept}
+    {max_iter}
+    {tol}
+    {shuffle}
+    {verbose}
     n_jobs : int or None, default=None
         Threads over which classes learnt one against the rest are spread, where Numba runs and a call has rows enough
-        to be worth it; -1 for all cores. No result depends on it. A softmax is learnt by one.
-    random_state : int, RandomState instance or None, default=None
-        Order of the rows, and which are held out.
-    early_stopping : bool, default=False
-        Whether to hold out rows and stop by the score on them.
-    validation_fraction : float, default=0.1
-        Share of the rows that is held out for ``early_stopping``, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement before `fit` stops.
-    class_weight : dict, "balanced" or None, default=None
-        Factor on the weights of the rows of each class, 1 for classes that a dict does not name; ``"balanced"`` makes
-        them inversely proportional to the number of rows (`fit` only).
-    warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
-    average : bool, int or "auto", default="auto"
-        Whether to predict with the average of the weights played with, from the first row on or once rows of a total
-        weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten; what
-        is averaged is ``u``, so that it has no unit. ``"auto"``: unless there is a penalty.
+        to be worth it; -1 for all cores. No result depends on it. A softmax is learnt by one thread.
+    {random_state}
+    {early_stopping}
+    {validation_fraction}
+    {n_iter_no_change}
+    {class_weight}
+    {warm_start}
+    {average}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights in raw units; read-only, made when asked for.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Decision value where every feature is 0.
-    scale_ : ndarray of shape (n_features,)
-        What each feature was divided by; 1 for a feature that has been 0 so far.
-    mean_ : ndarray of shape (n_features,)
-        What was subtracted from each feature; 0 where features are not centred.
+    {classes_}
+    {coef_}
+    {intercept_}
+    {scale_}
+    {mean_}
     eta0_weights_ : ndarray of shape (5,) or (n_classes, 5)
         How much each learning rate is trusted, with ``eta0="auto"``; for each class if learnt one against the rest.
-    progressive_loss_ : float
-        Mean over all rows since the model was new, and over classes learnt one against the rest, of the loss of the
-        prediction made before the row was learnt. After one pass it is an honest estimate of the loss on new rows.
-    t_ : float
-        Total weight of the rows learnt.
-    n_iter_ : int
-        Passes made by `fit`.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where the input had them.
+    {progressive_loss_}
+    {t_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------
@@ -290,6 +258,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.average = average
 
 
+@share(**_shared_docs.ALL, **_shared_docs.REGRESSOR, **_shared_docs.NAG)
 class NAGRegressor(_NAGRule, OnlineRegressor):
     """Linear regression learnt online by normalized adaptive gradients, from features in any units.
 
@@ -306,14 +275,9 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     loss : {"squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", \
 "quantile"}, default="squared_error"
         Loss of each output; ``"squared_error"`` is half the square.
-    normalization : {"max", "rms", None}, default="rms"
-        Scale of a feature: the largest absolute value so far, the root mean square so far, or none; of deviations from
-        the mean where features are centred.
-    adaptive : bool, default=True
-        Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad.
-    centering : bool or "auto", default="auto"
-        Whether to subtract from each feature its running mean, so that its origin does not matter. ``"auto"``: where
-        the first rows are dense, with ``normalization`` and ``fit_intercept``. On sparse rows it cannot be.
+    {normalization}
+    {adaptive}
+    {centering}
     importance_aware : bool, default=True
         Whether a step goes where infinitely many small steps would, so that it never overshoots the target, however
         large ``eta0`` and ``sample_weight`` are [3]_.
@@ -326,78 +290,46 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         latter and with ``adaptive`` it has the unit of the target, as a step changes a prediction by about this much.
         ``"auto"`` learns with powers of 4 from 1/16 to 16 side by side and mixes them by AdaHedge [4]_: five times the
         work, and nothing to choose.
-    learning_rate : {"constant", "invscaling"}, default="constant"
-        ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
-    power_t : float, default=0.5
-        Exponent of ``learning_rate="invscaling"``.
+    {learning_rate}
+    {power_t}
     penalty : {"l2", "l1", "elasticnet", None}, default=None
         Penalty on the weights without units, ``u = coef_ * scale_`` (with ``target_normalization``, in standard
         deviations of the target when the penalty is applied: on sparse rows when a feature is next seen). The L1 part
         is a truncated gradient and leaves true zeros (not with ``average=True``). The intercept is not penalised.
-    alpha : float, default=0.0001
-        Strength: the objective is the mean loss plus ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
-    l1_ratio : float, default=0.15
-        Share of L1 for ``penalty="elasticnet"``, in [0, 1].
+    {alpha}
+    {l1_ratio}
     epsilon : float, default=0.1
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit.
-    quantile : float, default=0.5
-        The quantile that ``loss="quantile"`` predicts, between 0 and 1.
-    fit_intercept : bool, default=True
-        Whether a constant feature 1 is added.
-    max_iter : int, default=1000
-        Most passes over the rows in `fit`.
-    tol : float or None, default=1e-3
-        `fit` stops when the mean loss of a pass has not been better than the best one by ``tol`` times that (or the
-        validation score by ``tol``, with ``early_stopping``) for ``n_iter_no_change`` passes. None: after ``max_iter``
-        passes. It is relative, unlike that of SGDRegressor, because the loss has the unit of the target.
-    shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new random order in each pass.
-    verbose : int, default=0
-        Above 0, `fit` prints a line for each pass.
+    {quantile}
+    {fit_intercept}
+    {max_iter}
+    {tol}
+    {shuffle}
+    {verbose}
     n_jobs : int or None, default=None
         Threads over which several outputs are spread, where Numba runs and a call has rows enough to be worth it; -1
         for all cores. No result depends on it.
-    random_state : int, RandomState instance or None, default=None
-        Order of the rows, and which are held out.
-    early_stopping : bool, default=False
-        Whether to hold out rows and stop by the score on them.
-    validation_fraction : float, default=0.1
-        Share of the rows that is held out for ``early_stopping``, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement before `fit` stops.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
-    average : bool, int or "auto", default="auto"
-        Whether to predict with the average of the weights played with, from the first row on or once rows of a total
-        weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten; what
-        is averaged is ``u``, so that it has no unit. ``"auto"``: unless there is a penalty.
+    {random_state}
+    {early_stopping}
+    {validation_fraction}
+    {n_iter_no_change}
+    {warm_start}
+    {average}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Weights in raw units; read-only, made when asked for.
-    intercept_ : ndarray of shape (1,) or (n_outputs,)
-        Prediction where every feature is 0.
-    scale_ : ndarray of shape (n_features,)
-        What each feature was divided by; 1 for a feature that has been 0 so far.
-    mean_ : ndarray of shape (n_features,)
-        What was subtracted from each feature; 0 where features are not centred.
+    {coef_}
+    {intercept_}
+    {scale_}
+    {mean_}
     eta0_weights_ : ndarray of shape (5,) or (n_outputs, 5)
         How much each learning rate is trusted, with ``eta0="auto"``.
-    progressive_loss_ : float
-        Mean over all rows since the model was new, and over outputs, of the loss of the prediction made before the row
-        was learnt, held within the range of the targets before, widened by its own width. After one pass it is an
-        honest estimate of the loss on new rows. The first row, with ``target_normalization`` and ``fit_intercept``,
-        only sets the origin: its loss is 0.
-    t_ : float
-        Total weight of the rows learnt.
-    n_iter_ : int
-        Passes made by `fit`.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where the input had them.
+    {progressive_loss_}
+    {t_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------

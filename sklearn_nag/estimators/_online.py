@@ -1,208 +1,81 @@
-"""What every estimator shares: validation, heads, one pass or many, and the linear model that comes of it."""
+"""What every estimator shares: `fit` and `partial_fit`, what is kept of a model, and what is shown of it."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import warnings
-from numbers import Integral, Real
-from typing import Any, Self, TypeAlias
+from numbers import Integral
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_array, check_random_state, check_scalar
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
+from ._passes import Passes
+from ._validation import (
+    _ROWS,
+    Rows,
+    canonical,
+    check_flag,
+    check_nonzeros,
+    check_number,
+    check_option,
+    check_weights,
+    is_plain,
+    unchanged_on_error,
+)
 
-Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a checker can tell apart
-
-_STATE_VERSION = 3
-_MOST_NONZEROS = 2**31 - 1
-_CHUNK = 2**16
-_ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-
-
-def unchanged_on_error(method):
-    """Make ``method`` leave the attributes of its object as they were when it raises."""
-
-    @functools.wraps(method)
-    def wrapped(self, *args, **kwargs):
-        before = vars(self).copy()
-        try:
-            return method(self, *args, **kwargs)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return wrapped
-
-
-def check_option(name, value, allowed):
-    """Raise unless ``value``, given for the parameter ``name``, is one of those allowed."""
-    if not any(value is option or (isinstance(value, str) and value == option) for option in allowed):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
-
-
-def check_number(name, value, kind=Real, **bounds):
-    """Raise unless ``value`` is a finite number of the kind, within the bounds of `sklearn.utils.check_scalar`."""
-    check_scalar(value, name, kind, **bounds)
-    if not np.isfinite(value):
-        raise ValueError(f"{name} must be finite; got {value!r}.")
-
-
-def check_flag(name, value):
-    """Raise unless ``value``, given for the parameter ``name``, is a boolean."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False; got {value!r}.")
-
-
-def check_weights(sample_weight, n_rows):
-    """Weights of the rows as float64, or None where all are 1; a single number stands for all rows."""
-    if sample_weight is None:
-        return None
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"sample_weight must hold numbers; got {sample_weight!r:.60}.") from None
-    weight = np.full(n_rows, weight) if weight.ndim == 0 else weight
-    weight = check_array(weight, ensure_2d=False, ensure_min_samples=0, allow_nd=True, input_name="sample_weight")
-    if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {weight.shape}; X has {n_rows} rows, so it must be ({n_rows},).")
-    if n_rows and weight.min() < 0:
-        row = int(np.argmin(weight))
-        raise ValueError(f"sample_weight must not be negative; it is {weight[row]} at row {row}.")
-    return weight
-
-
-def as_given(label):
-    """``label`` as one would write it: ``7``, not ``np.int64(7)``."""
-    return repr(label.item() if isinstance(label, np.generic) else label)
-
-
-def two_or_more(classes):
-    """``classes``, unless there is only one."""
-    if len(classes) < 2:
-        got = f"1 class, {as_given(classes[0])}" if len(classes) else "no class"
-        raise ValueError(f"a classifier needs at least two classes; got {got}.")
-    return classes
-
-
-def class_codes(y, classes):
-    """Place of each label in the sorted ``classes``, as int32; raise for labels that are not there."""
-    codes = np.empty(len(y), np.int32)
-    for start in range(0, len(y), _CHUNK):
-        part = y[start : start + _CHUNK]
-        if len(classes) == 2 and part.dtype.kind == classes.dtype.kind != "O":
-            found = part == classes[1]
-            known = found | (part == classes[0])
-        else:
-            try:
-                found = np.searchsorted(classes, part)
-            except TypeError:
-                raise ValueError(f"y has labels of another kind than the classes {classes}.") from None
-            found[found == len(classes)] = 0
-            known = classes[found] == part
-        if not np.all(known):
-            check_classification_targets(y)
-            raise ValueError(f"y contains {as_given(part[np.argmin(known)])}, which is not one of classes {classes}.")
-        codes[start : start + _CHUNK] = found
-    return codes
-
-
-@functools.cache
-def parameter_names(estimator_class):
-    """Names of the parameters of an estimator class."""
-    return tuple(name for name in inspect.signature(estimator_class).parameters)
-
-
-def is_plain(X, n_features, finite):
-    """Whether ``X`` is beyond doubt what `validate_data` would return as it is, which is far cheaper to tell.
-
-    With ``finite`` it also has to have neither NaN nor infinity.
-    """
-    if type(X) is np.ndarray:
-        data, fits = X, X.ndim == 2
-    elif sparse.issparse(X) and X.format == "csr":
-        data, fits = X.data, X.has_canonical_format and X.indices.dtype.kind == "i"
-    else:
-        return False
-    if not (fits and data.dtype in (np.float64, np.float32) and X.shape[0] > 0 and X.shape[1] == n_features):
-        return False
-    if not finite:
-        return True
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(data.sum()))
-
-
-def canonical(X):
-    """``X`` as the kernel takes it: dense, or CSR with sorted columns, each at most once in a row."""
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-        if not np.isfinite(X.data).all():
-            raise ValueError("X has entries for the same place whose sum is infinite.")
-    return X
+_STATE_VERSION = 4
 
 
 class Divergence(ValueError):
     """Raised for rows that make a model leave the range of float64."""
 
 
-class Stopping:
-    """Tells when passes no longer help, as SGDClassifier does.
+@functools.cache
+def parameter_names(estimator_class):
+    """Names of the parameters of an estimator class."""
+    return tuple(inspect.signature(estimator_class).parameters)
 
-    Parameters
-    ----------
-    tol : float or None
-        By how much an objective has to fall below the best one to count as better; None for never stopping.
-    n_iter_no_change : int
-        Passes in a row without a better one after which to stop.
-    relative : bool
-        Whether ``tol`` is a share of the best objective.
-    """
 
-    def __init__(self, tol, n_iter_no_change, relative):
-        self.tol, self.n_iter_no_change, self.relative = tol, n_iter_no_change, relative
-        self.best, self.since_best = np.inf, 0
+class Made(NamedTuple):
+    """What is made of the parameters, kept until one of them changes: single rows come faster than it is made."""
 
-    def settled(self, objective):
-        """Whether to stop after a pass with this objective."""
-        if self.tol is None:
-            return False
-        step = self.tol * abs(self.best) if self.relative and self.best < np.inf else self.tol
-        self.since_best = 0 if objective < self.best - step else self.since_best + 1
-        self.best = min(self.best, objective)
-        return self.since_best >= self.n_iter_no_change
+    values: tuple[list, list]
+    rule: kernels.LinearRule
+    loss: losses.Loss
 
 
 class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     """Base of the online linear learners.
 
-    A subclass has the parameters that are read here. It says how it learns by ``_rule`` and ``_loss``, what may be the
-    cause when that fails by ``_why_useless`` and ``_why_diverged``, and what its targets are by the methods that
-    `OnlineClassifier` and `OnlineRegressor` define.
+    The public classes have the parameters that are read here. Their ``__init__`` repeat them and only store them, as
+    scikit-learn's `clone` and `get_params` need it.
+
+    A family of learners says how it learns by ``_rule``, and why that may fail by ``_why_useless`` and
+    ``_why_diverged``. `OnlineClassifier` and `OnlineRegressor` say what targets are.
     """
+
+    _state: kernels.LinearState
 
     # -- parameters
 
     def _rule(self, centred):
-        """The `kernels` rule that the parameters stand for, for features that are centred or not."""
+        """The rule of the kernel that the parameters stand for, for features that are centred or not."""
         raise NotImplementedError
 
+    def _loss(self):
+        """The loss that the parameters name, with the parameters it takes."""
+        loss = self._losses[self.loss]
+        return loss(**{name: getattr(self, name) for name in loss.parameters})
+
     def _centred(self, is_sparse):
-        """Whether features are to be centred, by the parameters, for rows of this kind."""
+        """Whether the parameters ask for features to be centred, where rows are sparse or not."""
         if self.centering == "auto":
             return not is_sparse and self.fit_intercept
         if self.centering and is_sparse:
@@ -211,14 +84,31 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
         return bool(self.centering)
 
-    def _check_changed_parameters(self):
-        """`_check_parameters`, unless all are as they were when it last passed."""
+    @property
+    def _fixed(self) -> tuple[str, ...]:
+        """Parameters that may not change while a model goes on."""
+        return ("fit_intercept", "centering")
+
+    def _breaks(self, name, old, new):
+        """Whether a model cannot go on when the fixed parameter ``name`` changes from ``old`` to ``new``."""
+        return old != new
+
+    def _values(self):
+        """Values of all parameters, and their types: True == 1, but only one of them is a boolean."""
         values = [getattr(self, name) for name in parameter_names(type(self))]
-        values.append([type(value) for value in values])  # True == 1, but only one of them is a boolean
-        if vars(self).get("_checked") != values:
+        return values, list(map(type, values))
+
+    def _check_changed_parameters(self):
+        """Call `_check_parameters`, unless all are as they were when something was last made of them."""
+        made = vars(self).get("_made")
+        if made is None or made.values != self._values():
             self._check_parameters()
-            self._checked = values
             vars(self).pop("_made", None)
+
+    def _make(self, centred):
+        """Make a rule and a loss of the parameters, and keep them."""
+        self._made = Made(self._values(), self._rule(centred), self._loss())
+        return self._made
 
     def _check_parameters(self):
         """Raise for parameters that are out of range or unknown."""
@@ -243,11 +133,6 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         check_number("verbose", self.verbose, Integral, min_val=0)
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, Integral)
-
-    def _loss(self):
-        """The loss that the parameters name, with the parameters it takes."""
-        loss = self._losses[self.loss]
-        return loss(**{name: getattr(self, name) for name in loss.parameters})
 
     # -- learning
 
@@ -276,82 +161,49 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             For input or parameters that cannot be used, and when rows make the model leave the range of float64. The
             estimator is then as it was before.
         """
+        passes = self._begin_fit(X, y, sample_weight)
+        context = self._init_callback_context(max_subtasks=int(self.max_iter))
+        context.call_on_fit_task_begin(estimator=self, X=X, y=passes.y)
+        self._make_passes(passes, context, X)
+        context.call_on_fit_task_end(estimator=self, X=X, y=passes.y, reconstruction_attributes={})
+        return self
+
+    def _begin_fit(self, X, y, sample_weight):
+        """Check what `fit` was given, and set up the state; return the `Passes` to make."""
         self._check_changed_parameters()
         first = not (self.warm_start and self.__sklearn_is_fitted__())
-        given = X
         X, y, weight = self._validate(X, y, sample_weight, first)
         self._see_all_targets(y, first)
         self._state = self._new_state(X) if first else self._continued_state(self._state.copy(), X)
-        self._sparse_coef = False
-        context = self._init_callback_context(max_subtasks=int(self.max_iter))
-        context.call_on_fit_task_begin(estimator=self, X=given, y=y)
-        self.n_iter_ = 0
-        self._learn_passes(X, y, weight, context, given)
-        context.call_on_fit_task_end(estimator=self, X=given, y=y, reconstruction_attributes={})
-        return self
+        self._sparse_coef, self.n_iter_ = False, 0
+        return Passes(self, X, y, weight)
 
-    def _learn_passes(self, X, y, weight, context, given):
-        rows, others = self._split(y)
-        encoded, row_weight = self._encode_all(y, weight)
-        stopping = Stopping(self.tol, self.n_iter_no_change, self._tol_is_relative and not self.early_stopping)
-        random_state = check_random_state(self.random_state)
-        stop = False
-        while self.n_iter_ < self.max_iter and not stop:
-            task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=given, y=y)
-            order = rows if not self.shuffle else random_state.permutation(len(y) if rows is None else rows)
-            loss = self._learn_pass(X, encoded, row_weight, order)
+    def _make_passes(self, passes, context, X):
+        """Learn pass by pass until the loss settles; ``X`` is what `fit` was given, for callbacks."""
+        stopping = passes.stopping()
+        for order in passes:
+            task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=X, y=passes.y)
+            loss = passes.learn(self, order)
             self.n_iter_ += 1
             if self.verbose:
                 print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}")
-            objective = -self._score_rows(X, y, weight, others) if self.early_stopping else loss
-            settled = stopping.settled(objective)
-            stop = task.call_on_fit_task_end(
-                estimator=self, X=given, y=y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
+            settled = stopping.settled(-passes.score(self) if self.early_stopping else loss)
+            stopped = task.call_on_fit_task_end(
+                estimator=self, X=X, y=passes.y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
             )
-            stop = stop or settled
-        self._warn_about(loss, self._constant_loss(encoded, row_weight, rows), settled or stop)
-
-    def _encode_all(self, y, weight):
-        encoded, row_weight = self._encode(y), self._weigh(y, weight)
-        if row_weight is not None and not row_weight.any():
-            raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
-        return encoded, row_weight
-
-    def _learn_pass(self, X, encoded, weight, order):
-        """One pass of `fit`; return its mean progressive loss over rows and heads, summed afresh to keep its digits."""
-        state = self._state
-        loss, t = state.loss.copy(), state.t
-        state.loss[:] = 0.0
-        self._learn(X, encoded, weight, order)
-        mean = state.mean_loss(state.t - t)
-        with np.errstate(over="ignore"):
-            state.loss[:] = np.minimum(loss + state.loss, np.finfo(float).max)
-        return mean
-
-    def _score_rows(self, X, y, weight, rows):
-        """Score on held out rows, without validating them again."""
-        predicted = self._interpret(kernels.predict(self._state, X[rows]))
-        return self._metric(y[rows], predicted, sample_weight=None if weight is None else weight[rows])
-
-    def _warn_about(self, loss, constant_loss, settled):
-        if loss > 2.0 * constant_loss:
-            warnings.warn(
-                f"{type(self).__name__} has learnt nothing useful: the mean loss of its last pass is {loss:.4g}, that "
-                f"of predicting the mean is {constant_loss:.4g}. {self._why_useless}",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
-        elif self.tol is not None and not settled and self.max_iter > self.n_iter_no_change:
-            warnings.warn(
-                f"{type(self).__name__} made max_iter={self.max_iter} passes and has not settled; "
-                "raise max_iter to go on, or tol to stop sooner.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
+            if settled or stopped:
+                break
+        passes.warn_about(loss, settled or stopped)
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None):
-        """As `partial_fit`; return the decision values, of shape (n_samples, n_played), that rows were predicted by."""
+        """As `partial_fit`, but return the decision values that each row was predicted by before it was learnt.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_played)
+            One column for each prediction that the kernel makes for a row.
+        """
         self._check_partial_fit(classes)
         return self._partial_fit(X, y, sample_weight, play=True)
 
@@ -360,8 +212,9 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return self._interpret(decision)
 
     def _partial_fit(self, X, y, sample_weight, play=False):
+        """Learn each row once; with ``play``, return what `_play` does."""
         first = not self.__sklearn_is_fitted__()
-        # A row that is learnt shows NaN and infinity by itself; one that may be skipped has to be looked at.
+        # Learning a row with NaN or infinity fails by itself. Rows of weight 0 are not learnt: X is checked for those.
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
         X, y, weight = self._validate(X, y, sample_weight, first, finite=not every_row_learnt)
         if first:
@@ -375,30 +228,27 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
-        if sparse.issparse(X) and X.nnz > _MOST_NONZEROS:
-            raise ValueError(
-                f"X has {X.nnz} nonzeros; one call takes at most {_MOST_NONZEROS}: "
-                "give the rows to partial_fit in batches."
-            )
+        """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
+        check_nonzeros(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
             X, y = validate_data(self, X, y, reset=first, ensure_all_finite=finite, **self._target_options, **_ROWS)
             y = self._check_targets(y, first)
         return canonical(X), y, check_weights(sample_weight, X.shape[0])
 
     def _takes_as_is(self, X, finite=True):
-        """Whether ``X`` needs no validation; with names of features to compare it does."""
+        """Whether ``X`` needs no validation. It does where names of features are to be compared."""
         return not hasattr(self, "feature_names_in_") and is_plain(X, self.n_features_in_, finite)
 
     def _new_state(self, X):
+        """State before the first row, for rows of the kind of ``X``."""
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
-        vars(self).pop("_made", None)
-        return kernels.new_state(self._rule(self._centred(sparse.issparse(X))), self.n_features_in_)
+        return kernels.new_state(self._make(self._centred(sparse.issparse(X))).rule, self.n_features_in_)
 
     def _continued_state(self, state, X):
-        """``state``, once it is known that the parameters and the kind of rows can go on with it."""
+        """Return ``state``; raise if it cannot go on with the present parameters, or with rows of the kind of ``X``."""
         for name, old in self._begun_with.items() if "_made" not in vars(self) else ():
             new = getattr(self, name)
-            if self._is_another(name, old, new):
+            if self._breaks(name, old, new):
                 raise ValueError(
                     f"{name} was {old!r} when this model was new and is {new!r} now; "
                     "a model cannot go on with another: call fit without warm_start, or clone it."
@@ -410,36 +260,21 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
         return state
 
-    _fixed = ("fit_intercept", "centering")  # parameters that a model cannot go on with when they change
-
-    def _is_another(self, name, old, new):
-        """Whether a model cannot go on with the value ``new`` of a parameter that is fixed."""
-        return old != new
-
-    def _split(self, y):
-        """Rows to learn, and for early stopping the others; None and None where all are learnt."""
-        if not self.early_stopping:
-            return None, None
-        rows, others = train_test_split(
-            np.arange(len(y)),
-            test_size=self.validation_fraction,
-            random_state=self.random_state,
-            stratify=y if self._stratified else None,
-        )
-        if len(others) < 2:
-            raise ValueError(
-                f"early_stopping holds out validation_fraction={self.validation_fraction!r} of {len(y)} rows, which is "
-                "one row; a score needs at least two."
-            )
-        return rows, others
-
     def _learn(self, X, encoded, weight, order=None, predictions=None):
-        """One pass, which leaves the model as it was when it raises."""
+        """Learn the rows once; leave the state as it was when that fails.
+
+        Parameters
+        ----------
+        X, encoded, weight : ndarray or CSR array, ndarray, ndarray or None
+            Rows, targets and weights, as the kernel takes them.
+        order : ndarray of int, optional
+            Rows to learn, in this order; all by default.
+        predictions : ndarray of shape (n_samples, n_played), optional
+            Filled with the decision values that each row was predicted by before it was learnt.
+        """
         state = self._state
-        if "_made" not in vars(self):  # kept until a parameter changes, as single rows come faster than these are made
-            self._made = self._rule(state.rule.centred), self._loss()
-        rule, loss = self._made
-        named = None
+        _, rule, loss = vars(self).get("_made") or self._make(state.rule.centred)
+        named = None  # columns that may change, where these are few
         if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
             named = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
         with state.unchanged_on_error(named):
@@ -465,8 +300,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def __getstate__(self):
         state = {**super().__getstate__(), "_state_version": _STATE_VERSION}
-        for name in ("_checked", "_made"):
-            state.pop(name, None)
+        state.pop("_made", None)
         return state
 
     def __setstate__(self, state):
@@ -479,13 +313,14 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         super().__setstate__({name: value for name, value in state.items() if name != "_state_version"})
 
     def _attribute(self, read):
-        """What ``read`` finds in the state; before fitting there is no such attribute."""
+        """Return ``read(state)``; before fitting raise AttributeError, as there is no such attribute yet."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
         return read(self._state)
 
     def _decision(self, X):
-        if not self.__sklearn_is_fitted__():
+        """Decision values of each row, by the weights that the model predicts with."""
+        if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
             check_is_fitted(self)
         if not self._takes_as_is(X):
             X = validate_data(self, X, reset=False, **_ROWS)
@@ -546,331 +381,3 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         self._sparse_coef = False
         return self
-
-
-def _has_probabilities(estimator):
-    if estimator.loss in ("log_loss", "modified_huber"):
-        return True
-    raise AttributeError(
-        f"loss={estimator.loss!r} gives no probabilities: use loss='log_loss' or 'modified_huber', "
-        "or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
-    )
-
-
-class OnlineClassifier(ClassifierMixin, OnlineLinear):
-    """Base of the classifiers: one head for two classes, else one for each class."""
-
-    _losses = losses.CLASSIFICATION
-    _target_options = {}
-    _tol_is_relative = False
-    _stratified = True
-    _flat_coef = False
-
-    _fixed = (*OnlineLinear._fixed, "loss", "multi_class")
-    _target_unit = False
-
-    def _is_another(self, name, old, new):
-        if name in ("loss", "multi_class"):  # only one that learns classes together where they were learnt apart
-            return self._loss().coupled != self._state.rule.coupled
-        return super()._is_another(name, old, new)
-
-    @property
-    def _n_targets(self):
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
-
-    def _loss(self):
-        if self.loss == "log_loss" and self.multi_class == "multinomial" and len(self.classes_) > 2:
-            return losses.Softmax()
-        return super()._loss()
-
-    @unchanged_on_error
-    def partial_fit(
-        self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn each row once, in the order given.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows in whatever units they come.
-        y : array-like of shape (n_samples,)
-            Class of each row.
-        classes : array-like of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call only.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-
-        Raises
-        ------
-        ValueError
-            For input or parameters that cannot be used; for a class that ``classes`` did not name; when ``classes`` is
-            missing at the first call or differs later. The estimator is then as it was before.
-        """
-        self._check_partial_fit(classes)
-        self._partial_fit(X, y, sample_weight)
-        return self
-
-    def _check_partial_fit(self, classes):
-        self._check_changed_parameters()
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} needs all rows at once: with partial_fit give a dict, such as "
-                "dict(zip(classes, compute_class_weight('balanced', classes=classes, y=y))), or sample_weight."
-            )
-        known = self.__sklearn_is_fitted__()
-        if classes is None and not known:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        if classes is not None and not (known and np.array_equal(classes, self.classes_)):
-            classes = two_or_more(unique_labels(classes))
-            if known and not np.array_equal(classes, self.classes_):
-                raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
-            self.classes_ = classes
-
-    _metric = staticmethod(accuracy_score)
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_option("multi_class", self.multi_class, ("multinomial", "ovr"))
-        if not isinstance(self.class_weight, dict):
-            check_option("class_weight", self.class_weight, ("balanced", None))
-            return
-        for label, weight in self.class_weight.items():
-            if not (isinstance(weight, Real) and 0 <= weight < np.inf):
-                raise ValueError(f"class_weight must be finite and not negative; it is {weight!r} for class {label!r}.")
-
-    def _check_targets(self, y, first):
-        return y
-
-    def _see_all_targets(self, y, first):
-        check_classification_targets(y)
-        if first:
-            self.classes_ = two_or_more(np.unique(y))
-
-    def _plain_targets(self, y, n_rows):
-        return y.shape == (n_rows,) and y.dtype.kind == self.classes_.dtype.kind in "biuSU"
-
-    def _encode(self, y):
-        return class_codes(y, self.classes_)
-
-    def _weigh(self, y, weight):
-        if self.class_weight is None:
-            return weight
-        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        return of_class[self._encode(y)] * (1.0 if weight is None else weight)
-
-    def decision_function(self, X: Rows) -> np.ndarray:
-        """Confidence of each class, in units of the loss's argument.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes: positive for the second one.
-        """
-        return self._respond("decision_function", self._decision(X))
-
-    def _respond(self, method, decision):
-        if method == "predict":
-            return self._interpret(decision)
-        if method == "decision_function":
-            return decision[:, 0] if decision.shape[1] == 1 else decision
-        return self._probabilities(decision)
-
-    def predict(self, X: Rows) -> np.ndarray:
-        """Class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of ``classes_``.
-        """
-        return self._interpret(self._decision(X))
-
-    def _interpret(self, decision):
-        codes = (decision[:, 0] > 0).astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
-        return self.classes_[codes]
-
-    def _constant_loss(self, encoded, weight, rows):
-        return np.inf  # a large loss does not mean that classes are told apart badly
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Rows) -> np.ndarray:
-        """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
-
-        With more than two classes these are the shares of ``exp(decision_function(X))`` or, where classes were learnt
-        one against the rest, the probabilities of each against the rest divided by their sum (all equal where each is
-        0).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return self._respond("predict_proba", self._decision(X))
-
-    def _probabilities(self, decision):
-        if decision.shape[1] == 1:
-            decision = np.hstack([-decision, decision])
-        elif self._state.rule.coupled:
-            return softmax(decision, axis=1)
-        if self.loss == "log_loss":
-            probability = expit(decision)
-        else:
-            probability = (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
-        if len(self.classes_) == 2:
-            return probability
-        total = probability.sum(axis=1, keepdims=True)
-        return np.where(total > 0, probability / np.where(total > 0, total, 1.0), 1.0 / len(self.classes_))
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Rows) -> np.ndarray:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``; ``-inf`` where the probability is 0.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-
-class OnlineRegressor(RegressorMixin, OnlineLinear):
-    """Base of the regressors: one head for each output."""
-
-    _losses = losses.REGRESSION
-    _target_options = {"y_numeric": True, "multi_output": True}
-    _tol_is_relative = True
-    _stratified = False
-
-    _fixed = (*OnlineLinear._fixed, "target_normalization")
-
-    @property
-    def _n_targets(self):
-        return self._n_outputs or 1
-
-    @property
-    def _target_unit(self):
-        return self.target_normalization == "standard"
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_option("target_normalization", self.target_normalization, ("standard", None))
-        check_number("quantile", self.quantile, min_val=0, max_val=1, include_boundaries="neither")
-
-    @property
-    def _flat_coef(self):
-        return self._n_outputs is None
-
-    @unchanged_on_error
-    def partial_fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn each row once, in the order given.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows in whatever units they come.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-
-        Raises
-        ------
-        ValueError
-            For input or parameters that cannot be used, and when rows make the model leave the range of float64. The
-            estimator is then as it was before.
-        """
-        self._check_partial_fit()
-        self._partial_fit(X, y, sample_weight)
-        return self
-
-    def _check_partial_fit(self, classes=None):
-        self._check_changed_parameters()
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    _metric = staticmethod(r2_score)
-
-    def _check_targets(self, y, first):
-        y = np.asarray(y, dtype=np.float64)
-        n_outputs = y.shape[1] if y.ndim == 2 else None
-        if first:
-            self._n_outputs = n_outputs
-        elif n_outputs != self._n_outputs:
-            made_for = "(n_samples,)" if self._n_outputs is None else f"(n_samples, {self._n_outputs})"
-            raise ValueError(f"y has shape {y.shape}; this model was made for targets of shape {made_for}.")
-        return y
-
-    def _see_all_targets(self, y, first):
-        pass
-
-    def _plain_targets(self, y, n_rows):
-        shape = (n_rows,) if self._n_outputs is None else (n_rows, self._n_outputs)
-        return y.shape == shape and y.dtype == np.float64 and np.isfinite(y).all()
-
-    def _encode(self, y):
-        return y if y.ndim == 2 else y[:, None]
-
-    def _weigh(self, y, weight):
-        return weight
-
-    def predict(self, X: Rows) -> np.ndarray:
-        """Prediction for each row, in units of the target.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            As the targets were.
-        """
-        return self._interpret(self._decision(X))
-
-    def _interpret(self, decision):
-        return decision[:, 0] if self._n_outputs is None else decision
-
-    def _constant_loss(self, encoded, weight, rows):
-        """Mean loss over rows and outputs of predicting the mean of each output."""
-        rows = slice(None) if rows is None else rows
-        weight = None if weight is None else weight[rows]
-        with np.errstate(all="ignore"):
-            mean = np.average(encoded[rows], axis=0, weights=weight)
-            spread = np.sqrt(np.average((encoded[rows] - mean) ** 2, axis=0, weights=weight))
-            unit = spread if self._target_unit else 1.0
-            return float(np.average(self._loss().value(mean, encoded[rows], unit).mean(axis=1), weights=weight))

@@ -7,13 +7,18 @@ from typing import Literal
 import numpy as np
 
 from .. import kernels
-from ._online import OnlineClassifier, OnlineRegressor, check_flag, check_number, check_option
+from .._docstrings import share
+from . import _shared_docs
+from ._classifier import OnlineClassifier
+from ._online import OnlineLinear
+from ._regressor import OnlineRegressor
+from ._validation import check_flag, check_number, check_option
 
-LEAST_ALPHA = 9.0 / 8.0
+LEAST_ALPHA = 9.0 / 8.0  # the theorem needs more
 
 
-class _InvariantRule:
-    """The parameters by which the scale-invariant estimators learn."""
+class _InvariantRule(OnlineLinear):
+    """What the parameters of the scale-invariant learners mean to the kernel."""
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -42,10 +47,10 @@ class _InvariantRule:
     def _fixed(self):
         return (*super()._fixed, "invariance", "update")
 
-    def _is_another(self, name, old, new):
-        if name == "update":
+    def _breaks(self, name, old, new):
+        if name == "update":  # "auto" may become the update that it stands for
             return self._state.rule.update != self._update
-        return super()._is_another(name, old, new)
+        return super()._breaks(name, old, new)
 
     def _centred(self, is_sparse):
         if self.invariance == "full" and is_sparse:
@@ -77,6 +82,7 @@ class _InvariantRule:
         return tags
 
 
+@share(**_shared_docs.ALL, **_shared_docs.CLASSIFIER, **_shared_docs.SCALE_INVARIANT)
 class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
     """Linear classifier learnt online without a learning rate, from features in any units.
 
@@ -87,78 +93,40 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
-        Loss of each head. Probabilities need ``"log_loss"`` or ``"modified_huber"``. The theorems need a bound on the
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``. The theorems need a bound on the
         gradient; ``"squared_hinge"`` has none: its gradient is divided by the largest so far.
-    invariance : {"coordinatewise", "full"}, default="coordinatewise"
-        Under which maps of the features predictions do not change: scaling each (time in proportion to the nonzeros of
-        a row), or every invertible linear map and move of the origin (time and memory in proportion to the square of
-        ``n_features``, dense rows only).
-    update : {"auto", "potential", "scinol1", "scinol2"}, default="auto"
-        ``"potential"`` is [1]_, ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are invariant
-        coordinate by coordinate. ``"auto"``: ``"scinol2"`` where it can be, else ``"potential"``.
-    alpha : float, default=1.5
-        Constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant is
-        ``exp(1 / (2 * (alpha - 9/8)))``; larger values start more slowly.
-    centering : bool or "auto", default="auto"
-        Whether to subtract from each feature its running mean, with ``invariance="coordinatewise"``. ``"auto"``: where
-        the first rows are dense, with ``fit_intercept``. On sparse rows it cannot be.
-    multi_class : {"multinomial", "ovr"}, default="multinomial"
-        How more than two classes are learnt with ``loss="log_loss"``: by the softmax of one decision value for each, or
-        each against the rest. Other losses learn each class against the rest.
-    fit_intercept : bool, default=True
-        Whether a constant feature 1 is added.
-    max_iter : int, default=1000
-        Most passes over the rows in `fit`.
-    tol : float or None, default=1e-3
-        `fit` stops when the mean loss of a pass (or the validation score, with ``early_stopping``) has not been better
-        than the best one by ``tol`` for ``n_iter_no_change`` passes. None: after ``max_iter`` passes.
-    shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new random order in each pass.
-    verbose : int, default=0
-        Above 0, `fit` prints a line for each pass.
+    {invariance}
+    {update}
+    {alpha}
+    {centering}
+    {multi_class}
+    {fit_intercept}
+    {max_iter}
+    {tol}
+    {shuffle}
+    {verbose}
     n_jobs : int or None, default=None
-        Accepted as by SGDClassifier. All classes are learnt in one pass on one core, whatever it is.
-    random_state : int, RandomState instance or None, default=None
-        Order of the rows, and which are held out.
-    early_stopping : bool, default=False
-        Whether to hold out rows and stop by the score on them.
-    validation_fraction : float, default=0.1
-        Share of the rows that is held out for ``early_stopping``, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement before `fit` stops.
-    class_weight : dict, "balanced" or None, default=None
-        Factor on the weights of the rows of each class, 1 for classes that a dict does not name; ``"balanced"`` makes
-        them inversely proportional to the number of rows (`fit` only).
-    warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
-    average : bool, default=True
-        Whether to predict with the average of the weights played, in which later rows count more, or with the last
-        ones.
+        Without effect; it is here as SGDClassifier has it. All classes are learnt in one pass on one core.
+    {random_state}
+    {early_stopping}
+    {validation_fraction}
+    {n_iter_no_change}
+    {class_weight}
+    {warm_start}
+    {average}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights in raw units; read-only, made when asked for.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Decision value where every feature is 0.
-    scale_ : ndarray of shape (n_features,)
-        The size of each feature: root mean square (``"potential"``) or largest, of deviations from the mean where these
-        are taken; 1 for a feature that has been 0 so far.
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature; 0 where features are not centred.
-    progressive_loss_ : float
-        Mean over all rows since the model was new, and over classes learnt one against the rest, of the loss of the
-        prediction made before the row was learnt. After one pass it is an honest estimate of the loss on new rows.
-    t_ : float
-        Total weight of the rows learnt.
-    n_iter_ : int
-        Passes made by `fit`.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where the input had them.
+    {classes_}
+    {coef_}
+    {intercept_}
+    {scale_}
+    {mean_}
+    {progressive_loss_}
+    {t_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------
@@ -233,6 +201,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
         self.average = average
 
 
+@share(**_shared_docs.ALL, **_shared_docs.REGRESSOR, **_shared_docs.SCALE_INVARIANT)
 class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     """Linear regression learnt online without a learning rate, from features and targets in any units.
 
@@ -247,19 +216,10 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         Loss of each output. The theorems need a bound on the gradient. ``"huber"`` has one and, at two standard
         deviations, predicts the mean nearly as the squared error does; the two squared losses have none: their gradient
         is divided by the largest so far, which no theorem covers, and which one early outlier can stall.
-    invariance : {"coordinatewise", "full"}, default="coordinatewise"
-        Under which maps of the features predictions do not change: scaling each (time in proportion to the nonzeros of
-        a row), or every invertible linear map and move of the origin (time and memory in proportion to the square of
-        ``n_features``, dense rows only).
-    update : {"auto", "potential", "scinol1", "scinol2"}, default="auto"
-        ``"potential"`` is [1]_, ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are invariant
-        coordinate by coordinate. ``"auto"``: ``"scinol2"`` where it can be, else ``"potential"``.
-    alpha : float, default=1.5
-        Constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant is
-        ``exp(1 / (2 * (alpha - 9/8)))``; larger values start more slowly.
-    centering : bool or "auto", default="auto"
-        Whether to subtract from each feature its running mean, with ``invariance="coordinatewise"``. ``"auto"``: where
-        the first rows are dense, with ``fit_intercept``. On sparse rows it cannot be.
+    {invariance}
+    {update}
+    {alpha}
+    {centering}
     target_normalization : {"standard", None}, default="standard"
         ``"standard"`` counts predictions from the running mean of the target and in units of its running standard
         deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept`` it is
@@ -267,60 +227,32 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     epsilon : float or "auto", default="auto"
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit. ``"auto"``: 2 for ``"huber"``, else 0.1.
-    quantile : float, default=0.5
-        The quantile that ``loss="quantile"`` predicts, between 0 and 1.
-    fit_intercept : bool, default=True
-        Whether a constant feature 1 is added.
-    max_iter : int, default=1000
-        Most passes over the rows in `fit`.
-    tol : float or None, default=1e-3
-        `fit` stops when the mean loss of a pass has not been better than the best one by ``tol`` times that (or the
-        validation score by ``tol``, with ``early_stopping``) for ``n_iter_no_change`` passes. None: after ``max_iter``
-        passes.
-    shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new random order in each pass.
-    verbose : int, default=0
-        Above 0, `fit` prints a line for each pass.
+    {quantile}
+    {fit_intercept}
+    {max_iter}
+    {tol}
+    {shuffle}
+    {verbose}
     n_jobs : int or None, default=None
-        Accepted as by NAGClassifier. All outputs are learnt in one pass on one core, whatever it is.
-    random_state : int, RandomState instance or None, default=None
-        Order of the rows, and which are held out.
-    early_stopping : bool, default=False
-        Whether to hold out rows and stop by the score on them.
-    validation_fraction : float, default=0.1
-        Share of the rows that is held out for ``early_stopping``, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement before `fit` stops.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
-    average : bool, default=True
-        Whether to predict with the average of the weights played, in which later rows count more, or with the last
-        ones.
+        Without effect; it is here as NAGRegressor has it. All outputs are learnt in one pass on one core.
+    {random_state}
+    {early_stopping}
+    {validation_fraction}
+    {n_iter_no_change}
+    {warm_start}
+    {average}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Weights in raw units; read-only, made when asked for.
-    intercept_ : ndarray of shape (1,) or (n_outputs,)
-        Prediction where every feature is 0.
-    scale_ : ndarray of shape (n_features,)
-        The size of each feature: root mean square (``"potential"``) or largest, of deviations from the mean where these
-        are taken; 1 for a feature that has been 0 so far.
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature; 0 where features are not centred.
-    progressive_loss_ : float
-        Mean over all rows since the model was new, and over outputs, of the loss of the prediction made before the row
-        was learnt, held within the range of the targets before, widened by its own width. After one pass it is an
-        honest estimate of the loss on new rows. The first row, with ``target_normalization`` and ``fit_intercept``,
-        only sets the origin: its loss is 0.
-    t_ : float
-        Total weight of the rows learnt.
-    n_iter_ : int
-        Passes made by `fit`.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where the input had them.
+    {coef_}
+    {intercept_}
+    {scale_}
+    {mean_}
+    {progressive_loss_}
+    {t_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------

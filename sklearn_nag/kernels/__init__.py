@@ -13,9 +13,21 @@ from ._backend import backend
 from ._threads import over_threads
 from .state.lifts import positive
 from .state.model import Diverged, LinearState
+from .state.rule import LinearRule
 from .vectorized.prediction import predict, predict_unit_free
 
-__all__ = ["Diverged", "LinearState", "coordinatewise", "full", "learn", "nag", "new_state", "positive", "predict"]
+__all__ = [
+    "Diverged",
+    "LinearRule",
+    "LinearState",
+    "coordinatewise",
+    "full",
+    "learn",
+    "nag",
+    "new_state",
+    "positive",
+    "predict",
+]
 
 
 def new_state(rule, n_features):

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from ..estimators._nag import ETA0S
-from ..estimators._online import Rows, check_number, check_option
+from ..estimators._validation import Rows, check_number, check_option
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
 from ._streams import count_rows

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from ..estimators._nag import ETA0S
-from ..estimators._online import Rows
+from ..estimators._validation import Rows
 from ._judge import count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes
 from ._sweep import Sweep, check_sweep

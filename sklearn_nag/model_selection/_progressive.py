@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from ..estimators._online import OnlineLinear, Rows, check_number
+from ..estimators._online import OnlineLinear
+from ..estimators._validation import Rows, check_number
 from ._judge import Judge, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.pipeline import Pipeline
 
-from ..estimators._online import Rows
+from ..estimators._validation import Rows
 from ._streams import count_rows
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._docstrings import share
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
-from ..estimators._online import _ROWS, Rows, check_weights
+from ..estimators._validation import _ROWS, Rows, check_weights
 from ._sweep import Sweep, check_sweep
 
 _shared = share(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from ..estimators._nag import _NAGRule
-from ..estimators._online import Divergence, Stopping, check_number
+from ..estimators._online import Divergence
+from ..estimators._validation import check_number
 
 
 def check_sweep(estimator, eta0s):
@@ -33,7 +34,6 @@ def check_sweep(estimator, eta0s):
 def subset(model, which):
     """Model of only some of the learning rates of ``model``: those at the places ``which``."""
     smaller = copy(model)
-    vars(smaller).pop("_made", None)  # the rule that `_learn` keeps is of all rates
     smaller._eta0s = tuple(model._eta0s[i] for i in which)
     smaller._indices = model._indices[which]
     if model.__sklearn_is_fitted__():
@@ -45,7 +45,7 @@ def single_rate(model, i):
     """Estimator with the learning rate at place ``i`` of a fitted ``model``, as if it had learnt alone."""
     estimator = copy(model)
     estimator.eta0 = model._eta0s[i]
-    for name in ("_eta0s", "_indices", "_made"):
+    for name in ("_eta0s", "_indices"):
         vars(estimator).pop(name, None)
     estimator._begun_with = {name: getattr(estimator, name) for name in estimator._fixed}
     estimator._state = model._state.select_experts(np.array([i]), estimator._rule(model._state.rule.centred))
@@ -126,34 +126,15 @@ class Sweep:
             As `estimators` returns them.
         """
         (whole,) = self.models
-        whole._check_changed_parameters()
-        X, y, weight = whole._validate(X, y, sample_weight, True)
-        whole._see_all_targets(y, True)
-        whole._state, whole._sparse_coef, whole.n_iter_ = whole._new_state(X), False, 0
-        rows, held_out = whole._split(y)
-        encoded, row_weight = whole._encode_all(y, weight)
-        relative = whole._tol_is_relative and not whole.early_stopping
-        stopping = [Stopping(whole.tol, whole.n_iter_no_change, relative) for _ in self.eta0s]
-        random_state = check_random_state(whole.random_state)
+        passes = whole._begin_fit(X, y, sample_weight)
+        stopping = [passes.stopping() for _ in self.eta0s]
         estimators = [None] * len(self.eta0s)
-
-        def learn_pass(model):
-            loss = model._state.loss.copy()
-            try:
-                return model._learn_pass(X, encoded, row_weight, order)
-            except Divergence:
-                model._state.loss = loss  # `_learn_pass` set it to 0, and the halves of the model go on from it
-                raise
-
-        for n_iter in range(1, whole.max_iter + 1):
-            order = rows if not whole.shuffle else random_state.permutation(len(y) if rows is None else rows)
-            losses, unsettled = self._apply(learn_pass), []
+        for n_iter, order in enumerate(passes, 1):
+            losses, unsettled = self._apply(partial(passes.learn, order=order)), []
             for model, objectives in zip(self.models, losses):
                 model.n_iter_ = n_iter
                 if whole.early_stopping:
-                    objectives = [
-                        -single_rate(model, i)._score_rows(X, y, weight, held_out) for i in range(len(model._eta0s))
-                    ]
+                    objectives = [-passes.score(single_rate(model, i)) for i in range(len(model._eta0s))]
                 settled = np.array([stopping[k].settled(value) for k, value in zip(model._indices, objectives)])
                 for i in np.flatnonzero(settled | (n_iter == whole.max_iter)):
                     estimators[model._indices[i]] = single_rate(model, i)

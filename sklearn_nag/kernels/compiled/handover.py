@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..state.columns import first_rows
 from ..vectorized.blocks import dense_blocks
 
 # Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for rows close
@@ -89,9 +90,14 @@ def in_own_lines(array):
     return own
 
 
-def powers_of_lifts(columns, rule):
-    """By which power of the lifts each row of the table is multiplied; `raise_lifts` itself rescales ``G``."""
-    powers = np.zeros(len(columns.table), np.int64)
-    for name, row in columns.rows().items():
-        powers[row : row + (columns.n_heads if name in columns.per_head else 1)] = rule.lift_powers.get(name, 0)
-    return constant(powers)
+def table_layout(Fields, scratch, rule, shared, per_head):
+    """``Fields`` of a table of columns and of the scratch rows below them, and the powers of lifts.
+
+    The latter are by which power of a lift each row is multiplied: 0 for those of ``G``, which `raise_lifts` rescales.
+    """
+    rows, n_heads = first_rows(shared, per_head, rule.n_heads), rule.n_heads
+    n = len(shared) + n_heads * len(per_head)
+    powers = np.zeros(n, np.int64)
+    for name, row in rows.items():
+        powers[row : row + (n_heads if name in per_head else 1)] = rule.lift_powers.get(name, 0)
+    return Fields(**rows, **{name: n + i for i, name in enumerate(scratch)}), constant(powers)

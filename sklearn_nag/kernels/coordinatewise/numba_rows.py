@@ -21,7 +21,7 @@ from ..compiled.columns import (
     scatter,
     update_maxima,
 )
-from ..compiled.handover import powers_of_lifts, put_back, run, workspace
+from ..compiled.handover import put_back, run, table_layout, workspace
 from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
 from ..compiled.jit import entry, fast
 from ..compiled.losses import compiled_loss
@@ -268,15 +268,13 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = not isinstance(X, np.ndarray) and state.rule.lazy
     columns = state.columns
     columns.arrange("F" if by_row else "C")
-    n = len(columns.table)
     tables = workspace(columns, len(SCRATCH) - 1 + state.rule.n_heads, X.indptr if by_row else None)
     clock = np.array([state.t, state.largest_weight])
     heads = np.zeros((N_ROWS, state.rule.n_heads))
     heads[UNIT] = state.unit()
     model = (
         *tables,
-        Fields(**columns.rows(), **{name: n + i for i, name in enumerate(SCRATCH)}),
-        powers_of_lifts(columns, state.rule),
+        *table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head),
         compiled_rule(state.rule, loss, columns.lift.size),
         heads,
         clock,

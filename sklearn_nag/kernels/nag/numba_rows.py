@@ -27,7 +27,7 @@ from ..compiled.columns import (
     scatter,
     update_maxima,
 )
-from ..compiled.handover import in_own_lines, powers_of_lifts, put_back, run, workspace
+from ..compiled.handover import constant, in_own_lines, put_back, run, table_layout, workspace
 from ..compiled.heads import (
     CLIPPED,
     GRADIENT,
@@ -42,7 +42,6 @@ from ..compiled.jit import entry, fast, slow
 from ..compiled.losses import LOSSES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
 from ..compiled.mixture import mix
 from ..compiled.targets import ORIGIN, read_row, read_targets
-from ..state.columns import first_rows
 from ..state.lifts import HIGHEST, LARGEST, TINY
 from ..state.model import Diverged
 from . import numpy_rows
@@ -423,10 +422,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     heads[UNIT] = state.unit()
     model = (
         *tables,
-        fields(state.columns.shared, state.columns.per_head, rule.n_heads, len(state.columns.table)),
-        powers_of_lifts(state.columns, rule),
-        compiled_rule(rule, loss.move is not None),
-        np.array(rule.eta),
+        *compiled_rule(rule, loss.move is not None, state.columns.shared, state.columns.per_head),
         heads,
         state.gradient_lift,
         clock,
@@ -451,14 +447,13 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 @functools.lru_cache
-def fields(shared, per_head, n_heads, n):
-    """`Fields` of `Columns` with ``n`` rows, and the scratch rows below them."""
-    return Fields(**first_rows(shared, per_head, n_heads), **{name: n + i for i, name in enumerate(SCRATCH)})
+def compiled_rule(rule, has_move, shared, per_head):
+    """What compiled code takes for a rule, with a loss that has an importance-aware move or has none.
 
-
-@functools.lru_cache
-def compiled_rule(rule, has_move):
-    """`CompiledRule` of a `Rule`, for a loss that has an importance-aware move or has none."""
+    That is what `table_layout` returns, `CompiledRule`, and the learning rates.
+    """
     values = {name: getattr(rule, name) for name in CompiledRule._fields[1:]}
     values["importance_aware"] = rule.importance_aware and has_move
-    return CompiledRule(norm=(None, "max", "rms").index(rule.normalization), **values)
+    norm = (None, "max", "rms").index(rule.normalization)
+    layout = table_layout(Fields, SCRATCH, rule, shared, per_head)
+    return *layout, CompiledRule(norm=norm, **values), constant(rule.eta)

@@ -1,27 +1,18 @@
-"""Bad input: a clear error, and the model as it was."""
-
-import pickle
+"""Bad input and bad parameters: a clear error, and the model as it was."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.datasets import load_diabetes, load_wine
 
-from sklearn_nag import (
-    NAGClassifier,
-    NAGRegressor,
-    ScaleInvariantClassifier,
-    ScaleInvariantRegressor,
-    config_context,
-)
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag.estimators._nag import ETA0S
 
-from .kernels.helpers import flat
+from ..kernels.helpers import flat
+from .helpers import ONES, REGRESSION, RNG, X, Y, bits, first_call
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(30, 3))
-Y = (X[:, 0] > 0).astype(int)
-ONES = np.ones(30)
+# -- input
 
 
 def spoilt(value, shape=(30, 3)):
@@ -83,14 +74,6 @@ CASES += [(ScaleInvariantClassifier(centering=False), *case) for case in {**BOTH
 CASES += [(ScaleInvariantRegressor(centering=False), *case) for case in {**BOTH, **REGRESSOR}.items()]
 
 
-PLAIN = {"centering": False, "importance_aware": False, "target_normalization": None}
-
-
-def first_call(estimator):
-    extra = {"classes": [0, 1]} if is_classifier(estimator) else {}
-    return estimator.partial_fit(X, Y, sample_weight=ONES, **extra)
-
-
 @pytest.mark.parametrize(("estimator", "name", "case"), CASES, ids=[f"{type(e).__name__}-{n}" for e, n, _ in CASES])
 def test_the_model_stays_as_it_was(estimator, name, case):
     changes, message = case
@@ -133,15 +116,32 @@ def test_names_of_features():
     assert np.array_equal(flat(model._state), before)
 
 
-def test_classes_are_needed_at_the_first_call():
-    model = NAGClassifier()
-    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
-        model.partial_fit(X, Y)
-    with pytest.raises(ValueError, match="at least two classes"):
-        model.partial_fit(X, Y * 0, classes=[0])
-    with pytest.raises(ValueError, match="at least two classes"):
-        model.fit(X, Y * 0)
-    assert vars(model) == vars(NAGClassifier())
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("row", [0, 3])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("loss", REGRESSION)
+def test_no_row_hides_what_is_not_finite(loss, container, row, bad, rng):
+    X, y = rng.normal(size=(6, 3)), rng.normal(size=6)
+    X[row, 1] = bad
+    for normalization in ("max", "rms", None):
+        reg = NAGRegressor(loss, normalization=normalization)
+        with pytest.raises(ValueError, match="X contains"):
+            reg.partial_fit(container(X), y)
+        assert not hasattr(reg, "_state")
+
+
+def test_rows_that_name_a_column_twice():
+    X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    a = NAGRegressor().partial_fit(X, [1.0, 2.0])
+    b = NAGRegressor().partial_fit(sparse.csr_array(X.toarray()), [1.0, 2.0])
+    assert np.array_equal(bits(a), bits(b))
+    assert X.nnz == 3
+
+
+def test_entries_that_add_up_to_infinity():
+    rows = sparse.csr_array((np.array([1.7e308, 1.7e308]), np.array([0, 0]), np.array([0, 2])), shape=(1, 3))
+    with pytest.raises(ValueError, match="same place whose sum is infinite"):
+        NAGRegressor().partial_fit(rows, [1.0])
 
 
 def test_weights_that_are_all_0():
@@ -157,6 +157,9 @@ def test_weights_that_are_all_0():
     assert fresh.t_ == 0
     assert np.isnan(fresh.progressive_loss_)
     assert np.array_equal(fresh.decision_function(X), np.zeros(30))
+
+
+# -- parameters
 
 
 WRONG = {
@@ -225,101 +228,19 @@ def test_parameters_of_one_estimator():
         NAGClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"normalization": "max"},
-        {"adaptive": False},
-        {"fit_intercept": False},
-        {"centering": False},
-        {"target_normalization": None},
-        {"eta0": "auto"},
-    ],
-)
-def test_what_cannot_change_on_the_way(change):
-    model = first_call(NAGRegressor())
-    before = flat(model._state)
-    model.set_params(**change, warm_start=True)
-    for method in (model.partial_fit, model.fit):
-        with pytest.raises(ValueError, match="when this model was new"):
-            method(X, Y)
-    assert np.array_equal(flat(model._state), before)
+def test_any_boolean_will_do():
+    X, y = load_wine(return_X_y=True)
+    a, b = (NAGClassifier(average=a, max_iter=1, random_state=0).fit(X, y) for a in (True, np.True_))
+    assert np.array_equal(a.coef_, b.coef_)
+    a, b = (NAGClassifier().partial_fit(X, y, [0, 1, 2], weight) for weight in (2.0, np.array(2.0)))
+    assert np.array_equal(a.coef_, b.coef_)
 
 
-@pytest.mark.parametrize("kernel", ["numpy", "auto"])
-@pytest.mark.parametrize(
-    "options", [{}, {"penalty": "l2", "average": True}, {"penalty": "l1", "normalization": "rms", "adaptive": False}]
-)
-def test_a_sparse_batch_that_fails_late_changes_no_column(kernel, options):
-    rows = sparse.random(50, 40, density=0.2, random_state=0, format="csr")
-    with config_context(kernel=kernel):
-        model = NAGRegressor(**options).partial_fit(rows, RNG.normal(size=50))
-        before = flat(model._state).copy()
-        bad = sparse.csr_array(np.eye(3, 40))
-        with pytest.raises(ValueError, match="leave the range"):
-            model.partial_fit(bad, [1e30, 1, 1], sample_weight=[1, 1.7e308, 1.7e308])
-        assert np.array_equal(flat(model._state), before)
-        model.partial_fit(rows, RNG.normal(size=50))
-        assert np.isfinite(flat(model._state)).all()
-
-
-@pytest.mark.parametrize("weight", [-0.1, np.nan, np.inf, "heavy"])
-def test_class_weights_that_are_no_weights(weight):
-    with pytest.raises(ValueError, match="class_weight must be finite and not negative; it is .* for class 1"):
-        NAGClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y)
-
-
-def test_a_model_that_learns_nothing_says_so():
-    rows = np.random.default_rng(0).lognormal(0, 3, size=(1000, 5))
-    with pytest.warns(ConvergenceWarning, match=r"learnt nothing useful: .* eta0=0.5 is too large"):
-        NAGRegressor(adaptive=False, eta0=0.5, random_state=0, **PLAIN).fit(rows, np.log(rows).sum(axis=1))
-    with pytest.warns(ConvergenceWarning, match="too small for the unit of the target"):
-        NAGRegressor(random_state=0, **PLAIN).fit(X, 1e6 * (5 + X[:, 0]))
-
-
-def test_a_score_of_one_row():
-    with pytest.raises(ValueError, match=r"holds out validation_fraction=0.1 of 5 rows, which is one row"):
-        NAGRegressor(early_stopping=True).fit(X[:5], Y[:5])
-
-
-def test_entries_that_add_up_to_infinity():
-    rows = sparse.csr_array((np.array([1.7e308, 1.7e308]), np.array([0, 0]), np.array([0, 2])), shape=(1, 3))
-    with pytest.raises(ValueError, match="same place whose sum is infinite"):
-        NAGRegressor().partial_fit(rows, [1.0])
-
-
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_divergence_is_an_error(container):
-    model = NAGRegressor(normalization=None, adaptive=False, eta0=1e-3, **PLAIN).partial_fit(container(X), Y)
-    before = flat(model._state)
-    for method in (model.partial_fit, model.fit):
-        with pytest.raises(ValueError, match=r"leave the range of float64: .* or eta0=0.001 is too large"):
-            method(container(np.tile(X, (100, 1)) * 1e6), np.tile(Y, 100))
-    assert np.array_equal(flat(model._state), before)
-
-
-def test_an_interrupt_leaves_the_model_as_it_was(monkeypatch):
-    model = first_call(NAGRegressor(centering=False))
-    before = flat(model._state)
-    calls = []
-
-    def gradient(self, p, y, unit):
-        calls.append(p)
-        if len(calls) == 20:
-            raise KeyboardInterrupt
-        return p - y
-
-    monkeypatch.setattr("sklearn_nag.losses.SquaredError.gradient", gradient)
-    for rows in (X, sparse.csr_array(X)):
-        calls.clear()
-        with pytest.raises(KeyboardInterrupt), config_context(kernel="numpy"):
-            model.partial_fit(rows, Y)
-        assert np.array_equal(flat(model._state), before)
-
-
-def test_a_pickle_of_a_newer_version():
-    state = first_call(NAGClassifier()).__getstate__()
-    state["_state_version"] += 1
-    with pytest.raises(ValueError, match="saved by another version of sklearn_nag"):
-        NAGClassifier().__setstate__(state)
-    assert pickle.loads(pickle.dumps(first_call(NAGClassifier()))).t_ == 30
+def test_any_kind_of_boolean_and_of_output():
+    X, y = load_diabetes(return_X_y=True)
+    NAGRegressor(centering=np.False_, fit_intercept=False).fit(X, y)
+    assert NAGRegressor(eta0="auto").partial_fit(X, y[:, None]).eta0_weights_.shape == (1, len(ETA0S))
+    assert NAGRegressor(eta0="auto").partial_fit(X, y).eta0_weights_.shape == (len(ETA0S),)
+    with np.errstate(all="raise"):
+        loss = NAGRegressor().partial_fit(X[:2], np.outer([1e200, -1e200], np.ones(4))).progressive_loss_
+    assert np.isfinite(loss)

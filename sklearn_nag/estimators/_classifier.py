@@ -1,0 +1,245 @@
+"""What classifiers share: class targets, and what decision values say of them."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+
+from .. import losses
+from ._online import OnlineLinear
+from ._validation import Rows, check_option, class_codes, two_or_more, unchanged_on_error
+
+
+def _has_probabilities(estimator):
+    if estimator.loss in ("log_loss", "modified_huber"):
+        return True
+    raise AttributeError(
+        f"loss={estimator.loss!r} gives no probabilities: use loss='log_loss' or 'modified_huber', "
+        "or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
+class OnlineClassifier(ClassifierMixin, OnlineLinear):
+    """Base of the classifiers: one decision value for two classes, else one for each class."""
+
+    _losses = losses.CLASSIFICATION
+    _metric = staticmethod(accuracy_score)
+    _target_options: ClassVar[dict[str, Any]] = {}
+    _target_unit = False
+    _tol_is_relative = False
+    _stratified = True
+    _flat_coef = False
+
+    # -- parameters
+
+    @property
+    def _fixed(self):
+        return (*super()._fixed, "loss", "multi_class")
+
+    def _breaks(self, name, old, new):
+        if name in ("loss", "multi_class"):  # they may change, but not between classes learnt together and apart
+            return self._loss().coupled != self._state.rule.coupled
+        return super()._breaks(name, old, new)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_option("multi_class", self.multi_class, ("multinomial", "ovr"))
+        if not isinstance(self.class_weight, dict):
+            check_option("class_weight", self.class_weight, ("balanced", None))
+            return
+        for label, weight in self.class_weight.items():
+            if not (isinstance(weight, Real) and 0 <= weight < np.inf):
+                raise ValueError(f"class_weight must be finite and not negative; it is {weight!r} for class {label!r}.")
+
+    def _loss(self):
+        if self.loss == "log_loss" and self.multi_class == "multinomial" and len(self.classes_) > 2:
+            return losses.Softmax()
+        return super()._loss()
+
+    # -- learning
+
+    @unchanged_on_error
+    def partial_fit(
+        self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn each row once, in the order given.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows in whatever units they come.
+        y : array-like of shape (n_samples,)
+            Class of each row.
+        classes : array-like of shape (n_classes,), optional
+            All classes that will ever come; needed at the first call only.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For input or parameters that cannot be used; for a class that ``classes`` did not name; when ``classes`` is
+            missing at the first call or differs later. The estimator is then as it was before.
+        """
+        self._check_partial_fit(classes)
+        self._partial_fit(X, y, sample_weight)
+        return self
+
+    def _check_partial_fit(self, classes):
+        self._check_changed_parameters()
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once: with partial_fit give a dict, such as "
+                "dict(zip(classes, compute_class_weight('balanced', classes=classes, y=y))), or sample_weight."
+            )
+        known = self.__sklearn_is_fitted__()
+        if classes is None and not known:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if classes is not None and not (known and np.array_equal(classes, self.classes_)):
+            classes = two_or_more(unique_labels(classes))
+            if known and not np.array_equal(classes, self.classes_):
+                raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
+            self.classes_ = classes
+
+    @property
+    def _n_targets(self):
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _check_targets(self, y, first):
+        """``y`` as a validated array; ``first`` for a new model."""
+        return y
+
+    def _see_all_targets(self, y, first):
+        """Check the targets of a whole `fit`, and find the classes of a new model."""
+        check_classification_targets(y)
+        if first:
+            self.classes_ = two_or_more(np.unique(y))
+
+    def _plain_targets(self, y, n_rows):
+        """Whether the array ``y`` needs no validation."""
+        return y.shape == (n_rows,) and y.dtype.kind == self.classes_.dtype.kind in "biuSU"
+
+    def _encode(self, y):
+        """Targets as the kernel takes them: the place of each class."""
+        return class_codes(y, self.classes_)
+
+    def _weigh(self, y, weight):
+        """Weights of the rows, multiplied by those of their classes; None where all are 1."""
+        if self.class_weight is None:
+            return weight
+        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return of_class[self._encode(y)] * (1.0 if weight is None else weight)
+
+    # -- predicting
+
+    def decision_function(self, X: Rows) -> np.ndarray:
+        """Confidence of each class, in units of the loss's argument.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes: positive for the second one.
+        """
+        return self._respond("decision_function", self._decision(X))
+
+    def _respond(self, method, decision):
+        """What ``method`` makes of decision values."""
+        if method == "predict":
+            return self._interpret(decision)
+        if method == "decision_function":
+            return decision[:, 0] if decision.shape[1] == 1 else decision
+        return self._probabilities(decision)
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        return self._interpret(self._decision(X))
+
+    def _interpret(self, decision):
+        """The predictions that decision values stand for."""
+        codes = (decision[:, 0] > 0).astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
+        return self.classes_[codes]
+
+    def _constant_loss(self, encoded, weight, rows):
+        """No loss is too large: it does not mean that classes are told apart badly."""
+        return np.inf
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Rows) -> np.ndarray:
+        """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
+
+        With more than two classes these are the shares of ``exp(decision_function(X))`` or, where classes were learnt
+        one against the rest, the probabilities of each against the rest divided by their sum (all equal where each is
+        0).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._respond("predict_proba", self._decision(X))
+
+    def _probabilities(self, decision):
+        if decision.shape[1] == 1:
+            decision = np.hstack([-decision, decision])
+        elif self._state.rule.coupled:
+            return softmax(decision, axis=1)
+        if self.loss == "log_loss":
+            probability = expit(decision)
+        else:
+            probability = (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
+        if len(self.classes_) == 2:
+            return probability
+        total = probability.sum(axis=1, keepdims=True)
+        return np.where(total > 0, probability / np.where(total > 0, total, 1.0), 1.0 / len(self.classes_))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Rows) -> np.ndarray:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; ``-inf`` where the probability is 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

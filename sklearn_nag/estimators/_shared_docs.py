@@ -1,0 +1,132 @@
+"""Parameters and attributes that docstrings of several estimators describe alike; see `sklearn_nag._docstrings`."""
+
+from __future__ import annotations
+
+import re
+
+
+def entries(section):
+    """Entries of a numpydoc section by their names."""
+    return {entry.split(" :")[0]: entry for entry in re.split(r"\n(?=\S)", section.strip())}
+
+
+ALL = entries("""
+fit_intercept : bool, default=True
+    Whether a constant feature 1 is added.
+max_iter : int, default=1000
+    Largest number of passes over the rows in `fit`.
+shuffle : bool, default=True
+    Whether `fit` goes through the rows in a new random order in each pass.
+verbose : int, default=0
+    Above 0, `fit` prints a line for each pass.
+random_state : int, RandomState instance or None, default=None
+    Order of the rows, and which are held out.
+early_stopping : bool, default=False
+    Whether to hold out rows and stop by the score on them.
+validation_fraction : float, default=0.1
+    Share of the rows that is held out for ``early_stopping``, between 0 and 1.
+n_iter_no_change : int, default=5
+    Passes without improvement before `fit` stops.
+warm_start : bool, default=False
+    Whether `fit` goes on from the present model.
+t_ : float
+    Total weight of the rows learnt.
+n_iter_ : int
+    Passes made by `fit`.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
+    Names of the features, where the input had them.
+""")
+
+CLASSIFIER = entries("""
+multi_class : {"multinomial", "ovr"}, default="multinomial"
+    How more than two classes are learnt with ``loss="log_loss"``: by the softmax of one decision value for each, or
+    each against the rest. Other losses learn each class against the rest.
+tol : float or None, default=1e-3
+    `fit` stops when the mean loss of a pass (or the validation score, with ``early_stopping``) has not been better
+    than the best one by ``tol`` for ``n_iter_no_change`` passes. None: after ``max_iter`` passes.
+class_weight : dict, "balanced" or None, default=None
+    Factor on the weights of the rows of each class, 1 for classes that a dict does not name; ``"balanced"`` makes
+    them inversely proportional to the number of rows (`fit` only).
+classes_ : ndarray of shape (n_classes,)
+    The classes.
+coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    Weights in raw units; read-only, made when asked for.
+intercept_ : ndarray of shape (1,) or (n_classes,)
+    Decision value where every feature is 0.
+progressive_loss_ : float
+    Mean loss of the predictions made before each row was learnt, over all rows since the model was new and over
+    classes learnt one against the rest. After one pass it is an honest estimate of the loss on new rows.
+""")
+
+REGRESSOR = entries("""
+quantile : float, default=0.5
+    The quantile that ``loss="quantile"`` predicts, between 0 and 1.
+tol : float or None, default=1e-3
+    `fit` stops when the mean loss of a pass has not been below the best one by ``tol`` times the best (or, with
+    ``early_stopping``, the validation score above the best one by ``tol``) for ``n_iter_no_change`` passes. None:
+    after ``max_iter`` passes. It is relative, unlike that of SGDRegressor, because the loss has the unit of the
+    target.
+coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+    Weights in raw units; read-only, made when asked for.
+intercept_ : ndarray of shape (1,) or (n_outputs,)
+    Prediction where every feature is 0.
+progressive_loss_ : float
+    Mean loss of the predictions made before each row was learnt, over all rows since the model was new and over
+    outputs. These predictions are held within the range of the targets so far, widened on either side by its own
+    width. After one pass it is an honest estimate of the loss on new rows. The first row, with
+    ``target_normalization`` and ``fit_intercept``, only sets the origin: its loss is 0.
+""")
+
+NAG = entries("""
+normalization : {"max", "rms", None}, default="rms"
+    Scale of a feature: the largest absolute value so far, the root mean square so far, or none; of deviations from
+    the mean where features are centred.
+adaptive : bool, default=True
+    Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad.
+centering : bool or "auto", default="auto"
+    Whether to subtract from each feature its running mean, so that its origin does not matter. ``"auto"``: where
+    the first rows are dense, and ``normalization`` and ``fit_intercept`` are in use. Sparse rows cannot be centred.
+learning_rate : {"constant", "invscaling"}, default="constant"
+    ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
+power_t : float, default=0.5
+    Exponent of ``learning_rate="invscaling"``.
+alpha : float, default=0.0001
+    Strength: the objective is the mean loss plus ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
+l1_ratio : float, default=0.15
+    Share of L1 for ``penalty="elasticnet"``, in [0, 1].
+average : bool, int or "auto", default="auto"
+    Whether to predict with the average of the weights used while learning, from the first row on or once rows of a
+    total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
+    What is averaged is ``u``, which has no unit. ``"auto"``: unless there is a penalty.
+scale_ : ndarray of shape (n_features,)
+    What each feature was divided by; 1 for a feature that has been 0 so far.
+mean_ : ndarray of shape (n_features,)
+    What was subtracted from each feature; 0 where features are not centred.
+""")
+
+SCALE_INVARIANT = entries("""
+invariance : {"coordinatewise", "full"}, default="coordinatewise"
+    Which maps of the features leave predictions unchanged: scaling each (time in proportion to the nonzeros of a
+    row), or every invertible linear map and move of the origin (time and memory in proportion to the square of
+    ``n_features``, dense rows only).
+update : {"auto", "potential", "scinol1", "scinol2"}, default="auto"
+    ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
+    ``invariance="coordinatewise"`` only. ``"auto"``: ``"scinol2"`` there, ``"potential"`` for ``"full"``.
+alpha : float, default=1.5
+    Constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant is
+    ``exp(1 / (2 * (alpha - 9/8)))``; larger values start more slowly.
+centering : bool or "auto", default="auto"
+    Whether to subtract from each feature its running mean. ``"auto"``: where the first rows are dense, and
+    ``fit_intercept`` is in use. Sparse rows cannot be centred. False is not allowed with ``invariance="full"``
+    and ``fit_intercept``.
+average : bool, default=True
+    Whether to predict with the average of the weights used while learning, in which later rows count more, or with
+    the last ones.
+scale_ : ndarray of shape (n_features,)
+    Size of each feature: the root mean square (``update="potential"``) or the largest absolute value; of deviations
+    from the mean where features are centred. 1 for a feature that has been 0 so far.
+mean_ : ndarray of shape (n_features,)
+    Mean of each feature; 0 where features are not centred.
+""")

@@ -1,0 +1,125 @@
+"""What classifiers share: classes, their weights, and probabilities."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag.kernels import learn
+
+from .helpers import X, Y, bits
+
+# -- classes
+
+
+def test_classes_are_needed_at_the_first_call():
+    model = NAGClassifier()
+    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
+        model.partial_fit(X, Y)
+    with pytest.raises(ValueError, match="at least two classes"):
+        model.partial_fit(X, Y * 0, classes=[0])
+    with pytest.raises(ValueError, match="at least two classes"):
+        model.fit(X, Y * 0)
+    assert vars(model) == vars(NAGClassifier())
+
+
+def test_one_against_the_rest_is_what_each_class_is_alone():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier(max_iter=4, tol=None, random_state=0, multi_class="ovr").fit(X, y)
+    for k in range(3):
+        alone = NAGClassifier(max_iter=4, tol=None, random_state=0).fit(X, y == k)
+        assert np.array_equal(alone.coef_[0], clf.coef_[k])
+
+
+def test_one_against_the_rest_is_offered():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier(multi_class="ovr", random_state=0).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
+    with pytest.raises(ValueError, match="multi_class must be one of 'multinomial', 'ovr'"):
+        NAGClassifier(multi_class="both").fit(X, y)
+
+
+def test_classes_learnt_together_stay_together():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier().partial_fit(X, y, [0, 1, 2])
+    with pytest.raises(ValueError, match="loss was 'log_loss' when this model was new and is 'hinge' now"):
+        clf.set_params(loss="hinge").partial_fit(X, y)
+    two = NAGClassifier().partial_fit(X, y == 1, [False, True])
+    two.set_params(loss="hinge", multi_class="ovr").partial_fit(X, y == 1)
+
+
+def test_progressive_loss_of_several_classes():
+    X, y = load_wine(return_X_y=True)
+    clf, log_losses = NAGClassifier(average=False), []
+    for i in range(len(y)):
+        if i:
+            probability = _before(clf, X[i], y[i])
+            log_losses.append(-np.log(probability))
+        clf.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1, 2] if i == 0 else None)
+    total = clf.progressive_loss_ * len(y) - np.log(3)  # nothing is known before the first row
+    assert total == pytest.approx(sum(log_losses), rel=1e-9)
+
+
+def _before(clf, x, k):
+    """Probability of class ``k`` once the inputs of the row are known, but not its class."""
+    state = clf._state.copy()
+    p = np.full((1, 3), np.nan)
+    learn(state, clf._loss(), x[None], np.array([k], np.int32), predictions=p)
+    return softmax(p[0])[k]
+
+
+# -- weights of classes
+
+
+def test_class_weight():
+    X, y = make_classification(1000, weights=[0.95], flip_y=0.1, random_state=0)
+    plain = NAGClassifier(random_state=0).fit(X, y)
+    balanced = NAGClassifier(random_state=0, class_weight="balanced").fit(X, y)
+    assert balanced.predict(X).mean() > 2 * plain.predict(X).mean()
+    by_dict = NAGClassifier(max_iter=1, shuffle=False, class_weight={0: 0.5, 1: 3}).fit(X, y)
+    by_rows = NAGClassifier(max_iter=1, shuffle=False).fit(X, y, sample_weight=np.where(y == 1, 3, 0.5))
+    in_parts = NAGClassifier(class_weight={0: 0.5, 1: 3})
+    for rows in np.array_split(np.arange(1000), 7):
+        in_parts.partial_fit(X[rows], y[rows], classes=[0, 1])
+    assert np.array_equal(bits(by_dict), bits(by_rows))
+    assert np.array_equal(bits(by_dict), bits(in_parts))
+
+
+@pytest.mark.parametrize("weight", [-0.1, np.nan, np.inf, "heavy"])
+def test_class_weights_that_are_no_weights(weight):
+    with pytest.raises(ValueError, match="class_weight must be finite and not negative; it is .* for class 1"):
+        NAGClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y)
+
+
+# -- probabilities
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "modified_huber"])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+def test_probabilities(load, loss):
+    X, y = load(return_X_y=True)
+    clf = NAGClassifier(loss, random_state=0).fit(X, y)
+    probability = clf.predict_proba(X)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    assert (probability >= 0).all()
+    if loss == "log_loss":
+        assert np.array_equal(clf.classes_[probability.argmax(axis=1)], clf.predict(X))
+        np.testing.assert_allclose(clf.predict_log_proba(X), np.log(probability))
+
+
+def test_probabilities_where_no_class_is_likely():
+    clf = NAGClassifier("modified_huber", max_iter=1).fit(np.eye(3), [0, 1, 2])
+    far = -1e6 * np.sign(clf.coef_.sum(axis=0, keepdims=True))
+    if (clf.decision_function(far) <= -1).all():
+        np.testing.assert_allclose(clf.predict_proba(far), 1 / 3)
+    assert np.isfinite(clf.predict_proba(far)).all()
+
+
+def test_losses_without_probabilities_say_what_has_them():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier("hinge").fit(X, y)
+    assert not hasattr(clf, "predict_proba")
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as error:
+        clf.predict_proba(X)
+    assert "CalibratedClassifierCV" in str(error.value.__cause__)

@@ -1,0 +1,232 @@
+"""What every estimator shares: attributes, streams, copies and pickles, and what is left when learning fails."""
+
+import copy
+import io
+import pickle
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.exceptions import NotFittedError
+
+from sklearn_nag import NAGClassifier, NAGRegressor, config_context
+
+from ..kernels.helpers import flat
+from .helpers import PLAIN, RNG, X, Y, bits, first_call
+
+# -- attributes
+
+
+def test_attributes():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = NAGClassifier(max_iter=3, tol=None).fit(X, y)
+    assert clf.coef_.shape == (1, 30)
+    assert clf.intercept_.shape == (1,)
+    assert clf.t_ == 3 * len(y)
+    assert clf.n_iter_ == 3
+    assert clf.n_features_in_ == 30
+    assert not hasattr(clf, "feature_names_in_")
+    np.testing.assert_allclose(clf.mean_, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(clf.scale_, X.std(axis=0), rtol=1e-12)
+    largest = NAGClassifier(normalization="max", centering=False).partial_fit(X, y, [0, 1])
+    assert np.array_equal(largest.scale_, np.abs(X).max(axis=0))
+    assert np.array_equal(largest.mean_, np.zeros(30))
+    assert 0 < clf.progressive_loss_ < 0.5
+    assert np.array_equal(NAGClassifier().partial_fit(np.eye(2, 3), [0, 1], [0, 1]).scale_, [0.5, 0.5, 1])
+    with pytest.raises(AttributeError, match="not fitted"):
+        _ = NAGClassifier().coef_
+    with pytest.raises(NotFittedError):
+        NAGClassifier().predict(X)
+    with pytest.raises(ValueError, match="read-only"):
+        clf.coef_[0, 0] = 1.0
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("penalty", [None, "l1", "l2", "elasticnet"])
+@pytest.mark.parametrize("normalization", ["max", "rms"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_coef_and_intercept_give_the_decisions(container, normalization, penalty, average):
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier(normalization=normalization, penalty=penalty, average=average, max_iter=2, random_state=0)
+    clf.fit(container(X), y)
+    np.testing.assert_allclose(clf.decision_function(X), X @ clf.coef_.T + clf.intercept_, rtol=1e-12)
+    np.testing.assert_allclose(clf.decision_function(sparse.csr_matrix(X)), clf.decision_function(X), rtol=1e-10)
+
+
+def test_without_intercept():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = NAGClassifier(fit_intercept=False, random_state=0).fit(X, y)
+    assert np.array_equal(clf.intercept_, [0.0])
+    assert np.array_equal(clf.decision_function(np.zeros((1, 30))), [0.0])
+
+
+def test_sparsify_and_densify():
+    X, y = load_digits(return_X_y=True)
+    clf = NAGClassifier(penalty="l1", alpha=1e-3, random_state=0, max_iter=3).fit(X, y)
+    dense, decision = clf.coef_, clf.decision_function(X)
+    assert sparse.issparse(clf.sparsify().coef_)
+    assert clf.coef_.nnz < dense.size
+    assert np.array_equal(clf.coef_.toarray(), dense)
+    assert np.array_equal(clf.decision_function(X), decision)
+    assert np.array_equal(clf.densify().coef_, dense)
+    reg = NAGRegressor(max_iter=2).fit(X, y).sparsify()
+    assert reg.coef_.shape == (1, 64)
+
+
+# -- streams, copies and pickles
+
+
+def test_float32_rows():
+    X, y = load_wine(return_X_y=True)
+    X = X.astype(np.float32)
+    a, b = (NAGClassifier(max_iter=1, shuffle=False).fit(rows, y) for rows in (X, X.astype(float)))
+    assert np.array_equal(bits(a), bits(b))
+    np.testing.assert_allclose(a.decision_function(X), b.decision_function(X.astype(float)))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        NAGClassifier(),
+        NAGClassifier("hinge", normalization="rms", penalty="l2", average=50),
+        NAGClassifier(adaptive=False, learning_rate="invscaling", penalty="l1"),
+        NAGClassifier(normalization="rms", adaptive=False),
+        NAGClassifier(eta0="auto"),
+        NAGRegressor(eta0="auto", loss="huber"),
+        NAGRegressor(normalization="max", penalty="l1", average=True),
+    ],
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_batches_and_pickles_between_them_change_no_bit(estimator, container):
+    X, y = load_wine(return_X_y=True)
+    X = container(X)
+    extra = {"classes": [0, 1, 2]} if isinstance(estimator, NAGClassifier) else {}
+    whole = clone(estimator).partial_fit(X, y, **extra)
+    parts = clone(estimator)
+    for i, rows in enumerate(np.split(np.arange(len(y)), [1, 2, 3, 50, 51, 100, 177])):
+        parts.partial_fit(X[rows], y[rows], **(extra if i == 0 else {}))
+        if i % 3 == 0:
+            parts = pickle.loads(pickle.dumps(parts))
+        elif i % 3 == 1:
+            parts = copy.deepcopy(parts)
+        else:
+            file = io.BytesIO()
+            joblib.dump(parts, file)
+            file.seek(0)
+            parts = joblib.load(file)
+    assert np.array_equal(bits(whole), bits(parts))
+    assert np.array_equal(whole.coef_, parts.coef_)
+
+
+def test_a_copy_is_independent():
+    X, y = load_wine(return_X_y=True)
+    one = NAGClassifier().partial_fit(X, y, classes=[0, 1, 2])
+    two = copy.deepcopy(one)
+    before = bits(one).copy()
+    two.partial_fit(X, y)
+    assert np.array_equal(bits(one), before)
+    assert not hasattr(clone(one), "_state")
+
+
+def test_a_pickle_goes_on_in_another_process(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier(normalization="rms").partial_fit(X[:90], y[:90], classes=[0, 1, 2])
+    path = tmp_path / "model.joblib"
+    joblib.dump(clf, path)
+    code = (
+        "import joblib, sys; from sklearn.datasets import load_wine; X, y = load_wine(return_X_y=True);"
+        "clf = joblib.load(sys.argv[1]).partial_fit(X[90:], y[90:]); joblib.dump(clf, sys.argv[1])"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    assert np.array_equal(bits(joblib.load(path)), bits(clf.partial_fit(X[90:], y[90:])))
+
+
+def test_a_memory_mapped_model_goes_on(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier().partial_fit(X[:90], y[:90], classes=[0, 1, 2])
+    joblib.dump(clf, tmp_path / "model.joblib")
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    assert np.array_equal(bits(mapped.partial_fit(X[90:], y[90:])), bits(clf.partial_fit(X[90:], y[90:])))
+
+
+def test_a_pickle_of_a_newer_version():
+    state = first_call(NAGClassifier()).__getstate__()
+    state["_state_version"] += 1
+    with pytest.raises(ValueError, match="saved by another version of sklearn_nag"):
+        NAGClassifier().__setstate__(state)
+    assert pickle.loads(pickle.dumps(first_call(NAGClassifier()))).t_ == 30
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"normalization": "max"},
+        {"adaptive": False},
+        {"fit_intercept": False},
+        {"centering": False},
+        {"target_normalization": None},
+        {"eta0": "auto"},
+    ],
+)
+def test_what_cannot_change_on_the_way(change):
+    model = first_call(NAGRegressor())
+    before = flat(model._state)
+    model.set_params(**change, warm_start=True)
+    for method in (model.partial_fit, model.fit):
+        with pytest.raises(ValueError, match="when this model was new"):
+            method(X, Y)
+    assert np.array_equal(flat(model._state), before)
+
+
+# -- learning that fails
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_divergence_is_an_error(container):
+    model = NAGRegressor(normalization=None, adaptive=False, eta0=1e-3, **PLAIN).partial_fit(container(X), Y)
+    before = flat(model._state)
+    for method in (model.partial_fit, model.fit):
+        with pytest.raises(ValueError, match=r"leave the range of float64: .* or eta0=0.001 is too large"):
+            method(container(np.tile(X, (100, 1)) * 1e6), np.tile(Y, 100))
+    assert np.array_equal(flat(model._state), before)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "auto"])
+@pytest.mark.parametrize(
+    "options", [{}, {"penalty": "l2", "average": True}, {"penalty": "l1", "normalization": "rms", "adaptive": False}]
+)
+def test_a_sparse_batch_that_fails_late_changes_no_column(kernel, options):
+    rows = sparse.random(50, 40, density=0.2, random_state=0, format="csr")
+    with config_context(kernel=kernel):
+        model = NAGRegressor(**options).partial_fit(rows, RNG.normal(size=50))
+        before = flat(model._state).copy()
+        bad = sparse.csr_array(np.eye(3, 40))
+        with pytest.raises(ValueError, match="leave the range"):
+            model.partial_fit(bad, [1e30, 1, 1], sample_weight=[1, 1.7e308, 1.7e308])
+        assert np.array_equal(flat(model._state), before)
+        model.partial_fit(rows, RNG.normal(size=50))
+        assert np.isfinite(flat(model._state)).all()
+
+
+def test_an_interrupt_leaves_the_model_as_it_was(monkeypatch):
+    model = first_call(NAGRegressor(centering=False))
+    before = flat(model._state)
+    calls = []
+
+    def gradient(self, p, y, unit):
+        calls.append(p)
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        return p - y
+
+    monkeypatch.setattr("sklearn_nag.losses.SquaredError.gradient", gradient)
+    for rows in (X, sparse.csr_array(X)):
+        calls.clear()
+        with pytest.raises(KeyboardInterrupt), config_context(kernel="numpy"):
+            model.partial_fit(rows, Y)
+        assert np.array_equal(flat(model._state), before)

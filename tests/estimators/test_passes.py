@@ -1,0 +1,118 @@
+"""Passes of `fit`: their order, when they stop, and what is said when they did not help."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_digits, load_wine
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+
+from .helpers import PLAIN, X, Y, bits
+
+
+def test_one_pass_in_order_is_one_partial_fit():
+    X, y = load_digits(return_X_y=True)
+    weight = np.linspace(0, 1, len(y))
+    one = NAGClassifier(max_iter=1, shuffle=False).fit(X, y, sample_weight=weight)
+    two = NAGClassifier().partial_fit(X, y, classes=range(10), sample_weight=weight)
+    assert np.array_equal(bits(one), bits(two))
+    assert one.n_iter_ == 1
+    X, y = load_diabetes(return_X_y=True)
+    one, two = NAGRegressor(max_iter=1, shuffle=False).fit(X, y), NAGRegressor().partial_fit(X, y)
+    assert np.array_equal(bits(one), bits(two))
+
+
+def test_random_state_decides_the_order():
+    X, y = load_wine(return_X_y=True)
+    a, b, c = (NAGClassifier(max_iter=2, tol=None, random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    assert np.array_equal(bits(a), bits(b))
+    assert not np.array_equal(bits(a), bits(c))
+
+
+def test_warm_start_goes_on():
+    X, y = load_wine(return_X_y=True)
+    twice = NAGClassifier(max_iter=1, shuffle=False, warm_start=True).fit(X, y).fit(X, y)
+    once = NAGClassifier(max_iter=2, shuffle=False, tol=None).fit(X, y)
+    assert np.array_equal(bits(twice), bits(once))
+    anew = clone(twice).set_params(warm_start=False).fit(X, y).fit(X, y)
+    assert anew.t_ == len(y)
+
+
+# -- stopping
+
+
+def test_passes_stop_when_the_loss_settles(capsys):
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier(random_state=0, verbose=1).fit(X, y)
+    losses = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()]
+    assert 6 <= clf.n_iter_ == len(losses) < 1000
+    best = np.minimum.accumulate(losses)
+    stale = [losses[i] > best[i - 1] - 1e-3 for i in range(1, len(losses))]
+    assert all(stale[-5:])
+    assert not any(all(stale[i : i + 5]) for i in range(len(stale) - 5))
+
+
+def test_too_few_passes_are_said():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="max_iter=7"):
+        NAGClassifier(max_iter=7, tol=0.0, n_iter_no_change=6).fit(X, y)
+    assert NAGClassifier(max_iter=7, tol=None).fit(X, y).n_iter_ == 7
+
+
+def test_the_loss_of_a_target_in_other_units_settles_as_soon():
+    X, y = load_diabetes(return_X_y=True)
+    one = NAGRegressor(random_state=0).fit(X, y)
+    two = NAGRegressor(random_state=0).fit(X, y * 1024)
+    assert one.n_iter_ == two.n_iter_
+
+
+def test_the_loss_of_a_pass_is_its_own(capsys):
+    """Not a difference of running sums, which loses its digits after one large loss."""
+    X, y = load_diabetes(return_X_y=True)
+    options = {"warm_start": True, "random_state": 0, "verbose": 1, "max_iter": 30, "target_normalization": None}
+    reg = NAGRegressor("absolute_error", eta0=20.0, **options)
+    reg.partial_fit(X[:1], [1e17]).fit(X, y)
+    losses = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()]
+    assert min(losses) > 10
+    assert reg.n_iter_ < 30
+
+
+def test_a_loss_of_0_is_settled():
+    reg = NAGRegressor("epsilon_insensitive", epsilon=100.0).fit([[1.0], [2.0]], [1.0, 2.0])
+    assert reg.n_iter_ == 6
+
+
+def test_a_model_that_learns_nothing_says_so():
+    rows = np.random.default_rng(0).lognormal(0, 3, size=(1000, 5))
+    with pytest.warns(ConvergenceWarning, match=r"learnt nothing useful: .* eta0=0.5 is too large"):
+        NAGRegressor(adaptive=False, eta0=0.5, random_state=0, **PLAIN).fit(rows, np.log(rows).sum(axis=1))
+    with pytest.warns(ConvergenceWarning, match="too small for the unit of the target"):
+        NAGRegressor(random_state=0, **PLAIN).fit(X, 1e6 * (5 + X[:, 0]))
+
+
+# -- early stopping
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_early_stopping_holds_out_rows(container):
+    X, y = load_digits(return_X_y=True)
+    clf = NAGClassifier(early_stopping=True, validation_fraction=0.2, random_state=0).fit(container(X), y)
+    assert clf.t_ == clf.n_iter_ * (len(y) - 360)
+    assert clf.score(X, y) > 0.9
+    reg = NAGRegressor(early_stopping=True, random_state=0, eta0=10).fit(X, y, sample_weight=np.ones(len(y)))
+    assert reg.n_iter_ < 1000
+
+
+def test_early_stopping_takes_frames_in_silence():
+    pd = pytest.importorskip("pandas")
+    X, y = load_wine(return_X_y=True)
+    frame = pd.DataFrame(X, columns=[f"column {i}" for i in range(13)])
+    named = NAGClassifier(early_stopping=True, random_state=0).fit(frame, y)
+    assert np.array_equal(named.coef_, NAGClassifier(early_stopping=True, random_state=0).fit(X, y).coef_)
+
+
+def test_a_score_of_one_row():
+    with pytest.raises(ValueError, match=r"holds out validation_fraction=0.1 of 5 rows, which is one row"):
+        NAGRegressor(early_stopping=True).fit(X[:5], Y[:5])

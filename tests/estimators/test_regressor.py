@@ -1,0 +1,112 @@
+"""What regressors share: the unit and the origin of the target, several outputs, and quantiles."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes
+
+from sklearn_nag import NAGRegressor, losses
+
+from .helpers import REGRESSION, played
+
+# -- the unit of the target
+
+
+@pytest.mark.parametrize("loss", REGRESSION)
+@settings(max_examples=15, deadline=None)
+@given(exponent=st.floats(-100, 100), offset=st.floats(-1e3, 1e3), negative=st.booleans())
+def test_the_target_may_come_in_any_unit(loss, exponent, offset, negative):
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    X, y = X[:150], y[:150]
+    quantile = 0.3
+    a = -(10.0**exponent) if negative else 10.0**exponent
+    c = offset * abs(a)
+    here = NAGRegressor(loss, quantile=quantile).partial_fit(X, y)
+    there = NAGRegressor(loss, quantile=1 - quantile if negative else quantile).partial_fit(X, a * y + c)
+    np.testing.assert_allclose((there.predict(X) - c) / a, here.predict(X), rtol=1e-6, atol=1e-5)
+    degree = losses.REGRESSION[loss].degree
+    if abs(exponent) < 100 / degree:
+        assert there.progressive_loss_ == pytest.approx(abs(a) ** degree * here.progressive_loss_, rel=1e-6)
+
+
+def test_powers_of_two_of_the_target_change_no_bit():
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    here = NAGRegressor().partial_fit(X, y)
+    there = NAGRegressor().partial_fit(X, y * 2.0**300)
+    assert np.array_equal(there.coef_, here.coef_ * 2.0**300)
+
+
+def test_equal_targets_at_first_harm_nothing(rng):
+    X = rng.normal(size=(3000, 4))
+    y = X @ [1.0, 2.0, 3.0, 4.0]
+    y[:200] = 7.0
+    reg = NAGRegressor().partial_fit(X, y)
+    assert reg.score(X[200:], y[200:]) > 0.95
+
+
+@pytest.mark.parametrize("options", [{}, {"adaptive": False}, {"loss": "absolute_error"}, {"fit_intercept": False}])
+def test_the_old_meaning_is_one_setting_away(options, rng):
+    X, y = rng.normal(size=(500, 3)), rng.normal(size=500)
+    y += 2 * X[:, 0]
+    reg = NAGRegressor(target_normalization=None, eta0=0.1, **options).partial_fit(X, y)
+    other = NAGRegressor(target_normalization=None, eta0=0.1, **options).partial_fit(X, 3 * y + 1)
+    assert not np.allclose(3 * reg.predict(X) + 1, other.predict(X))
+    with pytest.raises(ValueError, match="target_normalization must be one of 'standard', None"):
+        NAGRegressor(target_normalization="max").fit(X, y)
+
+
+def test_without_an_intercept_the_origin_of_the_target_stays(rng):
+    X = rng.normal(size=(1000, 3))
+    y = 1e6 * (X @ [1.0, 2.0, 3.0])
+    reg = NAGRegressor(fit_intercept=False).partial_fit(X, y)
+    assert reg.intercept_ == [0.0]
+    assert reg.predict(np.zeros((1, 3))) == [0.0]
+    assert reg.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("eta0", [1.0, 64.0, "auto"])
+@pytest.mark.parametrize("normalization", ["max", "rms"])
+def test_predictions_made_while_learning_stay_near_the_targets_seen(normalization, eta0, rng):
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    X[rng.integers(0, len(X), 5)] *= 100.0
+    estimator = NAGRegressor("absolute_error", normalization=normalization, eta0=eta0)
+    distance = played(estimator, X, y)[1:, 0]
+    low, high = np.minimum.accumulate(y)[:-1], np.maximum.accumulate(y)[:-1]
+    farthest = np.maximum(np.abs(2 * high - low - y[1:]), np.abs(2 * low - high - y[1:]))
+    assert (distance <= farthest + 1e-9).all()
+
+
+# -- several outputs
+
+
+def test_outputs_have_units_of_their_own():
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    several = NAGRegressor().partial_fit(X, np.column_stack([y, 1e50 * y - 1e52, np.ones(len(y))]))
+    alone = NAGRegressor().partial_fit(X, y)
+    assert np.array_equal(several.coef_[0], alone.coef_)
+    np.testing.assert_allclose(several.coef_[1], 1e50 * alone.coef_, rtol=1e-6)
+    assert np.array_equal(several.predict(X)[:, 2], np.ones(len(y)))  # a constant
+
+
+def test_several_outputs_are_what_each_is_alone(rng):
+    X = rng.normal(size=(200, 4))
+    Y = X @ rng.normal(size=(4, 3)) + rng.normal(size=3)
+    together = NAGRegressor(max_iter=3, tol=None, random_state=0).fit(X, Y)
+    assert together.coef_.shape == (3, 4)
+    assert together.intercept_.shape == (3,)
+    for k in range(3):
+        alone = NAGRegressor(max_iter=3, tol=None, random_state=0).fit(X, Y[:, k])
+        assert alone.coef_.shape == (4,)
+        assert np.array_equal(alone.coef_, together.coef_[k])
+        np.testing.assert_allclose(alone.predict(X), together.predict(X)[:, k], rtol=1e-12)
+
+
+# -- quantiles
+
+
+def test_quantiles_are_quantiles(rng):
+    y = rng.exponential(size=5000)
+    for quantile in (0.1, 0.5, 0.9):
+        reg = NAGRegressor("quantile", quantile=quantile, max_iter=5, average=True, random_state=0)
+        assert np.mean(y < reg.fit(np.ones((5000, 1)), y).predict([[1.0]])) == pytest.approx(quantile, abs=0.02)
