@@ -29,13 +29,13 @@ def test_what_is_saved_is_loaded(files):
     assert files.load(KEY) is None
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda b: b[:-1], lambda b: b"", lambda b: b"garbage", lambda b: b[:40] + b"x" + b[41:]]
-)
+@pytest.mark.parametrize("damage", ["cut", "empty", "garbage", "one byte"])
 def test_damage_is_seen(files, damage):
     files.save(KEY, {"code": b"abc" * 100})
     (path,) = files.folder.iterdir()
-    path.write_bytes(damage(path.read_bytes()))
+    whole = path.read_bytes()
+    damaged = {"cut": whole[:-1], "empty": b"", "garbage": b"garbage", "one byte": whole[:40] + b"x" + whole[41:]}
+    path.write_bytes(damaged[damage])
     with pytest.raises(cache.Damaged):
         files.load(KEY)
 
@@ -106,7 +106,5 @@ def test_a_first_call_says_that_it_compiles(caplog):
     with caplog.at_level("INFO", logger="sklearn_nag"), warnings.catch_warnings():
         cache.NoCache().load_overload(None, None)
         cache.NoCache().load_overload(None, None)
-    assert [record.message for record in caplog.records] == [
-        "compiling the update kernel, which takes some seconds, in each process, as there is no folder to keep compiled "
-        "code in"
-    ]
+    (record,) = caplog.records
+    assert record.message.startswith("compiling the update kernel, which takes some seconds, in each process")
