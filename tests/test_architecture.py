@@ -37,6 +37,7 @@ TESTS_OF_NO_FILE = {
     "test_docstrings",
     "test_ecosystem",
     "test_paper",
+    "test_hostile",
     "test_units",
 }
 
