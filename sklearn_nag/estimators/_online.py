@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._passes import Passes
+from ._reading import ReadableMixin
 from ._validation import (
     _ROWS,
     Rows,
@@ -51,7 +52,7 @@ class Made(NamedTuple):
     loss: losses.Loss
 
 
-class OnlineLinear(CallbackSupportMixin, BaseEstimator):
+class OnlineLinear(ReadableMixin, CallbackSupportMixin, BaseEstimator):
     """Base of the online linear learners.
 
     The public classes have the parameters that are read here. Their ``__init__`` repeat them and only store them, as
@@ -320,11 +321,13 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _decision(self, X):
         """Decision values of each row, by the weights that the model predicts with."""
+        return kernels.predict(self._state, self._rows_to_predict(X))
+
+    def _rows_to_predict(self, X):
+        """``X`` as the kernel takes it; raise before fitting."""
         if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
             check_is_fitted(self)
-        if not self._takes_as_is(X):
-            X = validate_data(self, X, reset=False, **_ROWS)
-        return kernels.predict(self._state, X)
+        return X if self._takes_as_is(X) else validate_data(self, X, reset=False, **_ROWS)
 
     @property
     def coef_(self) -> np.ndarray | sparse.csr_matrix:
