@@ -16,8 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
+from ._exporting import ExportableMixin
 from ._passes import Passes
 from ._reading import ReadableMixin
+from ._state_versions import STATE_VERSION, of_this_version
 from ._validation import (
     _ROWS,
     Rows,
@@ -30,8 +32,6 @@ from ._validation import (
     is_plain,
     unchanged_on_error,
 )
-
-_STATE_VERSION = 4
 
 
 class Divergence(ValueError):
@@ -52,7 +52,7 @@ class Made(NamedTuple):
     loss: losses.Loss
 
 
-class OnlineLinear(ReadableMixin, CallbackSupportMixin, BaseEstimator):
+class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEstimator):
     """Base of the online linear learners.
 
     The public classes have the parameters that are read here. Their ``__init__`` repeat them and only store them, as
@@ -300,18 +300,12 @@ class OnlineLinear(ReadableMixin, CallbackSupportMixin, BaseEstimator):
         return tags
 
     def __getstate__(self):
-        state = {**super().__getstate__(), "_state_version": _STATE_VERSION}
+        state = {**super().__getstate__(), "_state_version": STATE_VERSION}
         state.pop("_made", None)
         return state
 
     def __setstate__(self, state):
-        version = state.get("_state_version", _STATE_VERSION)
-        if version != _STATE_VERSION:
-            raise ValueError(
-                f"this {type(self).__name__} was saved by another version of sklearn_nag (model format {version}; this "
-                f"one reads {_STATE_VERSION}): load it with that version, or fit it again."
-            )
-        super().__setstate__({name: value for name, value in state.items() if name != "_state_version"})
+        super().__setstate__(of_this_version(state, type(self).__name__))
 
     def _attribute(self, read):
         """Return ``read(state)``; before fitting raise AttributeError, as there is no such attribute yet."""
@@ -321,7 +315,8 @@ class OnlineLinear(ReadableMixin, CallbackSupportMixin, BaseEstimator):
 
     def _decision(self, X):
         """Decision values of each row, by the weights that the model predicts with."""
-        return kernels.predict(self._state, self._rows_to_predict(X))
+        X = self._rows_to_predict(X)
+        return kernels.predict(self._state, X)
 
     def _rows_to_predict(self, X):
         """``X`` as the kernel takes it; raise before fitting."""

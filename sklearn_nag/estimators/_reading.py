@@ -40,7 +40,7 @@ class ReadableMixin:
     """Methods of the estimators by which a fitted model is read."""
 
     def coefficients(
-        self, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
+        self: Any, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
     ) -> pd.DataFrame | Bunch:
         """Weights of the features, with and without units, as a table.
 
@@ -118,7 +118,7 @@ class ReadableMixin:
             ) from None
         return pd.DataFrame(table)
 
-    def contributions(self, X: Rows) -> np.ndarray | sparse.csr_array | list[sparse.csr_array]:
+    def contributions(self: Any, X: Rows) -> np.ndarray | sparse.csr_array | list[sparse.csr_array]:
         """What each feature adds to the decision value of each row.
 
         A feature of a dense row adds its weight times its distance from ``mean_``, and one of a sparse row its weight
@@ -169,7 +169,7 @@ class ReadableMixin:
 
     # -- in a notebook
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self: Any, **options: Any) -> dict[str, str]:
         bundle = {"text/plain": repr(self)}
         if get_config()["display"] == "diagram":
             bundle["text/html"] = self._html()

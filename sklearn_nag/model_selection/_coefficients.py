@@ -122,7 +122,7 @@ class CoefficientsDisplay:
             ax.plot(weights[largest], places + offset, "o", label=str(target))[0]
             for weights, target, offset in zip(self.weights, self.targets, offsets)
         ]
-        ax.set(xlabel="weight × scale of the feature", yticks=places, yticklabels=[str(self.names[i]) for i in largest])
+        ax.set(xlabel="weight * scale of the feature", yticks=places, yticklabels=[str(self.names[i]) for i in largest])
         ax.grid(axis="y", alpha=0.3)
         ax.invert_yaxis()
         if len(self.weights) > 1:

@@ -36,7 +36,7 @@ def predict(state, X):
 
 def predict_unit_free(state, X):
     """As `predict`, by ``sum u x / s``: slower, but in range, and the same bits however the rows are cut."""
-    u, rest, origin = _unit_free(state)
+    u, rest, origin = unit_free(state)
     without_units = _taker_of_units(state, X.shape[1])
     p = np.empty((X.shape[0], len(u)))
     for rows, x in dense_blocks(X):
@@ -62,7 +62,7 @@ def contributions(state, X):
         ``u (x - mean) / s`` of dense rows, ``u x / s`` of sparse ones, and the rest.
     """
     with np.errstate(all="ignore"):
-        u, rest, origin = _unit_free(state)
+        u, rest, origin = unit_free(state)
         if isinstance(X, np.ndarray):
             z, rest = _taker_of_units(state, X.shape[1])(X), rest + origin
             parts = (np.column_stack([np.where(w == 0, 0.0, z * w), np.full(len(z), r)]) for w, r in zip(u, rest))
@@ -83,7 +83,7 @@ def contributions(state, X):
         return parts
 
 
-def _unit_free(state):
+def unit_free(state):
     """``u`` of the features, what is added to ``u x / s``, and the origin of the targets, of each prediction."""
     u, rule = state.unit_free_weight(), state.rule
     n_features = u.shape[1] - rule.intercept
