@@ -42,7 +42,7 @@ class ReadableMixin:
     def coefficients(
         self: Any, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
     ) -> pd.DataFrame | Bunch:
-        """Weights of the features, with and without units, as a table.
+        """Make a table of the weights of the features, with and without units.
 
         The intercept is not among them: see ``intercept_``.
 
