@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._exporting import ExportableMixin
+from ._growing_table import GrowingTable
 from ._passes import Passes
 from ._reading import ReadableMixin
 from ._state_versions import STATE_VERSION, of_this_version
@@ -177,6 +178,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self._see_all_targets(y, first)
         self._state = self._new_state(X) if first else self._continued_state(self._state.copy(), X)
         self._sparse_coef, self.n_iter_ = False, 0
+        vars(self).pop("_table", None)
         return Passes(self, X, y, weight)
 
     def _make_passes(self, passes, context, X):
@@ -281,13 +283,32 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
-                kernels.learn(state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs)
+                if self.verbose > 1:
+                    self._learn_and_print(state, loss, X, encoded, weight, order, predictions)
+                else:
+                    kernels.learn(
+                        state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs
+                    )
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 raise Divergence(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
                     f"too small for it{self._why_diverged}."
                 ) from None
+
+    def _learn_and_print(self, state, loss, X, encoded, weight, order, predictions):
+        """As `kernels.learn`, with lines in the model's `GrowingTable`."""
+        order = np.arange(X.shape[0]) if order is None else order
+        if "_table" not in vars(self):
+            self._table = GrowingTable()
+
+        def learn(start, stop):
+            played = None if predictions is None else predictions[start:stop]
+            kernels.learn(
+                state, loss, X, encoded, weight, order=order[start:stop], predictions=played, n_jobs=self.n_jobs
+            )
+
+        self._table.learn(state, len(order), learn)
 
     # -- the model
 
@@ -301,7 +322,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def __getstate__(self):
         state = {**super().__getstate__(), "_state_version": STATE_VERSION}
-        state.pop("_made", None)
+        for name in ("_made", "_table"):
+            state.pop(name, None)
         return state
 
     def __setstate__(self, state):
