@@ -23,11 +23,12 @@ from ..kernels.helpers import flat
 
 FOLDER = Path(__file__).parents[1] / "data"
 WINE, DIABETES = load_wine(return_X_y=True), load_diabetes(return_X_y=True)
+LETTERS = WINE[0], np.array(["a", "b", "c"])[WINE[1]]
 MODELS = [
-    (NAGClassifier(), WINE),
-    (NAGClassifier("hinge", eta0="auto", penalty="elasticnet", class_weight={0: 2.0}), WINE),
+    (NAGClassifier(), LETTERS),
+    (NAGClassifier("hinge", eta0="auto", penalty="elasticnet", class_weight={"b": 2.0}), LETTERS),
     (NAGRegressor(loss="huber", average=50), DIABETES),
-    (ScaleInvariantClassifier(update="potential"), WINE),
+    (ScaleInvariantClassifier(update="potential"), LETTERS),
     (ScaleInvariantRegressor(invariance="full"), DIABETES),
 ]
 
@@ -40,9 +41,8 @@ def through_skops(model, trusted):
 @pytest.mark.parametrize(("model", "data"), MODELS)
 def test_skops_resumes_with_the_same_bits(model, data):
     X, y = data
-    y = y.astype(str) if isinstance(model, NAGClassifier | ScaleInvariantClassifier) else y
     model = clone(model)
-    model.partial_fit(X[::2], y[::2], **({"classes": ["0", "1", "2"]} if y.dtype.kind == "U" else {}))
+    model.partial_fit(X[::2], y[::2], **({"classes": ["a", "b", "c"]} if y.dtype.kind == "U" else {}))
     loaded = through_skops(model, trusted_types())
     assert loaded.get_params() == model.get_params()
     assert np.array_equal(loaded.predict(X), model.predict(X))
@@ -50,6 +50,16 @@ def test_skops_resumes_with_the_same_bits(model, data):
         some.partial_fit(X[1::2], y[1::2])
     assert np.array_equal(flat(loaded._state), flat(model._state))
     assert np.array_equal(loaded.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(
+    "through", [lambda model: pickle.loads(pickle.dumps(model)), lambda m: through_skops(m, trusted_types())]
+)
+def test_views_of_tables_come_back_as_views(through):
+    state = through(NAGRegressor().partial_fit(*DIABETES))._state
+    for name in state.columns.names:
+        assert np.shares_memory(getattr(state.columns, name), state.columns.table)
+    assert np.shares_memory(state.targets.spread, state.targets.table)
 
 
 def test_what_skops_asks_for_is_what_is_named():

@@ -29,8 +29,11 @@ class Targets:
         self.table = table
         self.origin, self.sum, self.spread, self.low, self.high = table
 
-    def __reduce__(self):
-        return Targets, (self.table,)
+    def __getstate__(self):  # without the views, which would come back as arrays of their own
+        return {"table": self.table}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
 
     def mean(self, t):
         """Running mean after rows of total weight ``t``, relative to the origin."""
