@@ -22,8 +22,8 @@ def predict(state, X):
     Returns
     -------
     ndarray of shape (n_rows, n_played)
-        ``X coef^T + intercept``. Where that leaves the range of float64, in either factor or in the product, the sum is
-        taken over ``u x / s`` and ends at the largest double.
+        ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
+        instead, and cut off at the largest double.
     """
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
@@ -35,7 +35,7 @@ def predict(state, X):
 
 
 def predict_unit_free(state, X):
-    """As `predict`, by ``sum u x / s``: slower, but in range, and the same bits however the rows are cut."""
+    """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits however rows come in batches."""
     u, rest, origin = unit_free(state)
     without_units = _taker_of_units(state, X.shape[1])
     p = np.empty((X.shape[0], len(u)))
