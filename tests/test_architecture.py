@@ -23,7 +23,7 @@ FLOORS = [
     FAMILIES,
     {"kernels"},
     {"estimators", "datasets"},
-    {"model_selection"},
+    {"model_selection", "io"},
     {""},  # the names of the package itself
     {"__main__"},
 ]
