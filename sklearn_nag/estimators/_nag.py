@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 import numpy as np
@@ -10,10 +11,22 @@ from .. import kernels
 from .._docstrings import share
 from . import _shared_docs
 from ._classifier import OnlineClassifier
-from ._online import OnlineLinear
+from ._online import OnlineLinear, default_of
 from ._regressor import OnlineRegressor
 from ._validation import check_flag, check_number, check_option
 
+INSTEAD_OF_SCHEDULES = {
+    "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
+    "adaptive": "adaptive=True, the default, gives each weight a rate of its own, with learning_rate='constant'.",
+    "pa1": (
+        "A constant rate with importance_aware=True, normalization=None and adaptive=False makes passive-aggressive "
+        "steps of at most eta0, the C of PA-I, for the losses 'hinge' and 'epsilon_insensitive'."
+    ),
+    "pa2": (
+        "There are no steps of PA-II here; those of PA-I are learning_rate='constant' with importance_aware=True, "
+        "normalization=None and adaptive=False, eta0 being its C."
+    ),
+}
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
 
 
@@ -25,15 +38,22 @@ class _NAGRule(OnlineLinear):
         check_flag("importance_aware", self.importance_aware)
         check_option("normalization", self.normalization, ("max", "rms", None))
         check_flag("adaptive", self.adaptive)
-        check_option("learning_rate", self.learning_rate, ("constant", "invscaling"))
+        check_option("learning_rate", self.learning_rate, ("constant", "invscaling"), INSTEAD_OF_SCHEDULES)
         check_option("penalty", self.penalty, ("l2", "l1", "elasticnet", None))
-        if not isinstance(self.eta0, str):
-            check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
-        elif self.eta0 != "auto":
-            raise ValueError(f"eta0 must be a positive number or 'auto'; got {self.eta0!r}.")
+        check_number("eta0", self.eta0, min_val=0, include_boundaries="neither", options=("auto",))
         check_number("power_t", self.power_t, min_val=0)
         check_number("alpha", self.alpha, min_val=0)
-        check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1)
+        check_number("epsilon", self.epsilon, min_val=0)
+        check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
+        if self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError("l1_ratio must be set when penalty is 'elasticnet'; it is None.")
+        if self.penalty is None and self.alpha != default_of(type(self), "alpha"):
+            warnings.warn(  # without the value, so that a search over it says this once
+                f"alpha has no effect on {type(self).__name__} with penalty=None, the default: set penalty='l2', 'l1' "
+                "or 'elasticnet'.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     @property
     def _fixed(self):
@@ -52,6 +72,15 @@ class _NAGRule(OnlineLinear):
         return (
             f"eta0={self.eta0!r} is too large, or too small for the unit of the target; "
             "the defaults are safe from both."
+        )
+
+    @property
+    def _why_too_little(self):
+        if self.eta0 == "auto" or self.eta0 >= 1.0 or self.penalty is not None:
+            return None
+        return (
+            f"eta0={self.eta0!r} may be too small: unlike that of SGD it has no unit, and 1 suits most data. More "
+            "passes (max_iter, tol) help as well."
         )
 
     @property
@@ -117,8 +146,10 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
-        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``.
+    loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron", "squared_error", "huber", \
+"epsilon_insensitive", "squared_epsilon_insensitive"}, default="log_loss"
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``. The last four are those of
+        :class:`NAGRegressor` for targets of -1 and 1.
     {normalization}
     {adaptive}
     {centering}
@@ -137,6 +168,8 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         penalised.
     {alpha}
     {l1_ratio}
+    epsilon : float, default=0.1
+        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore.
     {fit_intercept}
     {max_iter}
     {tol}
@@ -204,7 +237,17 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 
     def __init__(
         self,
-        loss: Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] = "log_loss",
+        loss: Literal[
+            "log_loss",
+            "hinge",
+            "squared_hinge",
+            "modified_huber",
+            "perceptron",
+            "squared_error",
+            "huber",
+            "epsilon_insensitive",
+            "squared_epsilon_insensitive",
+        ] = "log_loss",
         *,
         normalization: Literal["max", "rms"] | None = "rms",
         adaptive: bool = True,
@@ -216,7 +259,8 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         power_t: float = 0.5,
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
+        l1_ratio: float | None = 0.15,
+        epsilon: float = 0.1,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -243,6 +287,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.epsilon = epsilon
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -369,7 +414,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         power_t: float = 0.5,
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
+        l1_ratio: float | None = 0.15,
         epsilon: float = 0.1,
         quantile: float = 0.5,
         fit_intercept: bool = True,
@@ -411,7 +456,3 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.average = average
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_number("epsilon", self.epsilon, min_val=0)

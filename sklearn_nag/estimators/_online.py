@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from numbers import Integral
 from typing import NamedTuple, Self
 
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
@@ -19,14 +19,20 @@ from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._passes import Passes
 from ._validation import (
     _ROWS,
+    InvalidParameterError,
     Rows,
+    as_numpy,
     canonical,
+    check_finite,
     check_flag,
+    check_no_dates,
     check_nonzeros,
     check_number,
     check_option,
     check_weights,
     is_plain,
+    named_publicly,
+    raise_for_entry,
     unchanged_on_error,
 )
 
@@ -35,6 +41,12 @@ _STATE_VERSION = 4
 
 class Divergence(ValueError):
     """Raised for rows that make a model leave the range of float64."""
+
+
+@functools.cache
+def default_of(estimator_class, name):
+    """Default of a parameter of an estimator class."""
+    return inspect.signature(estimator_class).parameters[name].default
 
 
 @functools.cache
@@ -102,7 +114,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """Call `_check_parameters`, unless all are as they were when something was last made of them."""
         made = vars(self).get("_made")
         if made is None or made.values != self._values():
-            self._check_parameters()
+            try:
+                self._check_parameters()
+            except InvalidParameterError as error:
+                raise error.of(type(self).__name__) from None
             vars(self).pop("_made", None)
 
     def _make(self, centred):
@@ -126,13 +141,22 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         check_number(
             "validation_fraction", self.validation_fraction, min_val=0, max_val=1, include_boundaries="neither"
         )
-        if isinstance(self.average, str):
-            check_option("average", self.average, ("auto",))
-        elif not isinstance(self.average, np.bool_):
-            check_number("average", self.average, Integral, min_val=0)
+        if not isinstance(self.average, np.bool_):
+            check_number("average", self.average, Integral, min_val=0, options=("auto",))
         check_number("verbose", self.verbose, Integral, min_val=0)
         if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, Integral)
+            check_number("n_jobs", self.n_jobs, Integral, hint="-1 is for all cores.")
+            if self.n_jobs == 0:
+                allowed = "None, the number of threads or, below 0, -1 for all cores and -2 for all but one"
+                raise InvalidParameterError("n_jobs", allowed, "0")
+
+    def _check_no_early_stopping(self):
+        """Raise where rows are to be held out, of which `partial_fit` cannot see enough."""
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping should be False with partial_fit, which learns all the rows it is given; "
+                "progressive_loss_ tells how well new rows are predicted."
+            )
 
     # -- learning
 
@@ -193,7 +217,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
             if settled or stopped:
                 break
-        passes.warn_about(loss, settled or stopped)
+        passes.warn_about(self, loss, settled or stopped)
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None):
@@ -224,16 +248,46 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
                 self._state = state.copy()
         played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
-        self._learn(X, self._encode(y), self._weigh(y, weight), predictions=played)
+        before, weight = self._state.t, self._weigh(y, weight)
+        self._learn(X, self._encode(y), weight, predictions=played)
+        self.n_iter_ = 1
+        if self._state.t == before > 0 and (weight is None or weight.any()):
+            warnings.warn(
+                f"these rows did not count: the model has learnt rows of a total weight of {before:.4g}, against which "
+                "theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more weight, or begin "
+                "a new model.",
+                UserWarning,
+                stacklevel=4,
+            )
         return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
         """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
         check_nonzeros(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
-            X, y = validate_data(self, X, y, reset=first, ensure_all_finite=finite, **self._target_options, **_ROWS)
+            y = as_numpy(y, "y")
+            X, y = self._converted(X, y, reset=first, **self._target_options)
+            if finite:
+                self._check_finite(X)
             y = self._check_targets(y, first)
         return canonical(X), y, check_weights(sample_weight, X.shape[0])
+
+    def _converted(self, X, *y, **options):
+        """Rows, and targets where these are given, as arrays of numbers, which may hold NaN and infinity."""
+        X = as_numpy(X, "X")
+        check_no_dates(X)
+        try:
+            return validate_data(self, X, *y, ensure_all_finite=False, **options, **_ROWS)
+        except (OverflowError, TypeError):
+            if y and y[0] is not None:
+                raise_for_entry("y", y[0])
+            if not sparse.issparse(X):
+                raise_for_entry("X", X, getattr(X, "columns", None))
+            raise
+
+    def _check_finite(self, X):
+        """Raise for NaN or infinity in ``X``."""
+        check_finite(X, "X", type(self).__name__, getattr(self, "feature_names_in_", None))
 
     def _takes_as_is(self, X, finite=True):
         """Whether ``X`` needs no validation. It does where names of features are to be compared."""
@@ -282,7 +336,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             try:
                 kernels.learn(state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs)
             except kernels.Diverged:
-                check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
+                self._check_finite(X)
                 raise Divergence(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
                     f"too small for it{self._why_diverged}."
@@ -323,7 +377,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
             check_is_fitted(self)
         if not self._takes_as_is(X):
-            X = validate_data(self, X, reset=False, **_ROWS)
+            X = self._converted(X, reset=False)
+            self._check_finite(X)
         return kernels.predict(self._state, X)
 
     @property
@@ -358,6 +413,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """Mean loss of the predictions made before each row was learnt, over rows and targets; NaN before the first."""
         return self._attribute(lambda state: state.mean_loss(state.t))
 
+    @named_publicly
     def sparsify(self) -> Self:
         """Give `coef_` as a CSR matrix, until the next `fit`; what is learnt and predicted stays as it is.
 
@@ -370,6 +426,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         self._sparse_coef = True
         return self
 
+    @named_publicly
     def densify(self) -> Self:
         """Give `coef_` as an array again.
 

@@ -36,7 +36,9 @@ def test_one_against_the_rest_is_offered():
     X, y = load_wine(return_X_y=True)
     clf = NAGClassifier(multi_class="ovr", random_state=0).fit(X, y)
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
-    with pytest.raises(ValueError, match="multi_class must be one of 'multinomial', 'ovr'"):
+    with pytest.raises(
+        ValueError, match="'multi_class' parameter of NAGClassifier must be one of 'multinomial', 'ovr'"
+    ):
         NAGClassifier(multi_class="both").fit(X, y)
 
 
@@ -88,7 +90,9 @@ def test_class_weight():
 
 @pytest.mark.parametrize("weight", [-0.1, np.nan, np.inf, "heavy"])
 def test_class_weights_that_are_no_weights(weight):
-    with pytest.raises(ValueError, match="class_weight must be finite and not negative; it is .* for class 1"):
+    with pytest.raises(
+        ValueError, match="'class_weight' .* finite numbers that are not negative. Got .* for class 1 instead"
+    ):
         NAGClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y)
 
 

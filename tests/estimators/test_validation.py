@@ -1,5 +1,8 @@
 """Bad input and bad parameters: a clear error, and the model as it was."""
 
+import pickle
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -163,26 +166,30 @@ def test_weights_that_are_all_0():
 
 
 WRONG = {
-    "loss": ("log", "loss must be one of 'log_loss'"),
-    "normalization": ("l2", "normalization must be one of 'max', 'rms', None; got 'l2'"),
-    "adaptive": ("yes", "adaptive must be True or False"),
-    "eta0": (0.0, "eta0 == 0.0, must be > 0"),
-    "learning_rate": ("optimal", "learning_rate must be one of 'constant', 'invscaling'"),
-    "power_t": (-1.0, "power_t"),
-    "penalty": ("none", "penalty must be one of"),
-    "alpha": (-1e-4, "alpha == -0.0001, must be >"),
-    "l1_ratio": (1.5, "l1_ratio == 1.5, must be <= 1"),
-    "fit_intercept": (1, "fit_intercept must be True or False"),
-    "max_iter": (0, "max_iter == 0, must be >= 1"),
-    "tol": (-1.0, "tol"),
-    "shuffle": ("yes", "shuffle must be"),
-    "verbose": (-1, "verbose"),
-    "n_jobs": (1.5, "n_jobs must be an instance of int"),
-    "early_stopping": (None, "early_stopping must be"),
-    "validation_fraction": (1.0, "validation_fraction == 1.0, must be < 1"),
-    "n_iter_no_change": (0, "n_iter_no_change"),
-    "warm_start": (2, "warm_start must be"),
-    "average": (-1, "average"),
+    "loss": ("log", "one of 'log_loss'"),
+    "normalization": ("l2", "one of 'max', 'rms', None. Got 'l2' instead."),
+    "adaptive": ("yes", "True or False. Got 'yes'"),
+    "eta0": (0.0, "'auto' or a float in the range (0, inf). Got 0.0 instead."),
+    "learning_rate": ("falling", "one of 'constant', 'invscaling'. Got 'falling' instead."),
+    "power_t": (-1.0, "a float in the range [0, inf). Got -1.0"),
+    "penalty": ("none", "one of"),
+    "alpha": (-1e-4, "a float in the range [0, inf). Got -0.0001 instead."),
+    "potential_alpha": (1.125, "a float in the range (1.125, inf). Got 1.125 instead."),
+    "l1_ratio": (1.5, "None or a float in the range [0, 1]. Got 1.5 instead."),
+    "epsilon": (-1, "a float in the range [0, inf). Got -1"),
+    "quantile": (1.0, "a float in the range (0, 1). Got 1.0"),
+    "fit_intercept": (1, "True or False. Got 1"),
+    "max_iter": (0, "an int in the range [1, inf). Got 0 instead."),
+    "tol": (-1.0, "a float in the range [0, inf)"),
+    "shuffle": ("yes", "True or False"),
+    "verbose": (-1, "an int in the range [0, inf)"),
+    "n_jobs": (1.5, "an int in the range (-inf, inf). Got 1.5 instead. -1 is for all cores."),
+    "early_stopping": (None, "True or False"),
+    "validation_fraction": (1.0, "a float in the range (0, 1). Got 1.0 instead."),
+    "n_iter_no_change": (0, "an int in the range [1, inf)"),
+    "warm_start": (2, "True or False"),
+    "average": (-1, "Got -1 instead."),
+    "class_weight": ("even", "one of 'balanced', None. Got 'even' instead."),
 }
 
 
@@ -201,13 +208,18 @@ def test_parameters_out_of_range(estimator, name):
     if name not in estimator.get_params():
         pytest.skip("no such parameter")
     if name == "loss" and not is_classifier(estimator):
-        message = "loss must be one of 'squared_error', 'absolute_error', 'huber'"
+        message = "one of 'squared_error', 'absolute_error', 'huber'"
+    if name == "epsilon" and type(estimator) is ScaleInvariantRegressor:
+        message = "'auto' or " + message
+    public = f"The {name!r} parameter of {type(estimator).__name__} must be "
     model = first_call(clone(estimator))
     before = flat(model._state)
     model.set_params(**{name: value})
     for method in (model.fit, model.partial_fit):
-        with pytest.raises((ValueError, TypeError), match=message):
+        with pytest.raises(ValueError, match=re.escape(public) + ".*" + re.escape(message)) as error:
             method(X, Y)
+        assert isinstance(error.value, TypeError)
+        assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
     assert np.array_equal(flat(model._state), before)
 
 
@@ -218,12 +230,12 @@ def test_learning_rates_that_are_no_number(value):
 
 
 def test_parameters_of_one_estimator():
-    with pytest.raises(ValueError, match="quantile == 1.0, must be < 1"):
-        NAGRegressor(quantile=1.0).fit(X, Y)
-    with pytest.raises(ValueError, match="epsilon == -1, must be >= 0"):
-        NAGRegressor(epsilon=-1).fit(X, Y)
-    with pytest.raises(ValueError, match="class_weight must be one of 'balanced', None"):
-        NAGClassifier(class_weight="even").fit(X, Y)
+    with pytest.raises(ValueError, match="'n_jobs' parameter of NAGRegressor must be None, the number of threads"):
+        NAGRegressor(n_jobs=0).fit(X, Y)
+    with pytest.raises(ValueError, match="l1_ratio must be set when penalty is 'elasticnet'"):
+        NAGClassifier(penalty="elasticnet", l1_ratio=None).fit(X, Y)
+    a, b = (NAGClassifier(penalty="l1", l1_ratio=ratio, random_state=0).fit(X, Y) for ratio in (None, 0.5))
+    assert np.array_equal(a.coef_, b.coef_)
     with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
         NAGClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
 
@@ -239,7 +251,7 @@ def test_any_boolean_will_do():
 def test_any_kind_of_boolean_and_of_output():
     X, y = load_diabetes(return_X_y=True)
     NAGRegressor(centering=np.False_, fit_intercept=False).fit(X, y)
-    assert NAGRegressor(eta0="auto").partial_fit(X, y[:, None]).eta0_weights_.shape == (1, len(ETA0S))
+    assert NAGRegressor(eta0="auto").partial_fit(X, np.column_stack([y, y])).eta0_weights_.shape == (2, len(ETA0S))
     assert NAGRegressor(eta0="auto").partial_fit(X, y).eta0_weights_.shape == (len(ETA0S),)
     with np.errstate(all="raise"):
         loss = NAGRegressor().partial_fit(X[:2], np.outer([1e200, -1e200], np.ones(4))).progressive_loss_
