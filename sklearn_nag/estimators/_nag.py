@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from . import _shared_docs
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear, default_of
 from ._regressor import OnlineRegressor
-from ._validation import check_flag, check_number, check_option
+from ._validation import as_given, check_flag, check_number, check_option
 
 INSTEAD_OF_SCHEDULES = {
     "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
@@ -115,6 +116,43 @@ class _NAGRule(OnlineLinear):
             experts=len(etas),
             mixed=swept is None,
         )
+
+    # -- given weights
+
+    def _begin_with(self, passes, coef, intercept):
+        made, state = self._made, self._state
+        rule = made.rule
+        if state.t == 0 and (rule.normalization is not None or rule.adaptive or rule.centred or rule.target_unit):
+            rows, order = (passes.X, passes.targets, passes.effective_weight), passes.rows
+            still = replace(rule, eta=(0.0,) * len(rule.eta), l1=0.0, l2=0.0, average_from=np.inf)
+            self._made = made._replace(rule=still)
+            self._learn(*rows, order)  # scales, means and units
+            self._set_linear(coef, intercept)
+            self._state = state.copy()
+            kernels.nag.forget_gradients(self._state)
+            self._learn(*rows, order)  # losses and gradients at the weights given
+            kernels.nag.take_gradients(state, self._state)
+            self._state, self._made = state, made
+        else:
+            self._set_linear(coef, intercept)
+
+    def _set_linear(self, coef, intercept):
+        state = self._state
+        lost = (state.scale()[: self.n_features_in_] == 0) & coef.any(axis=0)
+        try:
+            kernels.nag.set_linear(state, coef, intercept)
+        except kernels.Diverged:
+            raise ValueError("the weights given, multiplied by the scales, leave the range of float64.") from None
+        if lost.any():
+            first = int(np.argmax(lost))
+            name = getattr(self, "feature_names_in_", [None] * (first + 1))[first]
+            named = "" if name is None else f" ({as_given(name)})"
+            warnings.warn(
+                f"the weights of {lost.sum()} features are left out, as these have not varied so far, such as column "
+                f"{first}{named}.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     @property
     def eta0_weights_(self) -> np.ndarray:

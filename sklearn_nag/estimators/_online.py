@@ -162,7 +162,15 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     @unchanged_on_error
     @with_callbacks
-    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+    ) -> Self:
         """Learn from scratch (or go on, with ``warm_start``), by passes over the rows until the loss settles.
 
         Parameters
@@ -173,6 +181,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, not negative; 1 by default. From a row of weight 0 nothing is learnt.
+        coef_init : array-like of the shape of ``coef_``, optional
+            Weights in raw units to begin with, for `NAGClassifier` and `NAGRegressor`; zeros if only the intercept is
+            given. A new model makes a pass over the rows first that learns their scales and, at these weights, sizes
+            of gradients, as weights without units are what is kept; ``t_`` counts it.
+        intercept_init : float or array-like of the shape of ``intercept_``, optional
+            Intercepts to begin with; zeros if only the weights are given.
 
         Returns
         -------
@@ -186,11 +200,81 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             estimator is then as it was before.
         """
         passes = self._begin_fit(X, y, sample_weight)
+        if coef_init is not None or intercept_init is not None:
+            self._begin_with(passes, *self._given(coef_init, intercept_init, "Provided {}_init does not match dataset"))
         context = self._init_callback_context(max_subtasks=int(self.max_iter))
         context.call_on_fit_task_begin(estimator=self, X=X, y=passes.y)
         self._make_passes(passes, context, X)
         context.call_on_fit_task_end(estimator=self, X=X, y=passes.y, reconstruction_attributes={})
         return self
+
+    @unchanged_on_error
+    def set_coef(self, coef: ArrayLike, intercept: ArrayLike) -> Self:
+        """Go on from another linear model: a batch solver's, an average of several clients', an older one.
+
+        The model must have learnt a row, by which it knows scales and units; all that it has learnt of these stays, as
+        do the sizes of its steps. Where the average of weights makes predictions, it begins anew. A feature that has
+        not varied so far has no scale and so no weight: a warning says of how many the weights are left out. For
+        `NAGClassifier` and `NAGRegressor`.
+
+        Parameters
+        ----------
+        coef : array-like of the shape of ``coef_``
+            Weights in raw units.
+        intercept : float or array-like of the shape of ``intercept_``
+            Values where every feature is 0.
+
+        Returns
+        -------
+        self : object
+            The estimator, whose ``coef_`` and ``intercept_`` are what was given, to rounding.
+
+        Raises
+        ------
+        ValueError
+            For other shapes, for NaN and infinity, for weights that leave the range of float64 when multiplied by their
+            scales, and for estimators whose weights cannot be set. The estimator is then as it was before.
+        """
+        check_is_fitted(self)
+        coef, intercept = self._given(coef, intercept, "{} does not match this model")
+        if self._state.t == 0:
+            raise ValueError(
+                f"this {type(self).__name__} has learnt no row, so scales are not known: give rows to partial_fit "
+                "first, or begin by fit(X, y, coef_init=..., intercept_init=...)."
+            )
+        self._state = self._continued_state(self._state).copy()
+        self._set_linear(coef, intercept)
+        return self
+
+    def _given(self, coef, intercept, does_not_match):
+        """Weights and intercepts that were given, or zeros, a row for each target; raise unless they fit the model."""
+        n, n_features = self._n_targets, self.n_features_in_
+
+        def checked(name, values, shape, flat):
+            values = np.zeros(shape) if values is None else np.asarray(as_numpy(values, name), dtype=np.float64)
+            check_finite(values, name, type(self).__name__)
+            fits = values.shape == shape or (n == 1 and values.shape in (flat, (1, *flat)))
+            if not fits:
+                shown = flat if self._flat_coef and flat else shape
+                raise ValueError(f"{does_not_match.format(name)}: its shape is {values.shape}; it must be {shown}.")
+            return values.reshape(shape)
+
+        coef = checked("coef", coef, (n, n_features), (n_features,))
+        intercept = checked("intercept", intercept, (n,), ())
+        if not self.fit_intercept and intercept.any():
+            raise ValueError("the intercept given is not 0, but fit_intercept=False leaves none.")
+        return coef, intercept
+
+    def _begin_with(self, passes, coef, intercept):
+        """Set the state to given weights before the ``passes`` of a `fit`."""
+        self._set_linear(coef, intercept)
+
+    def _set_linear(self, coef, intercept):
+        """Set the state, which has seen rows, to given weights."""
+        raise ValueError(
+            f"{type(self).__name__} cannot be set to given weights: its weights are a function of all gradients so "
+            "far, not the end of a path of steps. NAGClassifier and NAGRegressor can."
+        )
 
     def _begin_fit(self, X, y, sample_weight):
         """Check what `fit` was given, and set up the state; return the `Passes` to make."""
@@ -298,7 +382,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
         return kernels.new_state(self._make(self._centred(sparse.issparse(X))).rule, self.n_features_in_)
 
-    def _continued_state(self, state, X):
+    def _continued_state(self, state, X=None):
         """Return ``state``; raise if it cannot go on with the present parameters, or with rows of the kind of ``X``."""
         for name, old in self._begun_with.items() if "_made" not in vars(self) else ():
             new = getattr(self, name)

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 
 from .. import kernels
 
-
 NEAR = 0.9  # a loss above this share of that of a constant prediction is near it
 STRETCHES = 4.0 ** np.arange(1, 11)
 SOME = 4096  # rows, at most

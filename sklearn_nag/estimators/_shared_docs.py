@@ -95,7 +95,8 @@ learning_rate : {"constant", "invscaling"}, default="constant"
 power_t : float, default=0.5
     Exponent of ``learning_rate="invscaling"``.
 alpha : float, default=0.0001
-    Strength of the penalty, without effect where there is none: the objective is the mean loss plus ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
+    Strength of the penalty, without effect where there is none: the objective is the mean loss plus
+    ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
 l1_ratio : float or None, default=0.15
     Share of L1 for ``penalty="elasticnet"``, in [0, 1]; None where there is no such penalty.
 average : bool, int or "auto", default="auto"
@@ -117,8 +118,8 @@ update : {"auto", "potential", "scinol1", "scinol2"}, default="auto"
     ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
     ``invariance="coordinatewise"`` only. ``"auto"``: ``"scinol2"`` there, ``"potential"`` for ``"full"``.
 potential_alpha : float, default=1.5
-    The papers' :math:`\\alpha`, constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant is
-    ``exp(1 / (2 * (alpha - 9/8)))``; larger values start more slowly.
+    The papers' alpha, the constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant
+    is ``exp(1 / (2 * (potential_alpha - 9/8)))``; larger values start more slowly.
 centering : bool or "auto", default="auto"
     Whether to subtract from each feature its running mean. ``"auto"``: where the first rows are dense, and
     ``fit_intercept`` is in use. Sparse rows cannot be centred. False is not allowed with ``invariance="full"``

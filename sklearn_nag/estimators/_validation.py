@@ -218,7 +218,7 @@ def check_finite(values, name, owner, names=None):
         bad = data[place]
     what = "NaN" if np.isnan(bad) else "infinity"
     advice = ""
-    if what == "NaN":
+    if what == "NaN" and name in ("X", "y"):
         advice = f" {owner} takes no missing values: leave such rows out"
         advice += ", or fill them, for instance by sklearn.impute.SimpleImputer." if name == "X" else "."
     raise ValueError(f"Input {name} contains {what} in {_place(place, names)}.{advice}")

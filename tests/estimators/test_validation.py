@@ -1,13 +1,17 @@
 """Bad input and bad parameters: a clear error, and the model as it was."""
 
+import datetime
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_wine
+from sklearn.exceptions import DataConversionWarning
+from sklearn.model_selection import GridSearchCV
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 from sklearn_nag.estimators._nag import ETA0S
@@ -256,3 +260,187 @@ def test_any_kind_of_boolean_and_of_output():
     with np.errstate(all="raise"):
         loss = NAGRegressor().partial_fit(X[:2], np.outer([1e200, -1e200], np.ones(4))).progressive_loss_
     assert np.isfinite(loss)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("optimal", "eta0='auto'"), ("adaptive", "adaptive=True"), ("pa1", "PA-I"), ("pa2", "PA-II")]
+)
+def test_refused_schedules_say_what_to_use(word, hint):
+    with pytest.raises(ValueError, match=f"Got '{word}' instead. .*{re.escape(hint)}"):
+        NAGClassifier(learning_rate=word).fit(X, Y)
+
+
+def test_the_steps_that_stand_for_pa1(rng):
+    """What the message for "pa1" says, beside PA-I row by row (Crammer et al. 2006), the intercept a feature 1."""
+    rows, y = rng.normal(size=(40, 3)), rng.choice([-1, 1], 40)
+    w = np.zeros(4)
+    for x, sign in zip(np.column_stack([rows, np.ones(40)]), y):
+        w += sign * x * min(0.1, max(0.0, 1 - sign * (w @ x)) / (x @ x))
+    clf = NAGClassifier("hinge", normalization=None, adaptive=False, eta0=0.1, average=False)
+    clf.partial_fit(rows, y, classes=[-1, 1])
+    np.testing.assert_allclose(np.append(clf.coef_, clf.intercept_), w, rtol=1e-12)
+
+
+def test_a_penalty_that_is_not_there_is_said_once():
+    for estimator in (NAGClassifier(alpha=0.1), NAGRegressor(alpha=0.0)):
+        with pytest.warns(UserWarning, match=f"alpha has no effect on {type(estimator).__name__} with penalty=None"):
+            estimator.fit(X, Y)
+        clone(estimator).set_params(penalty="l2").fit(X, Y)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("default")
+        GridSearchCV(NAGClassifier(max_iter=1), {"alpha": [1e-3, 1e-2, 1e-1]}, cv=2).fit(X, Y)
+    assert [str(w.message) for w in said if w.category is UserWarning] == [
+        "alpha has no effect on NAGClassifier with penalty=None, the default: set penalty='l2', 'l1' or 'elasticnet'."
+    ]
+
+
+# -- objects, dates, numbers out of range, other libraries
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "epsilon_insensitive", "quantile"])
+@pytest.mark.parametrize(("bad", "what"), [(None, "NaN"), (np.inf, "infinity"), (10**400, "an integer beyond")])
+@pytest.mark.parametrize("weight", [None, np.arange(30) != 3])
+@pytest.mark.parametrize("make", [NAGRegressor, ScaleInvariantRegressor])
+def test_targets_that_are_objects(make, loss, bad, what, weight):
+    y = Y.astype(object)
+    y[3] = bad
+    for targets in (y, list(y), np.column_stack([Y, y])):
+        for method in ("fit", "partial_fit"):
+            model = make(loss)
+            with pytest.raises(ValueError, match=f"y (contains|has) {what}.* in row 3"):
+                getattr(model, method)(X, targets, sample_weight=weight)
+            assert vars(model) == vars(make(loss))
+
+
+def test_targets_in_a_series():
+    pd = pytest.importorskip("pandas")
+    y = pd.Series([*Y[:29], None], dtype=object)
+    with pytest.raises(ValueError, match="Input y contains NaN in row 29"):
+        NAGRegressor("absolute_error").fit(X, y)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_matrix])
+def test_what_is_not_finite_is_found(container, bad):
+    rows = X.copy()
+    rows[4, 2] = bad
+    what = "NaN" if np.isnan(bad) else "infinity"
+    fitted = first_call(NAGRegressor(centering=False))
+    for call in (NAGRegressor().fit, NAGRegressor().partial_fit, fitted.partial_fit):
+        with pytest.raises(ValueError, match=f"Input X contains {what} in row 4, column 2"):
+            call(container(rows), Y)
+    with pytest.raises(ValueError, match=f"Input X contains {what} in row 4, column 2"):
+        fitted.predict(container(rows))
+
+
+def test_what_is_not_finite_is_found_by_name():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["age", "height", "weight"])
+    reg = NAGRegressor().fit(frame, Y)
+    frame.loc[4, "weight"] = np.nan
+    for call in (reg.fit, reg.partial_fit, NAGRegressor().fit, NAGRegressor().partial_fit, lambda X, y: reg.predict(X)):
+        with pytest.raises(ValueError, match=r"Input X contains NaN in row 4, column 2 \('weight'\)"):
+            call(frame, Y)
+
+
+def test_sums_that_overflow_are_not_infinity():
+    rows = np.full((30, 3), 1e38, np.float32)
+    rows[1] = 0.5
+    assert np.isfinite(NAGRegressor().partial_fit(rows * 3, Y).fit(rows * 3, Y).predict(rows)).all()
+
+
+def test_numbers_beyond_float64():
+    big = 10**400
+    with pytest.raises(ValueError, match=r"X has an integer beyond the range of float64 .* in row 1, column 0"):
+        NAGRegressor().fit([[1, 2], [big, 2]], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"sample_weight has an integer beyond the range of float64 .* in row 1"):
+        NAGRegressor().fit([[1, 2], [3, 2]], [1.0, 2.0], sample_weight=[1, big])
+    reg = NAGRegressor().fit([[1, 2], [3, 2]], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"X has an integer beyond the range of float64 .* in row 0, column 1"):
+        reg.predict([[1, -big]])
+
+
+def test_dates():
+    pd = pytest.importorskip("pandas")
+    dates = pd.date_range("2024", periods=30)
+    frame = pd.DataFrame({"a": X[:, 0], "when": dates})
+    for rows, message in [
+        (frame, "X has dates or times in column 'when'"),
+        (frame.assign(when=dates.tz_localize("UTC")), "X has dates or times in column 'when'"),
+        (frame.assign(when=dates - dates[0]), "X has dates or times in column 'when'"),
+        (frame[["when"]].to_numpy(), r"X has dates or times \(datetime64"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            NAGRegressor().fit(rows, Y)
+    with pytest.raises(ValueError, match=r"y has dates or times \(datetime64"):
+        NAGRegressor().fit(X, dates)
+    with pytest.raises(TypeError, match="X must hold numbers; in row 0, column 1: .*datetime"):
+        NAGRegressor().fit([[1.0, datetime.datetime(2024, 1, 1)]] * 30, Y)
+    polars = pytest.importorskip("polars")
+    with pytest.raises(ValueError, match="X has dates or times in column 'when'"):
+        NAGRegressor().fit(polars.DataFrame(frame), Y)
+
+
+class Tensor:
+    """An array of another library, on the CPU or not."""
+
+    def __init__(self, array, on_cpu):
+        self.array, self.on_cpu = array, on_cpu
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __len__(self):
+        return len(self.array)
+
+    def __dlpack__(self):
+        raise NotImplementedError
+
+    def __array__(self, dtype=None, copy=None):
+        if not self.on_cpu:
+            raise TypeError("can't convert cuda:0 device type tensor to numpy")
+        return np.asarray(self.array, dtype)
+
+
+def test_arrays_of_other_libraries():
+    reg = NAGRegressor().fit(Tensor(X, True), Tensor(Y, True))
+    assert np.array_equal(reg.predict(Tensor(X, True)), reg.predict(X))
+    message = "is a .*Tensor, which cannot be read as a NumPy array, .* moved to the CPU"
+    for call in (reg.fit, reg.partial_fit, lambda X, y: reg.predict(X)):
+        with pytest.raises(TypeError, match="X " + message):
+            call(Tensor(X, False), Y)
+    with pytest.raises(TypeError, match="y " + message):
+        reg.fit(X, Tensor(Y, False))
+
+
+@pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor])
+def test_targets_in_one_column(make):
+    flat = make(random_state=0).fit(X, Y)
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        column = make(random_state=0).fit(X, Y[:, None])
+    assert column.coef_.shape == flat.coef_.shape
+    assert column.predict(X).shape == (30,)
+    assert np.array_equal(column.coef_, flat.coef_)
+    with pytest.warns(DataConversionWarning):
+        column.partial_fit(X, Y[:, None])
+    assert np.array_equal(column.coef_, flat.partial_fit(X, Y).coef_)
+
+
+# -- errors name the public class
+
+
+@pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor])
+def test_wrong_calls_name_the_public_class(make):
+    model, name = first_call(make()), make.__name__
+    calls = {
+        "fit": ((), {}),
+        "partial_fit": ((X, Y), {"weights": 1}),
+        "predict": ((), {}),
+        "sparsify": ((1,), {}),
+        "densify": ((1,), {}),
+        "set_coef": ((1,), {}),
+    }
+    if is_classifier(model):
+        calls |= {"decision_function": ((X, 2), {}), "predict_proba": ((), {}), "predict_log_proba": ((), {"x": 1})}
+    for method, (arguments, options) in calls.items():
+        with pytest.raises(TypeError, match=rf"^{name}\.{method}\(\) ") as error:
+            getattr(model, method)(*arguments, **options)
+        assert "Online" not in str(error.value)
