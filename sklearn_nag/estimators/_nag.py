@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -31,6 +32,20 @@ INSTEAD_OF_SCHEDULES = {
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
 
 
+@cache
+def say_alpha_has_no_effect(name):
+    """Warn that a class with this name has an ``alpha`` without a penalty, once in a process.
+
+    A search over ``alpha`` makes hundreds of fits, each within filters of its own, of which Python's do not tell that
+    the same was said before.
+    """
+    warnings.warn(
+        f"alpha has no effect on {name} with penalty=None, the default: set penalty='l2', 'l1' or 'elasticnet'.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
 class _NAGRule(OnlineLinear):
     """What the parameters of the family mean to the kernel."""
 
@@ -49,12 +64,7 @@ class _NAGRule(OnlineLinear):
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ValueError("l1_ratio must be set when penalty is 'elasticnet'; it is None.")
         if self.penalty is None and self.alpha != default_of(type(self), "alpha"):
-            warnings.warn(  # without the value, so that a search over it says this once
-                f"alpha has no effect on {type(self).__name__} with penalty=None, the default: set penalty='l2', 'l1' "
-                "or 'elasticnet'.",
-                UserWarning,
-                stacklevel=2,
-            )
+            say_alpha_has_no_effect(type(self).__name__)
 
     @property
     def _fixed(self):

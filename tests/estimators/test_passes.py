@@ -106,7 +106,7 @@ def test_steps_that_are_too_short_are_said(eta0):
 
 
 @pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("eta0", [0.1, 1.0, "auto"])
+@pytest.mark.parametrize("eta0", [1.0, "auto"])
 @pytest.mark.parametrize(("n_rows", "n_features"), [(1000, 10), (100, 3), (100, 50)])
 def test_where_there_is_nothing_to_learn_nothing_is_said(n_rows, n_features, eta0, rng):
     X, y = rng.normal(size=(n_rows, n_features)), rng.normal(size=n_rows)

@@ -169,11 +169,8 @@ def test_columns_that_have_not_varied():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            {"coef_init": np.ones(3)},
-            r"Provided coef_init does not match dataset: its shape is \(3,\); it must be \(10,\)",
-        ),
-        ({"intercept_init": np.ones(3)}, "Provided intercept_init does not match dataset"),
+        ({"coef_init": np.ones(3)}, r"does not match .*: its shape is \(3,\); it must be \(10,\)"),
+        ({"intercept_init": np.ones(3)}, r"does not match .*: its shape is \(3,\); it must be \(1,\)"),
         ({"coef_init": np.full(10, np.nan)}, "coef contains NaN in row 0"),
         ({"coef_init": np.full(10, 1.7e308)}, "leave the range of float64"),
     ],
@@ -184,12 +181,7 @@ def test_what_cannot_be_given(given, message):
     before = flat(reg._state).copy()
     with pytest.raises(ValueError, match=message):
         reg.fit(X, y, **given)
-    with pytest.raises(
-        ValueError,
-        match=message.replace("Provided coef_init does not match dataset", "coef does not")
-        .replace("coef does not:", "coef does not match this model:")
-        .replace("Provided intercept_init does not match dataset", "intercept does not match this model"),
-    ):
+    with pytest.raises(ValueError, match=message):
         reg.set_coef(given.get("coef_init", SOLVED.coef_), given.get("intercept_init", 0.0))
     assert np.array_equal(flat(reg._state), before)
 
@@ -199,12 +191,10 @@ def test_models_that_cannot_be_set():
     for make in (ScaleInvariantClassifier, ScaleInvariantRegressor):
         model = make().fit(X, y > 100)
         before = flat(model._state).copy()
-        for call in (
-            lambda m=model: m.set_coef(SOLVED.coef_, 0.0),
-            lambda m=model: m.fit(X, y > 100, intercept_init=1),
-        ):
-            with pytest.raises(ValueError, match=f"{make.__name__} cannot be set to given weights"):
-                call()
+        with pytest.raises(ValueError, match=f"{make.__name__} cannot be set to given weights"):
+            model.set_coef(SOLVED.coef_, 0.0)
+        with pytest.raises(ValueError, match=f"{make.__name__} cannot be set to given weights"):
+            model.fit(X, y > 100, intercept_init=1)
         assert np.array_equal(flat(model._state), before)
     with pytest.raises(NotFittedError):
         NAGRegressor().set_coef(SOLVED.coef_, 0.0)
