@@ -33,12 +33,13 @@ PERCEPTRON = {
     "importance_aware": False,
     "average": False,
     "multi_class": "ovr",
+    "random_state": 0,
 }
 
 
 def make_perceptron(**parameters):
     """Stand in for Perceptron."""
-    return NAGClassifier(**PERCEPTRON, **parameters)
+    return NAGClassifier(**{**PERCEPTRON, **parameters})
 
 
 SUBSTITUTES = {"SGDClassifier": NAGClassifier, "SGDRegressor": NAGRegressor, "Perceptron": make_perceptron}
@@ -143,7 +144,8 @@ def main():
     if unlisted:
         print(f"\n{len(unlisted)} not in {LIST.name}:")
         for name in unlisted:
-            print(f"    {name}: {plugin.failed[name].strip().splitlines()[-1]}")
+            errors = [line for line in plugin.failed[name].splitlines() if line.startswith("E ")]
+            print(f"    {name}: {' '.join((errors or [''])[0].split()[1:])}")
         sys.exit(1)
 
 
