@@ -3,7 +3,8 @@
     python -m benchmarks.sorted
 
 Prints the accuracy on the rows themselves after one `partial_fit` of each data set, classes one after the other. SGD is
-given features standardised beforehand. ``last weights`` is average=False; ``shuffled`` is the default after one pass in random order.
+given features standardised beforehand. ``last weights`` is
+average=False; ``shuffled`` is the default after one pass in random order.
 """
 
 import warnings

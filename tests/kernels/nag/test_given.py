@@ -16,8 +16,8 @@ from sklearn_nag import (
     config_context,
 )
 
-from ..estimators.helpers import bits
-from .helpers import flat
+from ...estimators.helpers import bits
+from ..helpers import flat
 
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
 SOLVED = LinearRegression().fit(*DIABETES)
