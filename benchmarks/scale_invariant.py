@@ -11,7 +11,7 @@ accuracies, or R^2 for regression, after one pass over raw features:
 * the columns of peers in the file ``scores.csv`` that ``benchmarks.out_of_the_box`` writes for the same splits, with
   ``--peers``.
 
-``--alphas`` prints instead the score of the potential for several ``alpha``.
+``--alphas`` prints instead the score of the potential for several ``potential_alpha``.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def potentials(parts, regression, seed):
     row = {}
     for invariance in ("coordinatewise", "full"):
         for alpha in ALPHAS:
-            model = make(invariance=invariance, update="potential", alpha=alpha, max_iter=1, shuffle=False)
+            model = make(invariance=invariance, update="potential", potential_alpha=alpha, max_iter=1, shuffle=False)
             row[f"{invariance} {alpha:g}"] = model.fit(X[order], y[order]).score(X_test, y_test)
     return row
 

@@ -29,6 +29,8 @@ from .estimators import NAGClassifier, NAGRegressor
 ETAS = 10.0 ** (np.arange(-12, 9) / 2)  # the default, 1, is among them
 PASSES = {"max_iter": 3, "tol": None, "random_state": 0}
 WITHIN = 1.05
+HOPELESS = 1e6  # errors from which a learner counts as diverged
+LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a column with more whole numbers than this is a quantity
 
 
@@ -52,8 +54,8 @@ class Result(NamedTuple):
 
     @property
     def best(self):
-        """Index of the best eta."""
-        return int(np.nanargmin(self.errors))
+        """Index of the best eta; the first if the learner diverged at all of them."""
+        return int(np.argmin(np.nan_to_num(self.errors, nan=np.inf)))
 
     @property
     def good(self):
@@ -77,7 +79,7 @@ def bundled_tasks():
     return [*tasks, Task("diabetes", *load_diabetes(return_X_y=True, scaled=False), False)]
 
 
-def csv_task(path, target, most_rows):
+def csv_task(path, target, most_rows, folds):
     """Make a task of a CSV file with a header, and print what was found in the file.
 
     Parameters
@@ -88,6 +90,8 @@ def csv_task(path, target, most_rows):
         Name of the column to predict: classes when it holds words or few whole numbers, else a quantity.
     most_rows : int
         Rows to draw at random when there are more.
+    folds : int
+        Folds of the cross-validation, for which there must be rows enough.
 
     Returns
     -------
@@ -97,13 +101,17 @@ def csv_task(path, target, most_rows):
     Raises
     ------
     ValueError
-        When the file has no such column, or nothing to learn from.
+        When the file cannot be read, has no such column, numbers that are infinite or beyond 1e150, or nothing to
+        learn from.
     """
     try:
         import pandas as pd
     except ImportError:
         raise ValueError('reading a CSV file needs pandas: pip install "sklearn-nag[csv]"') from None
-    frame = pd.read_csv(path)
+    try:
+        frame = pd.read_csv(path)
+    except ValueError as error:  # pandas' own errors are of this kind
+        raise ValueError(f"{path} cannot be read as a CSV file in UTF-8: {str(error).strip()}") from None
     if target not in frame:
         raise ValueError(f"{path} has no column {target!r}; its columns are {', '.join(map(repr, frame.columns))}.")
     missing = frame.isna().sum()
@@ -111,6 +119,14 @@ def csv_task(path, target, most_rows):
     for name, count in missing[missing > 0].items():
         done = "rows left out" if name == target else "replaced"
         print(f"  {name}: {count} missing values ({count / len(frame):.1%}), {done}")
+    for name in frame.select_dtypes("number"):
+        sizes = frame[name].abs()
+        if sizes.max() >= LARGEST:
+            row = int(sizes.to_numpy().argmax())
+            raise ValueError(
+                f"{path} has {frame[name].iloc[row]:g} in column {name!r}, data row {row + 1}; numbers must be "
+                f"finite and below {LARGEST:g} in size."
+            )
     frame = frame[frame[target].notna()]
     if len(frame) > most_rows:
         print(f"  {most_rows} rows drawn at random (--rows)")
@@ -127,9 +143,11 @@ def csv_task(path, target, most_rows):
         X, y = X[kept], y[kept].astype(str)
     if X.shape[1] == 0 or y.nunique() < 2:
         raise ValueError(f"{path} has nothing to learn from: it needs a feature and two values of {target!r}.")
+    if len(X) < 2 * folds:
+        raise ValueError(f"{path} has {len(X)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     numbers = [c for c in X if pd.api.types.is_numeric_dtype(X[c]) and not pd.api.types.is_bool_dtype(X[c])]
     words = [c for c in X if c not in numbers]
-    X = X.astype(dict.fromkeys(words, object)).where(X.notna(), np.nan)
+    X = X.astype(dict.fromkeys(words, str)).astype(dict.fromkeys(words, object)).where(X.notna(), np.nan)
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
     print(f"  target {target!r}: {kind}; features: {len(numbers)} numeric, {len(words)} categorical")
 
@@ -176,10 +194,20 @@ def search(task, learner, folds, n_jobs):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         grid = GridSearchCV(pipeline, {"learn__eta0": ETAS}, cv=split, n_jobs=n_jobs, refit=False)
-        scores = grid.fit(task.X, task.y).cv_results_["mean_test_score"]
+        scores = _or_nan(lambda: grid.fit(task.X, task.y).cv_results_["mean_test_score"], len(ETAS))
         pipeline.set_params(learn=default or estimator)
-        default_scores = cross_val_score(pipeline, task.X, task.y, cv=split, n_jobs=n_jobs)
+        default_scores = _or_nan(lambda: cross_val_score(pipeline, task.X, task.y, cv=split, n_jobs=n_jobs), folds)
     return Result(name, 1.0 - np.asarray(scores, dtype=float), 1.0 - float(np.mean(default_scores)))
+
+
+def _or_nan(make_scores, n):
+    """Scores, or NaN for each where every single fit diverged, which scikit-learn makes an error."""
+    try:
+        return make_scores()
+    except ValueError as error:
+        if "fits failed" not in str(error):
+            raise
+        return np.full(n, np.nan)
 
 
 def table(task, results):
@@ -190,13 +218,13 @@ def table(task, results):
     for r in results:
         lines.append(
             f"  {r.learner:22} {ETAS[r.best]:10.4g} {_short(r.errors[r.best]):>12} {_short(r.default):>12} "
-            f"{f'x {r.width:.3g}':>16}"
+            f"{f'x {r.width:.3g}' if r.errors[r.best] < HOPELESS else '':>16}"
         )
     return "\n".join(lines)
 
 
 def _short(error):
-    return "diverged" if not error < 1e6 else f"{error:.4f}"
+    return "diverged" if not error < HOPELESS else f"{error:.4f}"
 
 
 def draw(outcome, path):
@@ -274,7 +302,10 @@ def main(arguments=None):
     """Run the experiment; print the tables, save the figure."""
     parser, options = parse(arguments)
     try:
-        tasks = bundled_tasks() if options.csv is None else [csv_task(options.csv, options.target, options.rows)]
+        if options.csv is None:
+            tasks = bundled_tasks()
+        else:
+            tasks = [csv_task(options.csv, options.target, options.rows, options.folds)]
     except ValueError as error:
         parser.error(str(error))
     total, done, outcome = sum(len(learners(task)) for task in tasks), 0, []

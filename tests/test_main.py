@@ -93,6 +93,61 @@ def test_what_a_file_must_have(frame, tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
+@pytest.fixture
+def ugly(rng, tmp_path):
+    """Save a file of 60 rows, in which some entries are replaced; return its path."""
+    columns = {"a": rng.normal(size=60), "b": ["True", "False"] * 30, "y": rng.normal(size=60)}
+
+    def save(**changes):
+        lines = {name: list(map(str, values)) for name, values in columns.items()}
+        for name, changed in changes.items():
+            for row, text in changed.items():
+                lines[name][row] = text
+        path = tmp_path / "ugly.csv"
+        path.write_text("\n".join(",".join(row) for row in [lines, *zip(*lines.values())]))
+        return str(path)
+
+    return save
+
+
+@needs["pandas"]
+@pytest.mark.usefixtures("quick")
+def test_a_boolean_column_with_blanks(ugly, tmp_path, capsys):
+    path = ugly(b={3: "", 4: ""})
+    command.main([path, "--target", "y", "--jobs", "1", "--folds", "2", "--figure", str(tmp_path / "f.png")])
+    out = capsys.readouterr().out
+    assert "b: 2 missing values (3.3%), replaced" in out
+    assert "1 numeric, 1 categorical" in out
+    assert command.csv_task(path, "y", 100, 2).X["b"].dropna().unique().tolist() == ["True", "False"]
+
+
+@needs["pandas"]
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"a": {3: "inf"}}, "has inf in column 'a', data row 4; numbers must be finite and below 1e+150"),
+        ({"y": {5: "-inf"}}, "has -inf in column 'y', data row 6"),
+        ({"a": {3: "1e308"}}, "has 1e+308 in column 'a', data row 4"),
+        ({"y": {3: "1" + "0" * 400}}, "has inf in column 'y', data row 4"),
+        ({"y": dict.fromkeys(range(3, 60), "")}, "has 3 rows to learn from; --folds 3 needs at least 6"),
+        ({"y": {7: "1,2"}}, "cannot be read as a CSV file"),
+    ],
+)
+def test_numbers_that_no_learner_takes(ugly, capsys, changes, message):
+    with pytest.raises(SystemExit):
+        command.main([ugly(**changes), "--target", "y"])
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+@needs["pandas"]
+@pytest.mark.usefixtures("quick")
+def test_a_learner_that_diverges_at_every_rate(ugly, tmp_path, capsys):
+    path = ugly(a={3: "1e149", 4: "-1e149", 5: "1e149"})
+    command.main([path, "--target", "y", "--jobs", "1", "--folds", "2", "--figure", str(tmp_path / "f.png")])
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  SGDRegressor  ")]
+    assert lines[0].split()[-2:] == ["diverged", "diverged"]
+
+
 def test_width_counts_the_good_etas_around_the_best():
     result = command.Result("x", np.array([0.5, 0.101, np.nan, 0.104, 0.1, 0.105, 0.2]), 0.1)
     assert result.best == 4

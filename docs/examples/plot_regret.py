@@ -62,10 +62,10 @@ def scinol1_bound(X, u, g):
 
 
 learners = {
-    "potential": (ScaleInvariantClassifier(update="potential", alpha=alpha, **plain), potential_bound),
+    "potential": (ScaleInvariantClassifier(update="potential", potential_alpha=alpha, **plain), potential_bound),
     "scinol1": (ScaleInvariantClassifier(update="scinol1", **plain), scinol1_bound),
     "scinol2": (ScaleInvariantClassifier(update="scinol2", **plain), None),
-    "full": (ScaleInvariantClassifier(invariance="full", alpha=alpha, fit_intercept=False), full_bound),
+    "full": (ScaleInvariantClassifier(invariance="full", potential_alpha=alpha, fit_intercept=False), full_bound),
 }
 
 # %%

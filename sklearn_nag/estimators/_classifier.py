@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
 from scipy.special import expit, softmax
+from scipy.stats import entropy
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
@@ -16,7 +19,16 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .. import losses
 from ._online import OnlineLinear
-from ._validation import Rows, check_option, class_codes, two_or_more, unchanged_on_error
+from ._validation import (
+    InvalidParameterError,
+    Rows,
+    as_given,
+    check_option,
+    class_codes,
+    named_publicly,
+    two_or_more,
+    unchanged_on_error,
+)
 
 
 def _has_probabilities(estimator):
@@ -28,14 +40,24 @@ def _has_probabilities(estimator):
     )
 
 
+def _mean_of_two(loss, share, p):
+    """Mean loss of ``p`` where 1 has a share of the targets, else -1."""
+    return share * loss.value(p, 1.0) + (1.0 - share) * loss.value(p, -1.0)
+
+
 class OnlineClassifier(ClassifierMixin, OnlineLinear):
     """Base of the classifiers: one decision value for two classes, else one for each class."""
 
-    _losses = losses.CLASSIFICATION
+    # Regression losses as SGDClassifier's, for targets of -1 and 1; the others would tell no more than the hinge does.
+    _losses = losses.CLASSIFICATION | {
+        name: losses.REGRESSION[name]
+        for name in ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+    }
     _metric = staticmethod(accuracy_score)
     _target_options: ClassVar[dict[str, Any]] = {}
     _target_unit = False
     _tol_is_relative = False
+    _useless_from = np.inf  # no loss is so large that classes must be told apart badly
     _stratified = True
     _flat_coef = False
 
@@ -58,7 +80,8 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             return
         for label, weight in self.class_weight.items():
             if not (isinstance(weight, Real) and 0 <= weight < np.inf):
-                raise ValueError(f"class_weight must be finite and not negative; it is {weight!r} for class {label!r}.")
+                allowed = "a dict of finite numbers that are not negative"
+                raise InvalidParameterError("class_weight", allowed, f"{weight!r} for class {as_given(label)}")
 
     def _loss(self):
         if self.loss == "log_loss" and self.multi_class == "multinomial" and len(self.classes_) > 2:
@@ -101,6 +124,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def _check_partial_fit(self, classes):
         self._check_changed_parameters()
+        self._check_no_early_stopping()
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all rows at once: with partial_fit give a dict, such as "
@@ -146,6 +170,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     # -- predicting
 
+    @named_publicly
     def decision_function(self, X: Rows) -> np.ndarray:
         """Confidence of each class, in units of the loss's argument.
 
@@ -169,6 +194,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             return decision[:, 0] if decision.shape[1] == 1 else decision
         return self._probabilities(decision)
 
+    @named_publicly
     def predict(self, X: Rows) -> np.ndarray:
         """Class of each row.
 
@@ -189,11 +215,29 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         codes = (decision[:, 0] > 0).astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
         return self.classes_[codes]
 
+    def _targets_of_heads(self, encoded):
+        """1 for the class of each head, -1 for others."""
+        return np.where(encoded[:, None] == (np.arange(self._n_targets) if self._n_targets > 1 else [1]), 1.0, -1.0)
+
     def _constant_loss(self, encoded, weight, rows):
-        """No loss is too large: it does not mean that classes are told apart badly."""
-        return np.inf
+        """Mean loss, over rows and heads, of the best decision values that do not depend on the features."""
+        rows = slice(None) if rows is None else rows
+        weight = None if weight is None else weight[rows]
+        shares = np.bincount(encoded[rows], weight, len(self.classes_))
+        shares = shares / shares.sum()
+        loss = self._loss()
+        if loss.coupled:
+            return float(entropy(shares))
+
+        def of_head(share):
+            """The smallest mean loss where 1 has this share of the targets, else -1."""
+            mean = partial(_mean_of_two, loss, share)
+            return minimize_scalar(mean, bounds=(-40.0, 40.0), method="bounded").fun
+
+        return float(np.mean([of_head(share) for share in (shares if len(shares) > 2 else shares[1:])]))
 
     @available_if(_has_probabilities)
+    @named_publicly
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
 
@@ -228,6 +272,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         return np.where(total > 0, probability / np.where(total > 0, total, 1.0), 1.0 / len(self.classes_))
 
     @available_if(_has_probabilities)
+    @named_publicly
     def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Logarithm of `predict_proba`.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -10,11 +13,37 @@ from .. import kernels
 from .._docstrings import share
 from . import _shared_docs
 from ._classifier import OnlineClassifier
-from ._online import OnlineLinear
+from ._online import OnlineLinear, default_of
 from ._regressor import OnlineRegressor
-from ._validation import check_flag, check_number, check_option
+from ._validation import as_given, check_flag, check_number, check_option
 
+INSTEAD_OF_SCHEDULES = {
+    "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
+    "adaptive": "adaptive=True, the default, gives each weight a rate of its own, with learning_rate='constant'.",
+    "pa1": (
+        "A constant rate with importance_aware=True, normalization=None and adaptive=False makes passive-aggressive "
+        "steps of at most eta0, the C of PA-I, for the losses 'hinge' and 'epsilon_insensitive'."
+    ),
+    "pa2": (
+        "There are no steps of PA-II here; those of PA-I are learning_rate='constant' with importance_aware=True, "
+        "normalization=None and adaptive=False, eta0 being its C."
+    ),
+}
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
+
+
+@cache
+def say_alpha_has_no_effect(name):
+    """Warn that a class with this name has an ``alpha`` without a penalty, once in a process.
+
+    A search over ``alpha`` makes hundreds of fits, each within filters of its own, of which Python's do not tell that
+    the same was said before.
+    """
+    warnings.warn(
+        f"alpha has no effect on {name} with penalty=None, the default: set penalty='l2', 'l1' or 'elasticnet'.",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 class _NAGRule(OnlineLinear):
@@ -25,15 +54,17 @@ class _NAGRule(OnlineLinear):
         check_flag("importance_aware", self.importance_aware)
         check_option("normalization", self.normalization, ("max", "rms", None))
         check_flag("adaptive", self.adaptive)
-        check_option("learning_rate", self.learning_rate, ("constant", "invscaling"))
+        check_option("learning_rate", self.learning_rate, ("constant", "invscaling"), INSTEAD_OF_SCHEDULES)
         check_option("penalty", self.penalty, ("l2", "l1", "elasticnet", None))
-        if not isinstance(self.eta0, str):
-            check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
-        elif self.eta0 != "auto":
-            raise ValueError(f"eta0 must be a positive number or 'auto'; got {self.eta0!r}.")
+        check_number("eta0", self.eta0, min_val=0, include_boundaries="neither", options=("auto",))
         check_number("power_t", self.power_t, min_val=0)
         check_number("alpha", self.alpha, min_val=0)
-        check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1)
+        check_number("epsilon", self.epsilon, min_val=0)
+        check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
+        if self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError("l1_ratio must be set when penalty is 'elasticnet'; it is None.")
+        if self.penalty is None and self.alpha != default_of(type(self), "alpha"):
+            say_alpha_has_no_effect(type(self).__name__)
 
     @property
     def _fixed(self):
@@ -52,6 +83,15 @@ class _NAGRule(OnlineLinear):
         return (
             f"eta0={self.eta0!r} is too large, or too small for the unit of the target; "
             "the defaults are safe from both."
+        )
+
+    @property
+    def _why_too_little(self):
+        if self.eta0 == "auto" or self.eta0 >= 1.0 or self.penalty is not None:
+            return None
+        return (
+            f"eta0={self.eta0!r} may be too small: unlike that of SGD it has no unit, and 1 suits most data. More "
+            "passes (max_iter, tol) help as well."
         )
 
     @property
@@ -87,6 +127,43 @@ class _NAGRule(OnlineLinear):
             mixed=swept is None,
         )
 
+    # -- given weights
+
+    def _begin_with(self, passes, coef, intercept):
+        made, state = self._made, self._state
+        rule = made.rule
+        if state.t == 0 and (rule.normalization is not None or rule.adaptive or rule.centred or rule.target_unit):
+            rows, order = (passes.X, passes.targets, passes.effective_weight), passes.rows
+            still = replace(rule, eta=(0.0,) * len(rule.eta), l1=0.0, l2=0.0, average_from=np.inf)
+            self._made = made._replace(rule=still)
+            self._learn(*rows, order)  # scales, means and units
+            self._set_linear(coef, intercept)
+            self._state = state.copy()
+            kernels.nag.forget_gradients(self._state)
+            self._learn(*rows, order)  # losses and gradients at the weights given
+            kernels.nag.take_gradients(state, self._state)
+            self._state, self._made = state, made
+        else:
+            self._set_linear(coef, intercept)
+
+    def _set_linear(self, coef, intercept):
+        state = self._state
+        lost = (state.scale()[: self.n_features_in_] == 0) & coef.any(axis=0)
+        try:
+            kernels.nag.set_linear(state, coef, intercept)
+        except kernels.Diverged:
+            raise ValueError("the weights given, multiplied by the scales, leave the range of float64.") from None
+        if lost.any():
+            first = int(np.argmax(lost))
+            name = getattr(self, "feature_names_in_", [None] * (first + 1))[first]
+            named = "" if name is None else f" ({as_given(name)})"
+            warnings.warn(
+                f"the weights of {lost.sum()} features are left out, as these have not varied so far, such as column "
+                f"{first}{named}.",
+                UserWarning,
+                stacklevel=4,
+            )
+
     @property
     def eta0_weights_(self) -> np.ndarray:
         """How much each learning rate is trusted, with ``eta0="auto"``."""
@@ -117,8 +194,10 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
-        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``.
+    loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron", "squared_error", "huber", \
+"epsilon_insensitive", "squared_epsilon_insensitive"}, default="log_loss"
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``. The last four are those of
+        :class:`NAGRegressor` for targets of -1 and 1.
     {normalization}
     {adaptive}
     {centering}
@@ -137,6 +216,8 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         penalised.
     {alpha}
     {l1_ratio}
+    epsilon : float, default=0.1
+        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore.
     {fit_intercept}
     {max_iter}
     {tol}
@@ -204,7 +285,17 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 
     def __init__(
         self,
-        loss: Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] = "log_loss",
+        loss: Literal[
+            "log_loss",
+            "hinge",
+            "squared_hinge",
+            "modified_huber",
+            "perceptron",
+            "squared_error",
+            "huber",
+            "epsilon_insensitive",
+            "squared_epsilon_insensitive",
+        ] = "log_loss",
         *,
         normalization: Literal["max", "rms"] | None = "rms",
         adaptive: bool = True,
@@ -216,7 +307,8 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         power_t: float = 0.5,
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
+        l1_ratio: float | None = 0.15,
+        epsilon: float = 0.1,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -243,6 +335,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.epsilon = epsilon
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -369,7 +462,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         power_t: float = 0.5,
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
+        l1_ratio: float | None = 0.15,
         epsilon: float = 0.1,
         quantile: float = 0.5,
         fit_intercept: bool = True,
@@ -411,7 +504,3 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.average = average
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_number("epsilon", self.epsilon, min_val=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from numbers import Integral
 from typing import NamedTuple, Self
 
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
@@ -24,20 +24,32 @@ from ._reading import ReadableMixin
 from ._state_versions import STATE_VERSION, of_this_version
 from ._validation import (
     _ROWS,
+    InvalidParameterError,
     Rows,
+    as_numpy,
+    check_finite,
     check_flag,
+    check_no_dates,
     check_number,
     check_option,
     check_repeated,
     check_sparse,
     check_weights,
     is_plain,
+    named_publicly,
+    raise_for_entry,
     unchanged_on_error,
 )
 
 
 class Divergence(ValueError):
     """Raised for rows that make a model leave the range of float64."""
+
+
+@functools.cache
+def default_of(estimator_class, name):
+    """Default of a parameter of an estimator class."""
+    return inspect.signature(estimator_class).parameters[name].default
 
 
 @functools.cache
@@ -105,7 +117,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Call `_check_parameters`, unless all are as they were when something was last made of them."""
         made = vars(self).get("_made")
         if made is None or made.values != self._values():
-            self._check_parameters()
+            try:
+                self._check_parameters()
+            except InvalidParameterError as error:
+                raise error.of(type(self).__name__) from None
             vars(self).pop("_made", None)
 
     def _make(self, centred):
@@ -129,19 +144,36 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         check_number(
             "validation_fraction", self.validation_fraction, min_val=0, max_val=1, include_boundaries="neither"
         )
-        if isinstance(self.average, str):
-            check_option("average", self.average, ("auto",))
-        elif not isinstance(self.average, np.bool_):
-            check_number("average", self.average, Integral, min_val=0)
+        if not isinstance(self.average, np.bool_):
+            check_number("average", self.average, Integral, min_val=0, options=("auto",))
         check_number("verbose", self.verbose, Integral, min_val=0)
         if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, Integral)
+            check_number("n_jobs", self.n_jobs, Integral, hint="-1 is for all cores.")
+            if self.n_jobs == 0:
+                allowed = "None, the number of threads or, below 0, -1 for all cores and -2 for all but one"
+                raise InvalidParameterError("n_jobs", allowed, "0")
+
+    def _check_no_early_stopping(self):
+        """Raise where rows are to be held out, of which `partial_fit` cannot see enough."""
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping should be False with partial_fit, which learns all the rows it is given; "
+                "progressive_loss_ tells how well new rows are predicted."
+            )
 
     # -- learning
 
     @unchanged_on_error
     @with_callbacks
-    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+    ) -> Self:
         """Learn from scratch (or go on, with ``warm_start``), by passes over the rows until the loss settles.
 
         Parameters
@@ -152,6 +184,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, not negative; 1 by default. From a row of weight 0 nothing is learnt.
+        coef_init : array-like of the shape of ``coef_``, optional
+            Weights in raw units to begin with, for `NAGClassifier` and `NAGRegressor`; zeros if only the intercept is
+            given. A new model makes a pass over the rows first that learns their scales and, at these weights, sizes
+            of gradients, as weights without units are what is kept; ``t_`` counts it.
+        intercept_init : float or array-like of the shape of ``intercept_``, optional
+            Intercepts to begin with; zeros if only the weights are given.
 
         Returns
         -------
@@ -165,11 +203,81 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             estimator is then as it was before.
         """
         passes = self._begin_fit(X, y, sample_weight)
+        if coef_init is not None or intercept_init is not None:
+            self._begin_with(passes, *self._given(coef_init, intercept_init, "Provided {}_init does not match dataset"))
         context = self._init_callback_context(max_subtasks=int(self.max_iter))
         context.call_on_fit_task_begin(estimator=self, X=X, y=passes.y)
         self._make_passes(passes, context, X)
         context.call_on_fit_task_end(estimator=self, X=X, y=passes.y, reconstruction_attributes={})
         return self
+
+    @unchanged_on_error
+    def set_coef(self, coef: ArrayLike, intercept: ArrayLike) -> Self:
+        """Go on from another linear model: a batch solver's, an average of several clients', an older one.
+
+        The model must have learnt a row, by which it knows scales and units; all that it has learnt of these stays, as
+        do the sizes of its steps. Where the average of weights makes predictions, it begins anew. A feature that has
+        not varied so far has no scale and so no weight: a warning says of how many the weights are left out. For
+        `NAGClassifier` and `NAGRegressor`.
+
+        Parameters
+        ----------
+        coef : array-like of the shape of ``coef_``
+            Weights in raw units.
+        intercept : float or array-like of the shape of ``intercept_``
+            Values where every feature is 0.
+
+        Returns
+        -------
+        self : object
+            The estimator, whose ``coef_`` and ``intercept_`` are what was given, to rounding.
+
+        Raises
+        ------
+        ValueError
+            For other shapes, for NaN and infinity, for weights that leave the range of float64 when multiplied by their
+            scales, and for estimators whose weights cannot be set. The estimator is then as it was before.
+        """
+        check_is_fitted(self)
+        coef, intercept = self._given(coef, intercept, "{} does not match this model")
+        if self._state.t == 0:
+            raise ValueError(
+                f"this {type(self).__name__} has learnt no row, so scales are not known: give rows to partial_fit "
+                "first, or begin by fit(X, y, coef_init=..., intercept_init=...)."
+            )
+        self._state = self._continued_state(self._state).copy()
+        self._set_linear(coef, intercept)
+        return self
+
+    def _given(self, coef, intercept, does_not_match):
+        """Weights and intercepts that were given, or zeros, a row for each target; raise unless they fit the model."""
+        n, n_features = self._n_targets, self.n_features_in_
+
+        def checked(name, values, shape, flat):
+            values = np.zeros(shape) if values is None else np.asarray(as_numpy(values, name), dtype=np.float64)
+            check_finite(values, name, type(self).__name__)
+            fits = values.shape == shape or (n == 1 and values.shape in (flat, (1, *flat)))
+            if not fits:
+                shown = flat if self._flat_coef and flat else shape
+                raise ValueError(f"{does_not_match.format(name)}: its shape is {values.shape}; it must be {shown}.")
+            return values.reshape(shape)
+
+        coef = checked("coef", coef, (n, n_features), (n_features,))
+        intercept = checked("intercept", intercept, (n,), ())
+        if not self.fit_intercept and intercept.any():
+            raise ValueError("the intercept given is not 0, but fit_intercept=False leaves none.")
+        return coef, intercept
+
+    def _begin_with(self, passes, coef, intercept):
+        """Set the state to given weights before the ``passes`` of a `fit`."""
+        self._set_linear(coef, intercept)
+
+    def _set_linear(self, coef, intercept):
+        """Set the state, which has seen rows, to given weights."""
+        raise ValueError(
+            f"{type(self).__name__} cannot be set to given weights: its weights are a function of all gradients so "
+            "far, not the end of a path of steps. NAGClassifier and NAGRegressor can."
+        )
 
     def _begin_fit(self, X, y, sample_weight):
         """Check what `fit` was given, and set up the state; return the `Passes` to make."""
@@ -197,7 +305,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             )
             if settled or stopped:
                 break
-        passes.warn_about(loss, settled or stopped)
+        passes.warn_about(self, loss, settled or stopped)
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None):
@@ -228,16 +336,46 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
                 self._state = state.copy()
         played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
-        self._learn(X, self._encode(y), self._weigh(y, weight), predictions=played)
+        before, weight = self._state.t, self._weigh(y, weight)
+        self._learn(X, self._encode(y), weight, predictions=played)
+        self.n_iter_ = 1
+        if self._state.t == before > 0 and (weight is None or weight.any()):
+            warnings.warn(
+                f"these rows did not count: the model has learnt rows of a total weight of {before:.4g}, against which "
+                "theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more weight, or begin "
+                "a new model.",
+                UserWarning,
+                stacklevel=4,
+            )
         return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
         """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
         check_sparse(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
-            X, y = validate_data(self, X, y, reset=first, ensure_all_finite=finite, **self._target_options, **_ROWS)
+            y = as_numpy(y, "y")
+            X, y = self._converted(X, y, reset=first, **self._target_options)
+            if finite:
+                self._check_finite(X)
             y = self._check_targets(y, first)
         return X, y, check_weights(sample_weight, X.shape[0])
+
+    def _converted(self, X, *y, **options):
+        """Rows, and targets where these are given, as arrays of numbers, which may hold NaN and infinity."""
+        X = as_numpy(X, "X")
+        check_no_dates(X)
+        try:
+            return validate_data(self, X, *y, ensure_all_finite=False, **options, **_ROWS)
+        except (OverflowError, TypeError):
+            if y and y[0] is not None:
+                raise_for_entry("y", y[0])
+            if not sparse.issparse(X):
+                raise_for_entry("X", X, getattr(X, "columns", None))
+            raise
+
+    def _check_finite(self, X):
+        """Raise for NaN or infinity in ``X``."""
+        check_finite(X, "X", type(self).__name__, getattr(self, "feature_names_in_", None))
 
     def _takes_as_is(self, X, finite=True):
         """Whether ``X`` needs no validation. It does where names of features are to be compared."""
@@ -248,7 +386,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
         return kernels.new_state(self._make(self._centred(sparse.issparse(X))).rule, self.n_features_in_)
 
-    def _continued_state(self, state, X):
+    def _continued_state(self, state, X=None):
         """Return ``state``; raise if it cannot go on with the present parameters, or with rows of the kind of ``X``."""
         for name, old in self._begun_with.items() if "_made" not in vars(self) else ():
             new = getattr(self, name)
@@ -291,7 +429,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                         state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs
                     )
             except kernels.Diverged:
-                check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
+                self._check_finite(X)
                 check_repeated(X)
                 raise Divergence(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
@@ -352,7 +490,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
             check_is_fitted(self)
         check_sparse(X)
-        return X if self._takes_as_is(X) else validate_data(self, X, reset=False, **_ROWS)
+        if not self._takes_as_is(X):
+            X = self._converted(X, reset=False)
+            self._check_finite(X)
+        return X
 
     @property
     def coef_(self) -> np.ndarray | sparse.csr_matrix:
@@ -386,6 +527,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Mean loss of the predictions made before each row was learnt, over rows and targets; NaN before the first."""
         return self._attribute(lambda state: state.mean_loss(state.t))
 
+    @named_publicly
     def sparsify(self) -> Self:
         """Give `coef_` as a CSR matrix, until the next `fit`; what is learnt and predicted stays as it is.
 
@@ -398,6 +540,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self._sparse_coef = True
         return self
 
+    @named_publicly
     def densify(self) -> Self:
         """Give `coef_` as an array again.
 

@@ -11,6 +11,10 @@ from sklearn.utils import check_random_state
 
 from .. import kernels
 
+NEAR = 0.9  # a loss above this share of that of a constant prediction is near it
+STRETCHES = 4.0 ** np.arange(1, 11)
+SOME = 4096  # rows, at most
+
 
 class Stopping:
     """Tells when passes no longer help, as SGDClassifier does.
@@ -80,7 +84,12 @@ class Passes:
                 f"early_stopping holds out validation_fraction={share!r} of {n_rows} rows, which is "
                 "one row; a score needs at least two."
             )
-        return rows, held_out
+        if self.weight is not None and not self.weight[held_out].any():
+            raise ValueError(
+                "the sample weights of the rows that early_stopping holds out are all 0, so there is no score to stop "
+                "by: try another random_state or a larger validation_fraction."
+            )
+        return np.sort(rows), held_out  # the order in which they are learnt without shuffle
 
     def __iter__(self):
         random_state = check_random_state(self.estimator.random_state)
@@ -118,14 +127,48 @@ class Passes:
         weight = None if self.weight is None else self.weight[self.held_out]
         return model._metric(self.y[self.held_out], predicted, sample_weight=weight)
 
-    def warn_about(self, loss, settled):
-        """Warn if, by the mean loss of the last pass, nothing useful was learnt, or if passes ended too soon."""
+    def could_go_further(self, model, loss):
+        """Whether ``model``, with this mean loss of its last pass, is near where it began and has far to go from there.
+
+        That is so if its loss falls by a tenth or more when its decision values are stretched, away from where they
+        began, over some of the rows. A model that ended because there is nothing to learn does not gain from that; one
+        whose steps were too short for its way does.
+        """
+        rows = np.arange(len(self.y)) if self.rows is None else self.rows
+        rows = rows[:: -(-len(rows) // SOME)]
+        weight = None if self.effective_weight is None else self.effective_weight[rows]
+        if weight is not None and not weight.any():
+            return False
+        rule, loss_function = model._state.rule, model._loss()
+        p = kernels.predict(model._state, self.X[rows])
+        targets, unit = model._targets_of_heads(self.targets[rows]), np.resize(model._state.unit(), p.shape[1])
+
+        def mean_loss(p):
+            values = loss_function.value(loss_function.margins(p) if loss_function.coupled else p, targets, unit)
+            total = np.minimum(values, np.finfo(float).max).sum(axis=1)
+            return np.average(total, weights=weight) / rule.n_groups
+
+        with np.errstate(all="ignore"):
+            start = np.average(p, axis=0, weights=weight) if rule.target_unit else 0.0
+            if not loss <= 1.05 * mean_loss(start + 0.0 * p):
+                return False
+            return min(mean_loss(start + a * (p - start)) for a in STRETCHES) < 0.9 * mean_loss(p)
+
+    def warn_about(self, model, loss, settled):
+        """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or if passes ended too soon."""
         estimator, stacklevel = self.estimator, 6  # the caller of `fit`, past its decorators
         constant_loss = estimator._constant_loss(self.targets, self.effective_weight, self.rows)
-        if loss > 2.0 * constant_loss:
+        if loss > estimator._useless_from * constant_loss:
             warnings.warn(
                 f"{type(estimator).__name__} has learnt nothing useful: the mean loss of its last pass is {loss:.4g}, "
                 f"that of predicting the mean is {constant_loss:.4g}. {estimator._why_useless}",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+        elif loss > NEAR * constant_loss and estimator._why_too_little and self.could_go_further(model, loss):
+            warnings.warn(
+                f"{type(estimator).__name__} has learnt little, and there is more to learn: the mean loss of its last "
+                f"pass is {loss:.4g}, that of a constant prediction {constant_loss:.4g}. {estimator._why_too_little}",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import column_or_1d
 
 from .. import losses
 from ._online import OnlineLinear
-from ._validation import Rows, check_number, check_option, unchanged_on_error
+from ._validation import Rows, check_finite, check_number, check_option, named_publicly, unchanged_on_error
 
 
 class OnlineRegressor(RegressorMixin, OnlineLinear):
@@ -21,6 +22,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     _metric = staticmethod(r2_score)
     _target_options: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
     _tol_is_relative = True
+    _useless_from = 2.0  # times the loss of predicting the mean
     _stratified = False
 
     # -- parameters
@@ -70,6 +72,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     def _check_partial_fit(self, classes=None):
         self._check_changed_parameters()
+        self._check_no_early_stopping()
 
     @property
     def _n_targets(self):
@@ -77,7 +80,12 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     def _check_targets(self, y, first):
         """``y`` as a validated array; ``first`` for a new model, which is made for targets of this shape."""
+        if y.dtype.kind in "mM":
+            raise ValueError(f"y has dates or times ({y.dtype}): make numbers of them first.")
         y = np.asarray(y, dtype=np.float64)
+        check_finite(y, "y", type(self).__name__)  # objects and whole numbers, too
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
             self._n_outputs = n_outputs
@@ -104,6 +112,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     # -- predicting
 
+    @named_publicly
     def predict(self, X: Rows) -> np.ndarray:
         """Prediction for each row, in units of the target.
 
@@ -126,6 +135,10 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _interpret(self, decision):
         """The predictions that decision values stand for, in the shape of the targets."""
         return decision[:, 0] if self._n_outputs is None else decision
+
+    def _targets_of_heads(self, encoded):
+        """The targets themselves."""
+        return encoded
 
     def _constant_loss(self, encoded, weight, rows):
         """Mean loss over rows and outputs of predicting the mean of each output."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -31,9 +31,8 @@ class _InvariantRule(OnlineLinear):
                 "centering=False cannot be with invariance='full': moving the origins of features is one of the maps "
                 "under which predictions do not change. Use centering='auto'."
             )
-        check_number("alpha", self.alpha)
-        if self._update == "potential":
-            check_number("alpha", self.alpha, min_val=LEAST_ALPHA, include_boundaries="neither")
+        check_number("potential_alpha", self.potential_alpha, min_val=LEAST_ALPHA, include_boundaries="neither")
+        check_number("epsilon", self.epsilon, min_val=0, options=self._epsilon_options)
         check_flag("average", self.average)
 
     @property
@@ -61,7 +60,7 @@ class _InvariantRule(OnlineLinear):
         loss = self._loss()
         shared = {
             "n_targets": self._n_targets,
-            "alpha": float(self.alpha),
+            "alpha": float(self.potential_alpha),
             "intercept": bool(self.fit_intercept),
             "averaged": bool(self.average),
             "centred": centred,
@@ -75,6 +74,8 @@ class _InvariantRule(OnlineLinear):
 
     _why_useless = "There may be nothing to learn from these features, or too few rows so far."
     _why_diverged = ""
+    _why_too_little = None
+    _epsilon_options: ClassVar[tuple[str, ...]] = ()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -92,14 +93,18 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
-        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``. The theorems need a bound on the
-        gradient; ``"squared_hinge"`` has none: its gradient is divided by the largest so far.
+    loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron", "squared_error", "huber", \
+"epsilon_insensitive", "squared_epsilon_insensitive"}, default="log_loss"
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``. The last four are those of
+        :class:`ScaleInvariantRegressor` for targets of -1 and 1. The theorems need a bound on the gradient; the
+        squared losses have none: their gradient is divided by the largest so far.
     {invariance}
     {update}
-    {alpha}
+    {potential_alpha}
     {centering}
     {multi_class}
+    epsilon : float, default=0.1
+        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore.
     {fit_intercept}
     {max_iter}
     {tol}
@@ -159,13 +164,24 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
 
     def __init__(
         self,
-        loss: Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] = "log_loss",
+        loss: Literal[
+            "log_loss",
+            "hinge",
+            "squared_hinge",
+            "modified_huber",
+            "perceptron",
+            "squared_error",
+            "huber",
+            "epsilon_insensitive",
+            "squared_epsilon_insensitive",
+        ] = "log_loss",
         *,
         invariance: Literal["coordinatewise", "full"] = "coordinatewise",
         update: Literal["auto", "potential", "scinol1", "scinol2"] = "auto",
-        alpha: float = 1.5,
+        potential_alpha: float = 1.5,
         centering: bool | Literal["auto"] = "auto",
         multi_class: Literal["multinomial", "ovr"] = "multinomial",
+        epsilon: float = 0.1,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -183,9 +199,10 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
         self.loss = loss
         self.invariance = invariance
         self.update = update
-        self.alpha = alpha
+        self.potential_alpha = potential_alpha
         self.centering = centering
         self.multi_class = multi_class
+        self.epsilon = epsilon
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -218,7 +235,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         is divided by the largest so far, which no theorem covers, and which one early outlier can stall.
     {invariance}
     {update}
-    {alpha}
+    {potential_alpha}
     {centering}
     target_normalization : {"standard", None}, default="standard"
         ``"standard"`` counts predictions from the running mean of the target and in units of its running standard
@@ -280,6 +297,8 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     True
     """
 
+    _epsilon_options = ("auto",)
+
     def __init__(
         self,
         loss: Literal[
@@ -288,7 +307,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         *,
         invariance: Literal["coordinatewise", "full"] = "coordinatewise",
         update: Literal["auto", "potential", "scinol1", "scinol2"] = "auto",
-        alpha: float = 1.5,
+        potential_alpha: float = 1.5,
         centering: bool | Literal["auto"] = "auto",
         target_normalization: Literal["standard"] | None = "standard",
         epsilon: float | Literal["auto"] = "auto",
@@ -309,7 +328,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         self.loss = loss
         self.invariance = invariance
         self.update = update
-        self.alpha = alpha
+        self.potential_alpha = potential_alpha
         self.centering = centering
         self.target_normalization = target_normalization
         self.epsilon = epsilon
@@ -326,13 +345,6 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.average = average
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        if not isinstance(self.epsilon, str):
-            check_number("epsilon", self.epsilon, min_val=0)
-        elif self.epsilon != "auto":
-            raise ValueError(f"epsilon must be a number that is not negative or 'auto'; got {self.epsilon!r}.")
 
     def _loss(self):
         if self.epsilon == "auto" and "epsilon" in self._losses[self.loss].parameters:

@@ -33,7 +33,7 @@ warm_start : bool, default=False
 t_ : float
     Total weight of the rows learnt.
 n_iter_ : int
-    Passes made by `fit`.
+    Passes made by `fit`; 1 after `partial_fit`.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -53,7 +53,8 @@ class_weight : dict, "balanced" or None, default=None
 classes_ : ndarray of shape (n_classes,)
     The classes.
 coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-    Weights in raw units; read-only, made when asked for.
+    Weights in raw units; read-only, made when asked for. What tells features apart by their importance is
+    ``coef_ * scale_``, which has no unit.
 intercept_ : ndarray of shape (1,) or (n_classes,)
     Decision value where every feature is 0.
 progressive_loss_ : float
@@ -70,7 +71,8 @@ tol : float or None, default=1e-3
     after ``max_iter`` passes. It is relative, unlike that of SGDRegressor, because the loss has the unit of the
     target.
 coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-    Weights in raw units; read-only, made when asked for.
+    Weights in raw units; read-only, made when asked for. What tells features apart by their importance is
+    ``coef_ * scale_``, which has the unit of the target.
 intercept_ : ndarray of shape (1,) or (n_outputs,)
     Prediction where every feature is 0.
 progressive_loss_ : float
@@ -94,9 +96,10 @@ learning_rate : {"constant", "invscaling"}, default="constant"
 power_t : float, default=0.5
     Exponent of ``learning_rate="invscaling"``.
 alpha : float, default=0.0001
-    Strength: the objective is the mean loss plus ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
-l1_ratio : float, default=0.15
-    Share of L1 for ``penalty="elasticnet"``, in [0, 1].
+    Strength of the penalty, without effect where there is none: the objective is the mean loss plus
+    ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
+l1_ratio : float or None, default=0.15
+    Share of L1 for ``penalty="elasticnet"``, in [0, 1]; None where there is no such penalty.
 average : bool, int or "auto", default="auto"
     Whether to predict with the average of the weights used while learning, from the first row on or once rows of a
     total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
@@ -115,9 +118,9 @@ invariance : {"coordinatewise", "full"}, default="coordinatewise"
 update : {"auto", "potential", "scinol1", "scinol2"}, default="auto"
     ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
     ``invariance="coordinatewise"`` only. ``"auto"``: ``"scinol2"`` there, ``"potential"`` for ``"full"``.
-alpha : float, default=1.5
-    Constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant is
-    ``exp(1 / (2 * (alpha - 9/8)))``; larger values start more slowly.
+potential_alpha : float, default=1.5
+    The papers' alpha, the constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant
+    is ``exp(1 / (2 * (potential_alpha - 9/8)))``; larger values start more slowly.
 centering : bool or "auto", default="auto"
     Whether to subtract from each feature its running mean. ``"auto"``: where the first rows are dense, and
     ``fit_intercept`` is in use. Sparse rows cannot be centred. False is not allowed with ``invariance="full"``

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from ._locks import lock_of
@@ -19,6 +19,26 @@ _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options o
 _MOST_NONZEROS = 2**31 - 1
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
+
+
+def named_publicly(method):
+    """Make wrong calls of ``method`` an error that names the class of its object, not the base that defines it."""
+
+    @functools.wraps(method)
+    def wrapped(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except TypeError as error:
+            raise _of_public_class(error, method, self) from None
+
+    return wrapped
+
+
+def _of_public_class(error, method, owner):
+    """``error``, or the same about the public class where Python reports a wrong call of ``method``."""
+    if f"{method.__qualname__}()" not in str(error):
+        return error
+    return TypeError(str(error).replace(method.__qualname__, f"{type(owner).__name__}.{method.__name__}"))
 
 
 def unchanged_on_error(method):
@@ -39,10 +59,8 @@ def unchanged_on_error(method):
         except BaseException as error:
             vars(self).clear()
             vars(self).update(before)
-            # Python reports a wrong call under the name of the base class that defines the method.
-            if isinstance(error, TypeError) and f"{method.__qualname__}()" in str(error):
-                public = f"{type(self).__name__}.{method.__name__}"
-                raise TypeError(str(error).replace(method.__qualname__, public)) from None
+            if isinstance(error, TypeError) and (public := _of_public_class(error, method, self)) is not error:
+                raise public from None
             raise
 
     return wrapped
@@ -51,26 +69,169 @@ def unchanged_on_error(method):
 # -- parameters
 
 
-def check_option(name, value, allowed):
-    """Raise unless ``value``, given for the parameter ``name``, is one of those allowed."""
-    if not any(value is option or (isinstance(value, str) and value == option) for option in allowed):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+class InvalidParameterError(ValueError, TypeError):
+    """Raised for a parameter of a type or value that is not allowed; both kinds of error, as scikit-learn's is.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name.
+    allowed : str
+        What it must be.
+    got : str
+        What it is.
+    hint : str, default=""
+        A sentence that says what to use instead.
+    owner : str, optional
+        The public class, or function, whose parameter it is.
+    """
+
+    def __init__(self, parameter, allowed, got, hint="", owner=None):
+        super().__init__(parameter, allowed, got, hint, owner)
+
+    def __str__(self):
+        parameter, allowed, got, hint, owner = self.args
+        whose = f" of {owner}" if owner else ""
+        return f"The {parameter!r} parameter{whose} must be {allowed}. Got {got} instead.{hint and ' ' + hint}"
+
+    def of(self, owner):
+        """The same error with its owner's name."""
+        return InvalidParameterError(*self.args[:4], owner)
 
 
-def check_number(name, value, kind=Real, **bounds):
-    """Raise unless ``value`` is a finite number of the kind, within the bounds of `sklearn.utils.check_scalar`."""
-    check_scalar(value, name, kind, **bounds)
-    if not np.isfinite(value):
-        raise ValueError(f"{name} must be finite; got {value!r}.")
+def _is_among(value, options):
+    return any(value is option or (isinstance(value, str) and value == option) for option in options)
+
+
+def check_option(name, value, allowed, hints=None):
+    """Raise unless ``value``, given for the parameter ``name``, is one of those allowed.
+
+    ``hints`` has a sentence for some of the words that are not: what to use instead.
+    """
+    if not _is_among(value, allowed):
+        hint = (hints or {}).get(value, "") if isinstance(value, str) else ""
+        raise InvalidParameterError(name, f"one of {', '.join(map(repr, allowed))}", repr(value), hint)
+
+
+def check_number(name, value, kind=Real, *, min_val=None, max_val=None, include_boundaries="both", options=(), hint=""):
+    """Raise unless ``value`` is a finite number of the kind and in the range, or one of the ``options``.
+
+    The range is written as for `sklearn.utils.check_scalar`: ``include_boundaries`` is "both", "left", "right" or
+    "neither".
+    """
+    if _is_among(value, options):
+        return
+    with_left, with_right = include_boundaries in ("both", "left"), include_boundaries in ("both", "right")
+    least, most = -np.inf if min_val is None else min_val, np.inf if max_val is None else max_val
+    if isinstance(value, kind):
+        above = value >= least if with_left else value > least
+        below = value <= most if with_right else value < most
+        if above and below and abs(value) < np.inf:
+            return
+    left = "[" if with_left and least > -np.inf else "("
+    right = "]" if with_right and most < np.inf else ")"
+    number = f"{'an int' if kind is Integral else 'a float'} in the range {left}{least}, {most}{right}"
+    allowed = " or ".join([*map(repr, options), number])
+    raise InvalidParameterError(name, allowed, repr(value), hint)
 
 
 def check_flag(name, value):
     """Raise unless ``value``, given for the parameter ``name``, is a boolean."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False; got {value!r}.")
+        raise InvalidParameterError(name, "True or False", repr(value))
 
 
 # -- rows
+
+
+def as_numpy(array, name):
+    """``array`` as it is or, from a library of arrays of another kind, as a NumPy array; raise if that cannot be."""
+    if isinstance(array, np.ndarray) or not (hasattr(array, "__array_namespace__") or hasattr(array, "__dlpack__")):
+        return array
+    try:
+        converted = np.asarray(array)
+    except (TypeError, ValueError, RuntimeError, BufferError, AttributeError):
+        converted = None
+    if converted is None or converted.dtype.kind == "O":
+        kind = f"{type(array).__module__}.{type(array).__qualname__}"
+        raise TypeError(
+            f"{name} is a {kind}, which cannot be read as a NumPy array, and models are learnt on NumPy arrays: give "
+            f"{name} as one, moved to the CPU and detached from gradients where it has these."
+        )
+    return converted
+
+
+def check_no_dates(X):
+    """Raise for dates or times among the columns of ``X``: as numbers they would mean what their unit happens to be."""
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "columns"):
+        names, dtypes = [None], [getattr(X, "dtype", None)]
+    else:
+        names = X.columns
+    for name, dtype in zip(names, dtypes):
+        is_temporal = getattr(dtype, "is_temporal", None)  # of polars
+        if getattr(dtype, "kind", None) in ("m", "M") or (is_temporal is not None and is_temporal()):
+            where = "" if name is None else f" in column {as_given(name)}"
+            raise ValueError(
+                f"X has dates or times{where} ({dtype}): make numbers of them first, such as days since the first one."
+            )
+
+
+def raise_for_entry(name, values, names=None):
+    """Raise for the first entry of ``values`` that Python cannot make a float of; return if there is none."""
+    entries = np.asarray(values, dtype=object)
+    for place in np.ndindex(entries.shape):
+        try:
+            float(entries[place])
+        except OverflowError:
+            raise ValueError(
+                f"{name} has an integer beyond the range of float64 (1.8e308) in {_place(place, names)}."
+            ) from None
+        except TypeError as error:
+            raise TypeError(f"{name} must hold numbers; in {_place(place, names)}: {error}.") from None
+        except ValueError:
+            return  # a word, of which scikit-learn's error tells
+
+
+def _place(place, names=None):
+    """Words for an index of one number or two: a row, and a column by its name where it has one."""
+    row, *column = map(int, place)
+    if not column:
+        return f"row {row}"
+    return f"row {row}, column {column[0]}" + ("" if names is None else f" ({as_given(names[column[0]])})")
+
+
+def check_finite(values, name, owner, names=None):
+    """Raise for the first NaN or infinity in ``values``, dense or CSR, with its row and column.
+
+    Parameters
+    ----------
+    values : ndarray or CSR array
+        Floating-point numbers.
+    name : str
+        What they are: ``"X"``, ``"y"``.
+    owner : str
+        The public class that they were given to.
+    names : sequence, optional
+        Names of the columns.
+    """
+    data = values.data if sparse.issparse(values) else values
+    with np.errstate(all="ignore"):
+        if np.isfinite(data.sum()) or np.isfinite(data).all():  # a sum may overflow
+            return
+    first = int(np.argmin(np.isfinite(data)))
+    if sparse.issparse(values):
+        place = (np.searchsorted(values.indptr, first, side="right") - 1, values.indices[first])
+        bad = data[first]
+    else:
+        place = np.unravel_index(first, data.shape)
+        bad = data[place]
+    what = "NaN" if np.isnan(bad) else "infinity"
+    advice = ""
+    if what == "NaN" and name in ("X", "y"):
+        advice = f" {owner} takes no missing values: leave such rows out"
+        advice += ", or fill them, for instance by sklearn.impute.SimpleImputer." if name == "X" else "."
+    raise ValueError(f"Input {name} contains {what} in {_place(place, names)}.{advice}")
 
 
 def check_sparse(X):
@@ -159,7 +320,10 @@ def check_weights(sample_weight, n_rows):
     if sample_weight is None:
         return None
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = np.asarray(as_numpy(sample_weight, "sample_weight"), dtype=np.float64)
+    except OverflowError:
+        raise_for_entry("sample_weight", sample_weight)
+        raise
     except (TypeError, ValueError):
         raise ValueError(f"sample_weight must hold numbers; got {sample_weight!r:.60}.") from None
     weight = np.full(n_rows, weight) if weight.ndim == 0 else weight

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 
-from sklearn_nag import NAGClassifier
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 from sklearn_nag.kernels import learn
 
 from .helpers import X, Y, bits
@@ -36,7 +36,9 @@ def test_one_against_the_rest_is_offered():
     X, y = load_wine(return_X_y=True)
     clf = NAGClassifier(multi_class="ovr", random_state=0).fit(X, y)
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
-    with pytest.raises(ValueError, match="multi_class must be one of 'multinomial', 'ovr'"):
+    with pytest.raises(
+        ValueError, match="'multi_class' parameter of NAGClassifier must be one of 'multinomial', 'ovr'"
+    ):
         NAGClassifier(multi_class="both").fit(X, y)
 
 
@@ -88,8 +90,32 @@ def test_class_weight():
 
 @pytest.mark.parametrize("weight", [-0.1, np.nan, np.inf, "heavy"])
 def test_class_weights_that_are_no_weights(weight):
-    with pytest.raises(ValueError, match="class_weight must be finite and not negative; it is .* for class 1"):
+    with pytest.raises(
+        ValueError, match="'class_weight' .* finite numbers that are not negative. Got .* for class 1 instead"
+    ):
         NAGClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (NAGClassifier, {}),
+        (NAGClassifier, {"eta0": "auto"}),
+        (ScaleInvariantClassifier, {}),
+        (ScaleInvariantClassifier, {"invariance": "full"}),
+    ],
+)
+def test_regression_losses_are_those_of_targets_of_1(loss, make, options):
+    """With two classes that is the regressor for -1 and 1, without the origin and unit of a target."""
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = make(loss, epsilon=0.3, **options).partial_fit(X, y, classes=[0, 1])
+    twin = NAGRegressor if make is NAGClassifier else ScaleInvariantRegressor
+    reg = twin(loss, epsilon=0.3, target_normalization=None, **options).partial_fit(X, 2.0 * y - 1)
+    np.testing.assert_allclose(clf.decision_function(X), reg.predict(X), rtol=1e-9, atol=1e-12)
+    assert not hasattr(clf, "predict_proba")
+    X, y = load_wine(return_X_y=True)
+    assert make(loss, max_iter=5, random_state=0, **options).fit(X, y).score(X, y) > 0.9
 
 
 # -- probabilities

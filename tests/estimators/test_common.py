@@ -24,16 +24,14 @@ REASON = "the result depends on the order of rows, as it does for scikit-learn's
 
 
 def expected_failures(estimator):
-    """The checks that no learner in one pass, or with such a parameter, can meet, where scikit-learn has them."""
-    failures = {
+    """The checks that no learner in one pass can meet, where scikit-learn has them."""
+    return {
         "check_sample_weight_equivalence_on_dense_data": REASON,
         "check_sample_weight_equivalence_on_sparse_data": REASON,
     }
-    if getattr(estimator, "invariance", None) == "full":
-        failures["check_regressors_train"] = "it sets alpha to 0.01, which the theorems exclude"
-    return failures
 
 
+@pytest.mark.filterwarnings("ignore:alpha has no effect")  # a check sets it for all that have it
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -5,6 +5,7 @@ import io
 import pickle
 import subprocess
 import sys
+import warnings
 
 import joblib
 import numpy as np
@@ -78,7 +79,31 @@ def test_sparsify_and_densify():
     assert reg.coef_.shape == (1, 64)
 
 
+def test_the_number_of_passes():
+    clf = NAGClassifier(max_iter=3, tol=None).fit(X, Y)
+    assert clf.n_iter_ == 3
+    assert clf.partial_fit(X, Y).n_iter_ == 1
+    assert NAGRegressor().partial_fit(X, Y).n_iter_ == 1
+
+
 # -- streams, copies and pickles
+
+
+def test_rows_that_no_longer_count_are_said():
+    model = NAGRegressor().partial_fit(X, Y, sample_weight=2.0**48)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X, Y)
+        model.partial_fit(X, Y, sample_weight=np.zeros(30))
+        model.partial_fit(X[:1], Y[:1], sample_weight=[2.0**58])
+        first_call(NAGClassifier()).partial_fit(X, Y, sample_weight=np.zeros(30))
+    with pytest.warns(UserWarning, match=r"these rows did not count: .* of a total weight of 2.967e"):
+        model.partial_fit(X[:20], Y[:20])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            model.partial_fit(X[:20], Y[:20])
+    assert len(said) == 1
 
 
 def test_float32_rows():

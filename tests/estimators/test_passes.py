@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
@@ -92,7 +93,57 @@ def test_a_model_that_learns_nothing_says_so():
         NAGRegressor(random_state=0, **PLAIN).fit(X, 1e6 * (5 + X[:, 0]))
 
 
+@pytest.mark.parametrize("eta0", [1e-4, 1e-3])
+def test_steps_that_are_too_short_are_said(eta0):
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    with pytest.warns(ConvergenceWarning, match=f"learnt little, .* eta0={eta0} may be too small"):
+        reg = NAGRegressor(eta0=eta0, max_iter=10, tol=None, random_state=0).fit(X, y)
+    assert reg.score(X, y) < 0.1
+    X, y = load_digits(return_X_y=True)
+    for options in ({}, {"loss": "hinge"}, {"class_weight": "balanced"}, {"early_stopping": True}):
+        with pytest.warns(ConvergenceWarning, match=f"NAGClassifier has learnt little, .* eta0={eta0} may be"):
+            NAGClassifier(eta0=eta0, max_iter=10, tol=None, random_state=0, **options).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("eta0", [1.0, "auto"])
+@pytest.mark.parametrize(("n_rows", "n_features"), [(1000, 10), (100, 3), (100, 50)])
+def test_where_there_is_nothing_to_learn_nothing_is_said(n_rows, n_features, eta0, rng):
+    X, y = rng.normal(size=(n_rows, n_features)), rng.normal(size=n_rows)
+    options = {"eta0": eta0, "tol": None, "random_state": 0}
+    for max_iter in (1, 10):
+        NAGRegressor(max_iter=max_iter, **options).fit(X, y)
+        NAGClassifier(max_iter=max_iter, **options).fit(X, y > 0.5)
+        NAGClassifier("hinge", max_iter=max_iter, **options).fit(X, y > 0.5)
+
+
 # -- early stopping
+
+
+@pytest.mark.parametrize(("make", "stratify"), [(NAGClassifier, True), (NAGRegressor, False)])
+def test_rows_that_are_not_shuffled_keep_their_order(make, stratify):
+    X, y = load_wine(return_X_y=True)
+    options = {"shuffle": False, "random_state": 0, "max_iter": 3, "tol": None}
+    stopped = make(early_stopping=True, **options).fit(X, y)
+    kept, _ = train_test_split(np.arange(len(y)), test_size=0.1, random_state=0, stratify=y if stratify else None)
+    kept.sort()
+    assert np.array_equal(stopped.coef_, make(**options).fit(X[kept], y[kept]).coef_)
+
+
+def test_held_out_rows_without_weight():
+    X, y = load_wine(return_X_y=True)
+    _, held_out = train_test_split(np.arange(len(y)), test_size=0.1, random_state=0, stratify=y)
+    weight = np.ones(len(y))
+    weight[held_out] = 0.0
+    with pytest.raises(ValueError, match="weights of the rows that early_stopping holds out are all 0"):
+        NAGClassifier(early_stopping=True, random_state=0).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor])
+def test_nothing_is_held_out_of_a_stream(make):
+    options = {"classes": [0, 1]} if make is NAGClassifier else {}
+    with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
+        make(early_stopping=True).partial_fit(X, Y, **options)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

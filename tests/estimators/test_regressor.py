@@ -52,7 +52,9 @@ def test_the_old_meaning_is_one_setting_away(options, rng):
     reg = NAGRegressor(target_normalization=None, eta0=0.1, **options).partial_fit(X, y)
     other = NAGRegressor(target_normalization=None, eta0=0.1, **options).partial_fit(X, 3 * y + 1)
     assert not np.allclose(3 * reg.predict(X) + 1, other.predict(X))
-    with pytest.raises(ValueError, match="target_normalization must be one of 'standard', None"):
+    with pytest.raises(
+        ValueError, match="'target_normalization' parameter of NAGRegressor must be one of 'standard', None"
+    ):
         NAGRegressor(target_normalization="max").fit(X, y)
 
 

@@ -102,13 +102,16 @@ def test_average_can_be_changed_on_the_way(rng, kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"update": "potential", "alpha": 1.125}, "alpha"),
-        ({"invariance": "full", "alpha": np.nan}, "alpha"),
-        ({"invariance": "partial"}, "invariance must be one of 'coordinatewise', 'full'"),
-        ({"update": "nag"}, "update must be one of"),
+        ({"update": "potential", "potential_alpha": 1.125}, "potential_alpha"),
+        ({"invariance": "full", "potential_alpha": np.nan}, "potential_alpha"),
+        (
+            {"invariance": "partial"},
+            "'invariance' parameter of ScaleInvariantRegressor must be one of 'coordinatewise', 'full'",
+        ),
+        ({"update": "nag"}, "'update' parameter of ScaleInvariantRegressor must be one of"),
         ({"invariance": "full", "update": "scinol1"}, "invariance='full' needs update='potential'"),
         ({"invariance": "full", "centering": False}, "centering=False"),
-        ({"epsilon": "large"}, "epsilon must be"),
+        ({"epsilon": "large"}, "'epsilon' parameter of ScaleInvariantRegressor must be 'auto' or a float"),
         ({"epsilon": -1.0}, "epsilon"),
     ],
 )
@@ -118,7 +121,7 @@ def test_parameters_out_of_range(options, message):
 
 
 def test_average_is_a_flag():
-    with pytest.raises(TypeError, match="average must be True or False; got 10"):
+    with pytest.raises(TypeError, match="'average' parameter of ScaleInvariantRegressor must be True or False. Got 10"):
         ScaleInvariantRegressor(average=10).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
@@ -141,5 +144,5 @@ def test_centering_as_a_boolean_of_numpy():
 
 
 def test_alpha_is_a_number_also_where_it_has_no_use():
-    with pytest.raises(TypeError, match="alpha must be an instance of"):
-        ScaleInvariantRegressor(alpha="1.5").fit([[0.0], [1.0]], [0.0, 1.0])
+    with pytest.raises(TypeError, match="'potential_alpha' parameter of ScaleInvariantRegressor must be a float"):
+        ScaleInvariantRegressor(potential_alpha="1.5").fit([[0.0], [1.0]], [0.0, 1.0])

@@ -1,13 +1,20 @@
 """Bad input and bad parameters: a clear error, and the model as it was."""
 
+import datetime
+import pickle
+import re
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_wine
+from sklearn.exceptions import DataConversionWarning
+from sklearn.model_selection import GridSearchCV
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
-from sklearn_nag.estimators._nag import ETA0S
+from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
 
 from ..kernels.helpers import flat
 from .helpers import ONES, REGRESSION, RNG, X, Y, bits, first_call
@@ -163,26 +170,30 @@ def test_weights_that_are_all_0():
 
 
 WRONG = {
-    "loss": ("log", "loss must be one of 'log_loss'"),
-    "normalization": ("l2", "normalization must be one of 'max', 'rms', None; got 'l2'"),
-    "adaptive": ("yes", "adaptive must be True or False"),
-    "eta0": (0.0, "eta0 == 0.0, must be > 0"),
-    "learning_rate": ("optimal", "learning_rate must be one of 'constant', 'invscaling'"),
-    "power_t": (-1.0, "power_t"),
-    "penalty": ("none", "penalty must be one of"),
-    "alpha": (-1e-4, "alpha == -0.0001, must be >"),
-    "l1_ratio": (1.5, "l1_ratio == 1.5, must be <= 1"),
-    "fit_intercept": (1, "fit_intercept must be True or False"),
-    "max_iter": (0, "max_iter == 0, must be >= 1"),
-    "tol": (-1.0, "tol"),
-    "shuffle": ("yes", "shuffle must be"),
-    "verbose": (-1, "verbose"),
-    "n_jobs": (1.5, "n_jobs must be an instance of int"),
-    "early_stopping": (None, "early_stopping must be"),
-    "validation_fraction": (1.0, "validation_fraction == 1.0, must be < 1"),
-    "n_iter_no_change": (0, "n_iter_no_change"),
-    "warm_start": (2, "warm_start must be"),
-    "average": (-1, "average"),
+    "loss": ("log", "one of 'log_loss'"),
+    "normalization": ("l2", "one of 'max', 'rms', None. Got 'l2' instead."),
+    "adaptive": ("yes", "True or False. Got 'yes'"),
+    "eta0": (0.0, "'auto' or a float in the range (0, inf). Got 0.0 instead."),
+    "learning_rate": ("falling", "one of 'constant', 'invscaling'. Got 'falling' instead."),
+    "power_t": (-1.0, "a float in the range [0, inf). Got -1.0"),
+    "penalty": ("none", "one of"),
+    "alpha": (-1e-4, "a float in the range [0, inf). Got -0.0001 instead."),
+    "potential_alpha": (1.125, "a float in the range (1.125, inf). Got 1.125 instead."),
+    "l1_ratio": (1.5, "None or a float in the range [0, 1]. Got 1.5 instead."),
+    "epsilon": (-1, "a float in the range [0, inf). Got -1"),
+    "quantile": (1.0, "a float in the range (0, 1). Got 1.0"),
+    "fit_intercept": (1, "True or False. Got 1"),
+    "max_iter": (0, "an int in the range [1, inf). Got 0 instead."),
+    "tol": (-1.0, "a float in the range [0, inf)"),
+    "shuffle": ("yes", "True or False"),
+    "verbose": (-1, "an int in the range [0, inf)"),
+    "n_jobs": (1.5, "an int in the range (-inf, inf). Got 1.5 instead. -1 is for all cores."),
+    "early_stopping": (None, "True or False"),
+    "validation_fraction": (1.0, "a float in the range (0, 1). Got 1.0 instead."),
+    "n_iter_no_change": (0, "an int in the range [1, inf)"),
+    "warm_start": (2, "True or False"),
+    "average": (-1, "Got -1 instead."),
+    "class_weight": ("even", "one of 'balanced', None. Got 'even' instead."),
 }
 
 
@@ -201,13 +212,18 @@ def test_parameters_out_of_range(estimator, name):
     if name not in estimator.get_params():
         pytest.skip("no such parameter")
     if name == "loss" and not is_classifier(estimator):
-        message = "loss must be one of 'squared_error', 'absolute_error', 'huber'"
+        message = "one of 'squared_error', 'absolute_error', 'huber'"
+    if name == "epsilon" and type(estimator) is ScaleInvariantRegressor:
+        message = "'auto' or " + message
+    public = f"The {name!r} parameter of {type(estimator).__name__} must be "
     model = first_call(clone(estimator))
     before = flat(model._state)
     model.set_params(**{name: value})
     for method in (model.fit, model.partial_fit):
-        with pytest.raises((ValueError, TypeError), match=message):
+        with pytest.raises(ValueError, match=re.escape(public) + ".*" + re.escape(message)) as error:
             method(X, Y)
+        assert isinstance(error.value, TypeError)
+        assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
     assert np.array_equal(flat(model._state), before)
 
 
@@ -218,12 +234,12 @@ def test_learning_rates_that_are_no_number(value):
 
 
 def test_parameters_of_one_estimator():
-    with pytest.raises(ValueError, match="quantile == 1.0, must be < 1"):
-        NAGRegressor(quantile=1.0).fit(X, Y)
-    with pytest.raises(ValueError, match="epsilon == -1, must be >= 0"):
-        NAGRegressor(epsilon=-1).fit(X, Y)
-    with pytest.raises(ValueError, match="class_weight must be one of 'balanced', None"):
-        NAGClassifier(class_weight="even").fit(X, Y)
+    with pytest.raises(ValueError, match="'n_jobs' parameter of NAGRegressor must be None, the number of threads"):
+        NAGRegressor(n_jobs=0).fit(X, Y)
+    with pytest.raises(ValueError, match="l1_ratio must be set when penalty is 'elasticnet'"):
+        NAGClassifier(penalty="elasticnet", l1_ratio=None).fit(X, Y)
+    a, b = (NAGClassifier(penalty="l1", l1_ratio=ratio, random_state=0).fit(X, Y) for ratio in (None, 0.5))
+    assert np.array_equal(a.coef_, b.coef_)
     with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
         NAGClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
 
@@ -239,8 +255,194 @@ def test_any_boolean_will_do():
 def test_any_kind_of_boolean_and_of_output():
     X, y = load_diabetes(return_X_y=True)
     NAGRegressor(centering=np.False_, fit_intercept=False).fit(X, y)
-    assert NAGRegressor(eta0="auto").partial_fit(X, y[:, None]).eta0_weights_.shape == (1, len(ETA0S))
+    assert NAGRegressor(eta0="auto").partial_fit(X, np.column_stack([y, y])).eta0_weights_.shape == (2, len(ETA0S))
     assert NAGRegressor(eta0="auto").partial_fit(X, y).eta0_weights_.shape == (len(ETA0S),)
     with np.errstate(all="raise"):
         loss = NAGRegressor().partial_fit(X[:2], np.outer([1e200, -1e200], np.ones(4))).progressive_loss_
     assert np.isfinite(loss)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("optimal", "eta0='auto'"), ("adaptive", "adaptive=True"), ("pa1", "PA-I"), ("pa2", "PA-II")]
+)
+def test_refused_schedules_say_what_to_use(word, hint):
+    with pytest.raises(ValueError, match=f"Got '{word}' instead. .*{re.escape(hint)}"):
+        NAGClassifier(learning_rate=word).fit(X, Y)
+
+
+def test_the_steps_that_stand_for_pa1(rng):
+    """What the message for "pa1" says, beside PA-I row by row (Crammer et al. 2006), the intercept a feature 1."""
+    rows, y = rng.normal(size=(40, 3)), rng.choice([-1, 1], 40)
+    w = np.zeros(4)
+    for x, sign in zip(np.column_stack([rows, np.ones(40)]), y):
+        w += sign * x * min(0.1, max(0.0, 1 - sign * (w @ x)) / (x @ x))
+    clf = NAGClassifier("hinge", normalization=None, adaptive=False, eta0=0.1, average=False)
+    clf.partial_fit(rows, y, classes=[-1, 1])
+    np.testing.assert_allclose(np.append(clf.coef_, clf.intercept_), w, rtol=1e-12)
+
+
+def test_a_penalty_that_is_not_there_is_said_once():
+    say_alpha_has_no_effect.cache_clear()
+    for estimator in (NAGClassifier(alpha=0.1), NAGRegressor(alpha=0.0)):
+        with pytest.warns(UserWarning, match=f"alpha has no effect on {type(estimator).__name__} with penalty=None"):
+            estimator.fit(X, Y)
+        clone(estimator).set_params(penalty="l2").fit(X, Y)
+    say_alpha_has_no_effect.cache_clear()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        GridSearchCV(NAGClassifier(max_iter=1), {"alpha": [1e-3, 1e-2, 1e-1]}, cv=2).fit(X, Y)
+    assert [str(w.message) for w in said if w.category is UserWarning] == [
+        "alpha has no effect on NAGClassifier with penalty=None, the default: set penalty='l2', 'l1' or 'elasticnet'."
+    ]
+
+
+# -- objects, dates, numbers out of range, other libraries
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "epsilon_insensitive", "quantile"])
+@pytest.mark.parametrize(("bad", "what"), [(None, "NaN"), (np.inf, "infinity"), (10**400, "an integer beyond")])
+@pytest.mark.parametrize("weight", [None, np.arange(30) != 3])
+@pytest.mark.parametrize("make", [NAGRegressor, ScaleInvariantRegressor])
+def test_targets_that_are_objects(make, loss, bad, what, weight):
+    y = Y.astype(object)
+    y[3] = bad
+    for targets, where in ((y, " in row 3"), (list(y), ""), (np.column_stack([Y, y]), " in row 3, column 1")):
+        for method in ("fit", "partial_fit"):
+            model = make(loss)
+            with pytest.raises(ValueError, match=f"y (contains|has) {what}.*{where}"):
+                getattr(model, method)(X, targets, sample_weight=weight)
+            assert vars(model) == vars(make(loss))
+
+
+def test_targets_in_a_series():
+    pd = pytest.importorskip("pandas")
+    y = pd.Series([*Y[:29], None], dtype=object)
+    with pytest.raises(ValueError, match="Input y contains NaN in row 29"):
+        NAGRegressor("absolute_error").fit(X, y)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_matrix])
+def test_what_is_not_finite_is_found(container, bad):
+    rows = X.copy()
+    rows[4, 2] = bad
+    what = "NaN" if np.isnan(bad) else "infinity"
+    fitted = first_call(NAGRegressor(centering=False))
+    for call in (NAGRegressor().fit, NAGRegressor().partial_fit, fitted.partial_fit):
+        with pytest.raises(ValueError, match=f"Input X contains {what} in row 4, column 2"):
+            call(container(rows), Y)
+    with pytest.raises(ValueError, match=f"Input X contains {what} in row 4, column 2"):
+        fitted.predict(container(rows))
+
+
+def test_what_is_not_finite_is_found_by_name():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["age", "height", "weight"])
+    reg = NAGRegressor().fit(frame, Y)
+    frame.loc[4, "weight"] = np.nan
+    for call in (reg.fit, reg.partial_fit, NAGRegressor().fit, NAGRegressor().partial_fit, lambda X, y: reg.predict(X)):
+        with pytest.raises(ValueError, match=r"Input X contains NaN in row 4, column 2 \('weight'\)"):
+            call(frame, Y)
+
+
+def test_sums_that_overflow_are_not_infinity():
+    rows = np.full((30, 3), 1e38, np.float32)
+    rows[1] = 0.5
+    assert np.isfinite(NAGRegressor().partial_fit(rows * 3, Y).fit(rows * 3, Y).predict(rows)).all()
+
+
+def test_numbers_beyond_float64():
+    big = 10**400
+    with pytest.raises(ValueError, match=r"X has an integer beyond the range of float64 .* in row 1, column 0"):
+        NAGRegressor().fit([[1, 2], [big, 2]], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"sample_weight has an integer beyond the range of float64 .* in row 1"):
+        NAGRegressor().fit([[1, 2], [3, 2]], [1.0, 2.0], sample_weight=[1, big])
+    reg = NAGRegressor().fit([[1, 2], [3, 2]], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"X has an integer beyond the range of float64 .* in row 0, column 1"):
+        reg.predict([[1, -big]])
+
+
+def test_dates():
+    pd = pytest.importorskip("pandas")
+    dates = pd.date_range("2024", periods=30)
+    frame = pd.DataFrame({"a": X[:, 0], "when": dates})
+    for rows, message in [
+        (frame, "X has dates or times in column 'when'"),
+        (frame.assign(when=dates.tz_localize("UTC")), "X has dates or times in column 'when'"),
+        (frame.assign(when=dates - dates[0]), "X has dates or times in column 'when'"),
+        (frame[["when"]].to_numpy(), r"X has dates or times \(datetime64"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            NAGRegressor().fit(rows, Y)
+    with pytest.raises(ValueError, match=r"y has dates or times \(datetime64"):
+        NAGRegressor().fit(X, dates)
+    with pytest.raises(TypeError, match="X must hold numbers; in row 0, column 1: .*datetime"):
+        NAGRegressor().fit([[1.0, datetime.datetime(2024, 1, 1)]] * 30, Y)
+    polars = pytest.importorskip("polars")
+    with pytest.raises(ValueError, match="X has dates or times in column 'when'"):
+        NAGRegressor().fit(polars.DataFrame(frame), Y)
+
+
+class Tensor:
+    """An array of another library, on the CPU or not."""
+
+    def __init__(self, array, on_cpu):
+        self.array, self.on_cpu = array, on_cpu
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __len__(self):
+        return len(self.array)
+
+    def __dlpack__(self):
+        raise NotImplementedError
+
+    def __array__(self, dtype=None, copy=None):
+        if not self.on_cpu:
+            raise TypeError("can't convert cuda:0 device type tensor to numpy")
+        return np.asarray(self.array, dtype)
+
+
+def test_arrays_of_other_libraries():
+    reg = NAGRegressor().fit(Tensor(X, True), Tensor(Y, True))
+    assert np.array_equal(reg.predict(Tensor(X, True)), reg.predict(X))
+    message = "is a .*Tensor, which cannot be read as a NumPy array, .* moved to the CPU"
+    for call in (reg.fit, reg.partial_fit, lambda X, y: reg.predict(X)):
+        with pytest.raises(TypeError, match="X " + message):
+            call(Tensor(X, False), Y)
+    with pytest.raises(TypeError, match="y " + message):
+        reg.fit(X, Tensor(Y, False))
+
+
+@pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor])
+def test_targets_in_one_column(make):
+    flat = make(random_state=0).fit(X, Y)
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        column = make(random_state=0).fit(X, Y[:, None])
+    assert column.coef_.shape == flat.coef_.shape
+    assert column.predict(X).shape == (30,)
+    assert np.array_equal(column.coef_, flat.coef_)
+    with pytest.warns(DataConversionWarning):
+        column.partial_fit(X, Y[:, None])
+    assert np.array_equal(column.coef_, flat.partial_fit(X, Y).coef_)
+
+
+# -- errors name the public class
+
+
+@pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor])
+def test_wrong_calls_name_the_public_class(make):
+    model, name = first_call(make()), make.__name__
+    calls = {
+        "fit": ((), {}),
+        "partial_fit": ((X, Y), {"weights": 1}),
+        "predict": ((), {}),
+        "sparsify": ((1,), {}),
+        "densify": ((1,), {}),
+        "set_coef": ((1,), {}),
+    }
+    if is_classifier(model):
+        calls |= {"decision_function": ((X, 2), {}), "predict_proba": ((), {}), "predict_log_proba": ((), {"x": 1})}
+    for method, (arguments, options) in calls.items():
+        with pytest.raises(TypeError, match=rf"^{name}\.{method}\(\) ") as error:
+            getattr(model, method)(*arguments, **options)
+        assert "Online" not in str(error.value)

@@ -100,7 +100,7 @@ def test_progressive_curves_are_drawn(pyplot):
     assert drawn(display).get_ylabel() == "progressive loss"
     assert np.array_equal(display.lines_[0].get_xdata(), [10, 100, 442])
     assert np.array_equal(display.lines_[0].get_ydata(), result.curve["loss"])
-    with pytest.raises(ValueError, match="metric must be one of 'loss', 'score'; got 'r2'"):
+    with pytest.raises(ValueError, match="'metric' parameter must be one of 'loss', 'score'. Got 'r2' instead"):
         ProgressiveLossDisplay.from_results(result, metric="r2")
     wide = ProgressiveLossDisplay({"a": ([1, 2], [1e3, 1.0])}).plot()
     assert wide.ax_.get_yscale() == "log"
@@ -130,7 +130,10 @@ def test_scales_are_drawn(pyplot):
         (lambda: EtaSweepDisplay({"a": ([1, 2], [np.inf, np.nan])}), "'a' has no finite error"),
         (lambda: EtaSweepDisplay({}, tolerance=-1), "tolerance"),
         (lambda: EtaSweepDisplay.from_estimator(NAGRegressor(), *DIABETES, metric="error"), "has no metric"),
-        (lambda: EtaSweepDisplay.from_sweeps([], metric="r2"), "metric must be one of 'error', 'loss'; got 'r2'"),
+        (
+            lambda: EtaSweepDisplay.from_sweeps([], metric="r2"),
+            "'metric' parameter must be one of 'error', 'loss'. Got 'r2' instead",
+        ),
         (lambda: FeatureScalesDisplay([1.0], ["a", "b"]), "one number for each of 2 names"),
         (lambda: FeatureScalesDisplay([1.0]).plot(max_features=0), "max_features"),
     ],

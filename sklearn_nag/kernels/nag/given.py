@@ -1,0 +1,65 @@
+"""Models of the NAG family that are set to a linear function given in raw units, such as a batch solver's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..state.lifts import LARGEST_LIFT, TINY, positive
+from ..state.model import Diverged
+
+
+def set_linear(state, coef, intercept):
+    """Make a model that has seen rows predict by the weights given; it remembers all else that it has learnt.
+
+    What is kept is ``u = w s``, so the function is exact for the scales and means of this moment. A column whose scale
+    is 0 so far has no weight. An average of weights begins anew, and a penalty that is due is waived.
+
+    Parameters
+    ----------
+    state : State
+        Changed in place, and unchanged when `Diverged` is raised.
+    coef : ndarray of shape (n_targets, n_features)
+        Finite weights in raw units; all experts take the same.
+    intercept : ndarray of shape (n_targets,)
+        Finite values where every feature is 0; zeros for rules without an intercept.
+
+    Raises
+    ------
+    Diverged
+        When a weight times its scale leaves the range of float64.
+    """
+    rule, columns = state.rule, state.columns
+    n_features, size = coef.shape[1], positive(state.size())
+    u = np.zeros((rule.n_targets, columns.lift.size))
+    with np.errstate(all="ignore"):
+        u[:, :n_features] = coef * state.scale()[:n_features]
+        if rule.intercept:
+            constant = intercept - state.targets.origin - state.targets.mean(state.t)
+            if rule.centred:
+                constant = constant + (u * (state.lifted_mean() / size)).sum(axis=1)
+            u[:, -1] = constant
+        weight = u if rule.adaptive else u * size
+    if not np.isfinite(weight).all():
+        raise Diverged
+    columns.weight[:] = np.tile(weight, (rule.experts, 1))
+    if columns.past is not None:
+        columns.past[:] = 0.0
+    if columns.shrunk is not None:
+        columns.shrunk[:] = state.shrinkage
+    state.averaged, state.cached = 0.0, None
+
+
+def forget_gradients(state):
+    """Make a model count its losses and gradients from 0, by the scales that it knows."""
+    state.loss[:] = 0.0
+    if state.columns.G is not None:
+        state.columns.G[:] = TINY
+        state.gradient_lift[:] = LARGEST_LIFT
+
+
+def take_gradients(state, other):
+    """Count the losses and gradients that a copy of the model has met, of which no column needed another lift."""
+    state.loss[:] = other.loss
+    if state.columns.G is not None:
+        state.columns.G[:] = other.columns.G
+        state.gradient_lift[:] = other.gradient_lift
