@@ -87,7 +87,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
 def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight, from targets that are in range."""
     if state.rule.target_unit:
-        y = state.lift_targets(y)
+        y = state.lift_targets(y, order)
     learn_rows(state, loss, X, y, sample_weight, order, predictions)
     if predictions is not None and state.targets.lift != 1.0:
         np.divide(predictions, state.targets.lift, out=predictions)
