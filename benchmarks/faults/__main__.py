@@ -1,0 +1,178 @@
+"""The campaign: cases in a row, each promise on each, a table of what held."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+import warnings
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+
+from . import mishaps  # noqa: F401 (adds its promises)
+from .cases import Case, made
+from .children import Died, in_child
+from .promises import PROMISES, Broken, described, learn
+from .shrink import kind, shrunk
+
+
+class Fault(NamedTuple):
+    """What is wrong, and Python that shows it."""
+
+    message: str
+    lines: tuple[str, ...] = ()
+
+
+MOST_SHOWN = 3  # cases of one promise that are shrunk and shown, each broken in another way
+
+
+def tried(case, names):
+    """Try promises on a case; yield the name of each, then what is wrong (None if nothing is) and the seconds."""
+    for name in names:
+        yield name, None, None
+        warnings.simplefilter("ignore")
+        np.seterr(all="ignore")
+        start = time.perf_counter()
+        wrong = None
+        try:
+            PROMISES[name].holds(case)
+        except Broken as error:
+            wrong = Fault(str(error), error.lines)
+        except Exception as error:
+            wrong = Fault(f"the promise itself fails: {described(error)}")
+        yield name, wrong, time.perf_counter() - start
+
+
+def outcomes(case, names):
+    """Try promises on a case in child processes; yield the name of each, what is wrong, and the seconds."""
+    names = list(names)
+    while names:
+        name, start = names[0], time.perf_counter()
+        try:
+            for name, wrong, seconds in in_child(tried, case, names):
+                if seconds is None:
+                    start = time.perf_counter()
+                    continue
+                names.remove(name)
+                yield name, wrong, seconds
+        except Died as death:
+            names.remove(name)
+            yield name, Fault(str(death)), time.perf_counter() - start
+
+
+def reproducer(case, name, fault):
+    """Lines of Python that show what is wrong."""
+    lines = [f"# {PROMISES[name].says}: {fault.message}", f"# seed {case.seed}"]
+    body = [*case.code(), *(fault.lines or calls(case))]
+    if any("sparse." in line for line in body):
+        lines.append("from scipy import sparse")
+    return "\n".join(
+        [*lines, "import numpy as np, sklearn_nag", f'sklearn_nag.set_config(kernel="{case.kernel}")', *body]
+    )
+
+
+def calls(case):
+    """The calls of ``partial_fit``, batch by batch."""
+    if len(case.batches) == 1:
+        return [f"model.{case.call()}"]
+    parts = ", ".join(f"slice({rows.start}, {rows.stop})" for rows in case.batches)
+    return [f"for rows in {parts}:", f"    model.{case.call('[rows]')}"]
+
+
+def campaign(seed, minutes=None, n_cases=None, names=None, show=print, shrink_seconds=20.0):
+    """Try promises on the cases of a seed.
+
+    Parameters
+    ----------
+    seed : int
+        Gives the cases.
+    minutes : float, optional
+        How long to go on.
+    n_cases : int, optional
+        How many cases to try.
+    names : iterable of str, optional
+        Promises to try; all by default.
+    show : callable, default=print
+        Takes the reproducers.
+    shrink_seconds : float, default=20.0
+        The longest to make a case smaller.
+
+    Returns
+    -------
+    dict of str to [int, int, float]
+        For each promise: cases tried, cases that broke it, seconds.
+    """
+    names = list(PROMISES if names is None else names)
+    table = {name: [0, 0, 0.0] for name in names}
+    shown = defaultdict(set)
+    stop = time.monotonic() + 60.0 * minutes if minutes is not None else float("inf")
+    for index in itertools.count() if n_cases is None else range(n_cases):
+        if time.monotonic() > stop:
+            break
+        case = made(seed, index)
+        now = [name for name in names if index % PROMISES[name].every == PROMISES[name].every - 1]
+        for name, wrong, seconds in outcomes(case, now):
+            row = table[name]
+            row[0] += 1
+            row[1] += wrong is not None
+            row[2] += seconds
+            if wrong is None or kind(wrong.message) in shown[name] or len(shown[name]) >= MOST_SHOWN:
+                continue
+            shown[name].add(kind(wrong.message))
+            small = case
+            if PROMISES[name].shrinks:
+                small = shrunk(case, lambda small: fault_of(small, name, wrong) is not None, shrink_seconds)
+                wrong = fault_of(small, name, wrong) or wrong
+            show(reproducer(small, name, wrong) + "\n")
+    return table
+
+
+def fault_of(case, name, like):
+    """The fault of a case, where it breaks a promise in the way that ``like`` says; else None."""
+    for _, fault, _ in outcomes(case, [name]):
+        if fault is not None and kind(fault.message) == kind(like.message):
+            return fault
+    return None
+
+
+def warm_up():
+    """Compile, or load, what the children are going to run, as what they compile is lost with them."""
+    X = np.ones((2, 2))
+    learners = [{"eta0": 1.0}, {"eta0": "auto"}, {}, {"invariance": "full"}]
+    for options, normalised in itertools.product(learners, (None, "standard")):
+        name = "NAG" if "eta0" in options else "ScaleInvariant"
+        for storage in ("C", "float32", "csr", "csr float32", "csr int64"):
+            if "invariance" in options and storage.startswith("csr"):
+                continue
+            for learner, y in (("Classifier", np.arange(2)), ("Regressor", np.ones(2))):
+                own = {"target_normalization": normalised} if learner == "Regressor" else {}
+                classes = np.arange(2) if learner == "Classifier" else None
+                case = Case((0,), name + learner, {**options, **own}, storage, X, y, None, classes, (), "numba")
+                learn(case, case.model(), case.rows(), y, None)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=2.0, help="how long to go on; 2 by default")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="gives the cases, in the same order each time; 0 by default"
+    )
+    parser.add_argument("--promises", nargs="+", choices=list(PROMISES), help="those to try; all by default")
+    args = parser.parse_args()
+    warm_up()
+    start = time.monotonic()
+    table = campaign(args.seed, args.minutes, names=args.promises)
+    width = max(len(PROMISES[name].says) for name in table)
+    print(f"{'promise':{width}}  {'cases':>7}  {'broken':>6}  {'seconds':>7}")
+    for name, (cases, broken, seconds) in table.items():
+        print(f"{PROMISES[name].says:{width}}  {cases:7}  {broken:6}  {seconds:7.1f}")
+    cases = max(row[0] for row in table.values())
+    print(f"{cases} cases, {60.0 * cases / (time.monotonic() - start):.0f} a minute")
+    sys.exit(any(row[1] for row in table.values()))
+
+
+if __name__ == "__main__":
+    main()
