@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections import defaultdict
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ class Fault(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-MOST_SHOWN = 3  # cases of one promise that are shrunk and shown, each broken in another way
+MOST_SHOWN = 3  # cases of one promise that are made smaller and shown, each broken in another way
 
 
 def tried(case, names):
@@ -66,12 +67,14 @@ def outcomes(case, names):
 def reproducer(case, name, fault):
     """Lines of Python that show what is wrong."""
     lines = [f"# {PROMISES[name].says}: {fault.message}", f"# seed {case.seed}"]
-    body = [*case.code(), *(fault.lines or calls(case))]
+    if PROMISES[name].shrinks:
+        body = [*case.code(), *(fault.lines or calls(case))]
+    else:  # these make rows of their own
+        body = [case.code()[-1], *fault.lines]
     if any("sparse." in line for line in body):
         lines.append("from scipy import sparse")
-    return "\n".join(
-        [*lines, "import numpy as np, sklearn_nag", f'sklearn_nag.set_config(kernel="{case.kernel}")', *body]
-    )
+    lines += ["import numpy as np, sklearn_nag", f'sklearn_nag.set_config(kernel="{case.kernel}")']
+    return "\n".join([*lines, *body])
 
 
 def calls(case):
@@ -82,7 +85,7 @@ def calls(case):
     return [f"for rows in {parts}:", f"    model.{case.call('[rows]')}"]
 
 
-def campaign(seed, minutes=None, n_cases=None, names=None, show=print, shrink_seconds=20.0):
+def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_shown=MOST_SHOWN, shrink_seconds=20.0):
     """Try promises on the cases of a seed.
 
     Parameters
@@ -97,6 +100,8 @@ def campaign(seed, minutes=None, n_cases=None, names=None, show=print, shrink_se
         Promises to try; all by default.
     show : callable, default=print
         Takes the reproducers.
+    most_shown : int, default=3
+        Reproducers of one promise, each broken in another way.
     shrink_seconds : float, default=20.0
         The longest to make a case smaller.
 
@@ -119,12 +124,12 @@ def campaign(seed, minutes=None, n_cases=None, names=None, show=print, shrink_se
             row[0] += 1
             row[1] += wrong is not None
             row[2] += seconds
-            if wrong is None or kind(wrong.message) in shown[name] or len(shown[name]) >= MOST_SHOWN:
+            if wrong is None or kind(wrong.message) in shown[name] or len(shown[name]) >= most_shown:
                 continue
             shown[name].add(kind(wrong.message))
             small = case
             if PROMISES[name].shrinks:
-                small = shrunk(case, lambda small: fault_of(small, name, wrong) is not None, shrink_seconds)
+                small = shrunk(case, partial(fault_of, name=name, like=wrong), shrink_seconds)
                 wrong = fault_of(small, name, wrong) or wrong
             show(reproducer(small, name, wrong) + "\n")
     return table
@@ -157,14 +162,13 @@ def warm_up():
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
     parser.add_argument("--minutes", type=float, default=2.0, help="how long to go on; 2 by default")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="gives the cases, in the same order each time; 0 by default"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="gives the cases, in an order that stays; 0 by default")
     parser.add_argument("--promises", nargs="+", choices=list(PROMISES), help="those to try; all by default")
+    parser.add_argument("--show", type=int, default=MOST_SHOWN, help="reproducers for each promise; 3 by default")
     args = parser.parse_args()
     warm_up()
     start = time.monotonic()
-    table = campaign(args.seed, args.minutes, names=args.promises)
+    table = campaign(args.seed, args.minutes, names=args.promises, most_shown=args.show)
     width = max(len(PROMISES[name].says) for name in table)
     print(f"{'promise':{width}}  {'cases':>7}  {'broken':>6}  {'seconds':>7}")
     for name, (cases, broken, seconds) in table.items():

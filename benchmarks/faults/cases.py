@@ -148,7 +148,7 @@ def literal(array):
 
 
 def entries(X, storage):
-    """Data, columns and row ends of ``X`` as CSR; with columns out of order or repeated, or zeros, as ``storage`` says."""
+    """Data, columns and row ends of ``X`` as CSR: out of order, repeated or with zeros, as ``storage`` says."""
     data, indices, indptr = [], [], [0]
     for row in X:
         named = np.flatnonzero(row)
