@@ -15,9 +15,11 @@ import numpy as np
 
 from . import mishaps  # noqa: F401 (adds its promises)
 from .cases import Case, made
-from .children import Died, in_child
+from .children import Died, each_in_child
 from .promises import PROMISES, Broken, described, learn
 from .shrink import kind, shrunk
+
+MOST_SHOWN = 3  # cases of one promise that are made smaller and shown, each broken in another way
 
 
 class Fault(NamedTuple):
@@ -27,50 +29,32 @@ class Fault(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-MOST_SHOWN = 3  # cases of one promise that are made smaller and shown, each broken in another way
-
-
-def tried(case, names):
-    """Try promises on a case; yield the name of each, then what is wrong (None if nothing is) and the seconds."""
-    for name in names:
-        yield name, None, None
-        warnings.simplefilter("ignore")
-        np.seterr(all="ignore")
-        start = time.perf_counter()
-        wrong = None
-        try:
-            PROMISES[name].holds(case)
-        except Broken as error:
-            wrong = Fault(str(error), error.lines)
-        except Exception as error:
-            wrong = Fault(f"the promise itself fails: {described(error)}")
-        yield name, wrong, time.perf_counter() - start
+def fault(case, name):
+    """What is wrong with a promise on a case; None if nothing is."""
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    try:
+        PROMISES[name].holds(case)
+    except Broken as error:
+        return Fault(str(error), error.lines)
+    except Exception as error:
+        return Fault(f"the promise itself fails: {described(error)}")
+    return None
 
 
 def outcomes(case, names):
     """Try promises on a case in child processes; yield the name of each, what is wrong, and the seconds."""
-    names = list(names)
-    while names:
-        name, start = names[0], time.perf_counter()
-        try:
-            for name, wrong, seconds in in_child(tried, case, names):
-                if seconds is None:
-                    start = time.perf_counter()
-                    continue
-                names.remove(name)
-                yield name, wrong, seconds
-        except Died as death:
-            names.remove(name)
-            yield name, Fault(str(death)), time.perf_counter() - start
+    for name, found, seconds in each_in_child(partial(fault, case), names):
+        yield name, Fault(str(found)) if isinstance(found, Died) else found, seconds
 
 
-def reproducer(case, name, fault):
+def reproducer(case, name, wrong):
     """Lines of Python that show what is wrong."""
-    lines = [f"# {PROMISES[name].says}: {fault.message}", f"# seed {case.seed}"]
+    lines = [f"# {PROMISES[name].says}: {wrong.message}", f"# seed {case.seed}"]
     if PROMISES[name].shrinks:
-        body = [*case.code(), *(fault.lines or calls(case))]
+        body = [*case.code(), *(wrong.lines or calls(case))]
     else:  # these make rows of their own
-        body = [case.code()[-1], *fault.lines]
+        body = [case.code()[-1], *wrong.lines]
     if any("sparse." in line for line in body):
         lines.append("from scipy import sparse")
     lines += ["import numpy as np, sklearn_nag", f'sklearn_nag.set_config(kernel="{case.kernel}")']
@@ -137,9 +121,9 @@ def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_show
 
 def fault_of(case, name, like):
     """The fault of a case, where it breaks a promise in the way that ``like`` says; else None."""
-    for _, fault, _ in outcomes(case, [name]):
-        if fault is not None and kind(fault.message) == kind(like.message):
-            return fault
+    for _, found, _ in outcomes(case, [name]):
+        if found is not None and kind(found.message) == kind(like.message):
+            return found
     return None
 
 

@@ -61,6 +61,23 @@ def in_child(function, *args, seconds=60.0):
             os.waitpid(pid, 0)
 
 
+def each_in_child(function, items, seconds=60.0):
+    """Yield each item with ``function(item)``, run in a forked child, and with the seconds that it took.
+
+    Where the child died of an item, this stands with `Died`, and another child goes on with the next one.
+    """
+    left = list(items)
+    while left:
+        start = time.perf_counter()
+        try:
+            for result in in_child(map, function, left, seconds=seconds):
+                yield left.pop(0), result, time.perf_counter() - start
+                start = time.perf_counter()
+        except Died as death:
+            if left:
+                yield left.pop(0), death, time.perf_counter() - start
+
+
 def _read(reader, seconds):
     """The next message, or None at the end."""
     deadline, buffer, length = time.monotonic() + seconds, b"", None

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from scipy import sparse
 
 import sklearn_nag
 
-from .children import Died, in_child
+from .children import each_in_child
 from .promises import Broken, arrays, described, image, promise
 
 HEEDED = 0.2  # seconds after which an interrupt is heeded at the latest
@@ -77,6 +78,16 @@ def told(model, X, y, classes, method="partial_fit"):
         return model.partial_fit(X, y, **({} if classes is None else {"classes": classes}))
 
 
+def long_rows(n, d, classes):
+    """Rows as Python, for reproducers."""
+    labels = "X[:, 0]" if classes is None else f"np.array({classes.tolist()!r})[np.arange({n}) % {len(classes)}]"
+    return f"X = np.random.default_rng(0).normal(size=({n}, {d}))", f"y = {labels}"
+
+
+def first_call(classes):
+    return f"partial_fit(X, y{'' if classes is None else f', classes={classes.tolist()!r}'})"
+
+
 def dense_only(case):
     return case.parameters.get("invariance") == "full" or case.parameters.get("centering") is True
 
@@ -90,15 +101,12 @@ def malformed_matrices_are_refused(case):
     n, d = 4, 6
     _, y, classes = plain_rows(case, n, d)
     full = sparse.csr_array(np.arange(1.0, n * d + 1).reshape(n, d))
-    found = []
-    for damage in (*MALFORMED, *MISLEADING):
-        method = str(rng.choice(["partial_fit", "fit", "predict"]))
-        try:
-            wrong = next(in_child(_damaged, case, full, y, classes, damage, method, seconds=20.0), None)
-        except Died as death:
-            wrong = str(death)
-        if wrong:
-            found.append((damage, method, wrong))
+    trials = [(damage, str(rng.choice(["partial_fit", "fit", "predict"]))) for damage in (*MALFORMED, *MISLEADING)]
+    found = [
+        (*trial, wrong)
+        for trial, wrong, _ in each_in_child(partial(_damaged, case, full, y, classes), trials, seconds=20.0)
+        if wrong
+    ]
     if found:
         damage, method, wrong = found[int(rng.integers(len(found)))]
         call = f"model.{method}(X{'' if method == 'predict' else ', y'})"
@@ -112,7 +120,9 @@ def malformed_matrices_are_refused(case):
         )
 
 
-def _damaged(case, X, y, classes, damage, method):
+def _damaged(case, X, y, classes, trial):
+    """What is wrong when the rows ``X`` are damaged and given to a method; None if nothing is."""
+    damage, method = trial
     model = case.model()
     told(model, X, y, classes)
     names = {"X": X.copy(), "np": np}
@@ -126,18 +136,15 @@ def _damaged(case, X, y, classes, damage, method):
     try:
         answer = model.predict(damaged) if method == "predict" else told(model, damaged, y, classes, method)
     except ValueError:
-        differs = image(model) != before
-        yield "the model is not as it was" if differs else None
+        return "the model is not as it was" if image(model) != before else None
     except Exception as error:
-        yield described(error)
-    else:
-        if reference is None:
-            yield "accepted"
-        elif method == "predict":
-            yield None if np.array_equal(answer, reference.predict(honest)) else "predictions for other rows"
-        else:
-            told(reference, honest, y, classes, method)
-            yield None if image(reference) == image(model) else "other rows are learnt"
+        return described(error)
+    if reference is None:
+        return "accepted"
+    if method == "predict":
+        return None if np.array_equal(answer, reference.predict(honest)) else "predictions for other rows"
+    told(reference, honest, y, classes, method)
+    return None if image(reference) == image(model) else "other rows are learnt"
 
 
 @promise("an interrupt is heeded soon, and leaves the model before or after the call", every=40, shrinks=False)
@@ -162,6 +169,12 @@ def interrupts_change_nothing(case):
     model.set_params(**twin.get_params())
     before, after, done = image(model), image(twin), False
     delay = float(rng.uniform(0.0, 1.1)) * seconds
+    lines = (
+        *long_rows(n, d, classes),
+        f"model.{first_call(classes)}",
+        f"import os, signal, threading; threading.Timer({delay:.3g}, os.kill, (os.getpid(), signal.SIGINT)).start()",
+        f"model.{method}(X, y)",
+    )
     pid = os.fork()
     if pid == 0:
         time.sleep(delay)
@@ -176,14 +189,14 @@ def interrupts_change_nothing(case):
     except KeyboardInterrupt:
         late = time.perf_counter() - sent
     except BaseException as error:
-        raise Broken(f"an interrupt during {method} surfaces as {described(error)}") from error
+        raise Broken(f"an interrupt during {method} surfaces as {described(error)}", *lines) from error
     finally:
         os.waitpid(pid, 0)
     now = image(model)
     if now != after and (done or now != before):
-        raise Broken(f"{method}, interrupted, leaves the model neither before nor after the call")
+        raise Broken(f"{method}, interrupted, leaves the model neither before nor after the call", *lines)
     if not done and late > HEEDED + 0.3:  # more for a busy machine
-        raise Broken(f"an interrupt during {method} is heeded after {late:.1f} s")
+        raise Broken(f"an interrupt during {method} is heeded after {late:.1f} s", *lines)
 
 
 @promise("a lack of memory is a MemoryError, and changes nothing", every=25, shrinks=False)
@@ -210,6 +223,13 @@ def lack_of_memory_changes_nothing(case):
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     limits = resource.getrlimit(resource.RLIMIT_AS)
     room = int(2.0 ** rng.uniform(12, 26))
+    lines = (
+        *long_rows(*rows.shape, classes),
+        f"model.{first_call(classes)}  # rows: {type(rows).__name__}, {rows.shape}",
+        "import resource; used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()",
+        f"resource.setrlimit(resource.RLIMIT_AS, (used + {room}, -1))",
+        f"model.{method}(X{'' if method == 'predict' else ', y'})",
+    )
     resource.setrlimit(resource.RLIMIT_AS, (used + room, limits[1]))
     failed = None
     try:
@@ -224,11 +244,11 @@ def lack_of_memory_changes_nothing(case):
     except BaseException as error:
         failed = None
         resource.setrlimit(resource.RLIMIT_AS, limits)
-        raise Broken(f"{method} without memory: {described(error)}") from error
+        raise Broken(f"{method} with {room} bytes: {described(error)}", *lines) from error
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
     if (failed or method == "predict") and image(model) != before:
-        raise Broken(f"{method} without memory leaves another model")
+        raise Broken(f"{method} with {room} bytes leaves another model", *lines)
 
 
 @promise("readers in other threads see the model before or after a call", every=20, shrinks=False)
@@ -278,13 +298,24 @@ def readers_see_whole_models(case):
         for thread in threads:
             thread.join()
         sys.setswitchinterval(before)
+    lines = (
+        *long_rows(size * n, 5, classes),
+        f"model.{first_call(classes)}",
+        "import threading",
+        "def read():",
+        "    while True:",
+        "        model.predict(X[:7]), model.coef_, pickle.dumps(model)",
+        "threading.Thread(target=read, daemon=True).start()",
+        f"for i in range(0, {size * n}, {size}):",
+        f"    model.partial_fit(X[i : i + {size}], y[i : i + {size}])",
+    )
     if image(model) != image(reference):
-        raise Broken("readers change what a model learns")
+        raise Broken("readers change what a model learns", *lines)
     for name in ("predictions", "coef_"):
         if readings[name](model) != readings[name](reference):
-            raise Broken(f"{name} are out of date after readers in other threads")
+            raise Broken(f"{name} are out of date after readers in other threads", *lines)
     if wrong:
-        raise Broken(wrong[0])
+        raise Broken(wrong[0], *lines)
 
 
 @promise("writers in several threads wait or fail; no row is lost", every=20, shrinks=False)
@@ -318,14 +349,22 @@ def writers_lose_no_rows(case):
     for thread in threads:
         thread.join()
     sys.setswitchinterval(before)
+    lines = (
+        *long_rows(size, 5, classes),
+        f"model.{first_call(classes)}",
+        "from concurrent.futures import ThreadPoolExecutor",
+        f"with ThreadPoolExecutor({AT_ONCE}) as threads:",
+        f"    list(threads.map(lambda _: model.partial_fit(X, y), range({AT_ONCE * n})))",
+        f"print(model.t_)  # not {size * (AT_ONCE * n + 1)}",
+    )
     if wrong:
-        raise Broken(f"{AT_ONCE} threads call partial_fit: {wrong[0]}")
+        raise Broken(f"{AT_ONCE} threads call partial_fit: {wrong[0]}", *lines)
     if model.t_ != size + sum(done):
         lost = 1.0 - (model.t_ - size) / sum(done)
-        raise Broken(f"{AT_ONCE} threads call partial_fit: {lost:.0%} of the rows are lost")
+        raise Broken(f"{AT_ONCE} threads call partial_fit: {lost:.0%} of the rows are lost", *lines)
     for name, array in arrays(model):
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise Broken(f"{AT_ONCE} threads call partial_fit: {name} is not finite")
+            raise Broken(f"{AT_ONCE} threads call partial_fit: {name} is not finite", *lines)
 
 
 # -- the cache of what was compiled
@@ -398,6 +437,6 @@ def a_damaged_cache_harms_nothing(case):
                 what = "the disk is full"
                 again = run_at_once(Path(folder, "new"), 1, full_disk=True)
         except Broken as error:
-            raise Broken(f"{what}: {error}") from None
+            raise Broken(f"{what}: {error}", *LEARN_AND_TELL.strip().splitlines()) from None
         if set(again) != {first}:
-            raise Broken(f"{what}: other predictions")
+            raise Broken(f"{what}: other predictions", *LEARN_AND_TELL.strip().splitlines())

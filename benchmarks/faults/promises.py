@@ -220,6 +220,10 @@ def spoilt(case):
         if weight is not None:
             spoilt_weight = np.where(np.arange(n) == i, value, weight)
             yield f"{value} in sample_weight", f"weight[{i}] = np.{value}", rows, case.y, spoilt_weight
+    if not case.is_sparse:
+        X = case.X.astype(object)
+        X[i, j] = 10**400
+        yield "10**400 in X", f"X = X.astype(object); X[{i}, {j}] = 10**400", X, case.y, weight
     negative = np.where(np.arange(n) == i, -1.0, 1.0)
     yield "a negative weight", f"weight = np.array({negative.tolist()})", rows, case.y, negative
     yield "too few targets", "y = y[1:]", rows, case.y[1:], None
@@ -229,8 +233,8 @@ def spoilt(case):
         y = np.array([new if k == i else label for k, label in enumerate(case.y.tolist())])
         yield "a new class", f"y = np.array({y.tolist()})", rows, y, None
         return
-    for value, as_code in ((np.nan, "np.nan"), (np.inf, "np.inf"), (None, "None")):
-        for kind in ("float", "object"):
+    for value, as_code in ((np.nan, "np.nan"), (np.inf, "np.inf"), (None, "None"), (10**400, "10**400")):
+        for kind in ("float", "object") if value != 10**400 else ("object",):
             y = case.y.astype(kind)
             y.flat[i] = value
             line = f"y = y.astype({kind}); y.flat[{i}] = {as_code}"
