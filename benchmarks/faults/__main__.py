@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from . import mishaps  # noqa: F401 (adds its promises)
-from .cases import Case, made
+from .cases import HAVE_NUMBA, Case, made
 from .children import Died, each_in_child
 from .promises import PROMISES, Broken, described, learn
 from .shrink import kind, shrunk
 
+CASES_OF_A_CHILD = 20  # then comes another one; a new process takes as long as a case
 MOST_SHOWN = 3  # cases of one promise that are made smaller and shown, each broken in another way
 
 
@@ -29,8 +30,9 @@ class Fault(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-def fault(case, name):
-    """What is wrong with a promise on a case; None if nothing is."""
+def fault(trial):
+    """What is wrong with a promise on a case, of which ``trial`` is a pair; None if nothing is."""
+    case, name = trial
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     try:
@@ -42,10 +44,10 @@ def fault(case, name):
     return None
 
 
-def outcomes(case, names):
-    """Try promises on a case in child processes; yield the name of each, what is wrong, and the seconds."""
-    for name, found, seconds in each_in_child(partial(fault, case), names):
-        yield name, Fault(str(found)) if isinstance(found, Died) else found, seconds
+def outcomes(trials):
+    """Try promises on cases in child processes; yield each case and name, what is wrong, and the seconds."""
+    for (case, name), found, seconds in each_in_child(fault, trials):
+        yield case, name, Fault(str(found)) if isinstance(found, Died) else found, seconds
 
 
 def reproducer(case, name, wrong):
@@ -98,37 +100,43 @@ def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_show
     table = {name: [0, 0, 0.0] for name in names}
     shown = defaultdict(set)
     stop = time.monotonic() + 60.0 * minutes if minutes is not None else float("inf")
-    for index in itertools.count() if n_cases is None else range(n_cases):
-        if time.monotonic() > stop:
-            break
-        case = made(seed, index)
-        now = [name for name in names if index % PROMISES[name].every == PROMISES[name].every - 1]
-        for name, wrong, seconds in outcomes(case, now):
+    for first in itertools.count(0, CASES_OF_A_CHILD):
+        last = first + CASES_OF_A_CHILD if n_cases is None else min(first + CASES_OF_A_CHILD, n_cases)
+        trials = [(made(seed, i), name) for i in range(first, last) for name in names if due(name, i)]
+        for case, name, wrong, seconds in outcomes(trials):
             row = table[name]
             row[0] += 1
             row[1] += wrong is not None
             row[2] += seconds
-            if wrong is None or kind(wrong.message) in shown[name] or len(shown[name]) >= most_shown:
-                continue
-            shown[name].add(kind(wrong.message))
-            small = case
-            if PROMISES[name].shrinks:
-                small = shrunk(case, partial(fault_of, name=name, like=wrong), shrink_seconds)
-                wrong = fault_of(small, name, wrong) or wrong
-            show(reproducer(small, name, wrong) + "\n")
-    return table
+            if wrong is not None and kind(wrong.message) not in shown[name] and len(shown[name]) < most_shown:
+                shown[name].add(kind(wrong.message))
+                if PROMISES[name].shrinks:
+                    case = shrunk(case, partial(first_broken, name=name, like=wrong), shrink_seconds)
+                    _, _, wrong, _ = next(outcomes([(case, name)]))
+                show(reproducer(case, name, wrong) + "\n")
+            if time.monotonic() > stop:
+                return table
+        if last == n_cases:
+            return table
 
 
-def fault_of(case, name, like):
-    """The fault of a case, where it breaks a promise in the way that ``like`` says; else None."""
-    for _, found, _ in outcomes(case, [name]):
-        if found is not None and kind(found.message) == kind(like.message):
-            return found
+def due(name, index):
+    """Whether a promise is tried on the case of this number."""
+    return index % PROMISES[name].every == PROMISES[name].every - 1
+
+
+def first_broken(candidates, name, like):
+    """The first of some cases that breaks a promise in the way that ``like`` says; None if none does."""
+    for case, _, wrong, _ in outcomes((case, name) for case in candidates):
+        if wrong is not None and kind(wrong.message) == kind(like.message):
+            return case
     return None
 
 
 def warm_up():
     """Compile, or load, what the children are going to run, as what they compile is lost with them."""
+    if not HAVE_NUMBA:
+        return
     X = np.ones((2, 2))
     learners = [{"eta0": 1.0}, {"eta0": "auto"}, {}, {"invariance": "full"}]
     for options, normalised in itertools.product(learners, (None, "standard")):

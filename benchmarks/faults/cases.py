@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import zlib
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 # The bound within which powers of two change no bit: the largest size in a column over the smallest that is not 0.
 WIDEST_RANGE = 2.0**300
 
+HAVE_NUMBA = importlib.util.find_spec("numba") is not None
 LARGEST = np.finfo(np.float64).max
 EXTREMES = (0.0, 0.0, 5e-324, -1e-310, 2.5e-308, -1e-154, 1.0, -3.0, 1e154, -1e160, 1e300, LARGEST, -LARGEST)
 DENSE = ("C", "F", "float32", "float32 F")
@@ -193,7 +195,8 @@ def stored_code(X, storage):
         return [f"X = np.{'asfortranarray' if storage.endswith('F') else 'asarray'}(X{kind})"]
     if any(kind in storage for kind in ("repeated", "unsorted", "zeros")):
         data, indices, indptr = entries(X, storage)
-        made = f"X = sparse.csr_array(({data}, {indices}, {indptr}), shape={X.shape})"
+        arrays = f"{data}, np.array({indices}, np.int32), np.array({indptr}, np.int32)"
+        made = f"X = sparse.csr_array(({arrays}), shape={X.shape})"
         return [made + ("" if storage.startswith("csr") else ".tocoo()")]
     made = f"X = sparse.{storage[:3]}_array(X)"
     if "float32" in storage:
@@ -240,7 +243,7 @@ def made(*seed):
     weight = weights_of(rng, n)
     n_cuts = int(rng.integers(0, 4))
     cuts = tuple(sorted({int(cut) for cut in rng.integers(1, n, n_cuts)})) if n > 1 else ()
-    kernel = str(rng.choice(["numpy", "numba"]))
+    kernel = str(rng.choice(["numpy", "numba"])) if HAVE_NUMBA else "numpy"
     return Case(seed, learner, parameters, storage, X, y, weight, classes, cuts, kernel)
 
 

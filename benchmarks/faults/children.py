@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import select
 import signal
 import time
+import warnings
 
 
 class Died(Exception):
@@ -31,11 +33,14 @@ def in_child(function, *args, seconds=60.0):
         When it crashes, or takes too long; it is then no more.
     """
     reader, writer = os.pipe()
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: none holds a lock here
+        pid = os.fork()
     if pid == 0:
         code = 1
         try:
             os.close(reader)
+            faulthandler.disable()  # a crash is told by the parent
             with os.fdopen(writer, "wb") as pipe:
                 for thing in function(*args):
                     message = pickle.dumps(thing)

@@ -16,17 +16,17 @@ def kind(message):
     return re.sub(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", "#", message)
 
 
-def shrunk(case, broken, seconds=20.0):
+def shrunk(case, first_broken, seconds=20.0):
     """The smallest case found that is broken in the same way.
 
     Parameters
     ----------
     case : Case
         Breaks a promise.
-    broken : callable
-        ``broken(case)`` tells whether a case breaks it likewise.
+    first_broken : callable
+        Takes cases, and returns the first one of them that breaks it likewise; None if there is none.
     seconds : float, default=20.0
-        The longest to look for it.
+        After how long not to go on.
 
     Returns
     -------
@@ -34,15 +34,8 @@ def shrunk(case, broken, seconds=20.0):
         That none of the steps of `smaller` makes smaller, unless time ran out.
     """
     stop = time.monotonic() + seconds
-    again = True
-    while again:
-        again = False
-        for candidate in smaller(case):
-            if time.monotonic() > stop:
-                return case
-            if broken(candidate):
-                case, again = candidate, True
-                break
+    while time.monotonic() < stop and (found := first_broken(smaller(case))) is not None:
+        case = found
     return case
 
 
