@@ -69,12 +69,17 @@ def plain_rows(case, n, d):
     return X, X[:, 0] + rng.normal(size=n), None
 
 
+def new_model(case):
+    """The estimator of the case, not fitted; its ``fit`` makes three passes."""
+    return case.model().set_params(max_iter=3, tol=None, random_state=0)
+
+
 def told(model, X, y, classes, method="partial_fit"):
     """Call a method that learns, without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if method == "fit":
-            return model.set_params(max_iter=3, tol=None, random_state=0).fit(X, y)
+            return model.fit(X, y)
         return model.partial_fit(X, y, **({} if classes is None else {"classes": classes}))
 
 
@@ -123,7 +128,7 @@ def malformed_matrices_are_refused(case):
 def _damaged(case, X, y, classes, trial):
     """What is wrong when the rows ``X`` are damaged and given to a method; None if nothing is."""
     damage, method = trial
-    model = case.model()
+    model = new_model(case)
     told(model, X, y, classes)
     names = {"X": X.copy(), "np": np}
     exec(damage, names)
@@ -156,7 +161,7 @@ def interrupts_change_nothing(case):
     X, y, classes = plain_rows(case, n, d)
     method = str(rng.choice(["partial_fit", "fit"]))
     rows = sparse.csr_array(X) if case.is_sparse and not dense_only(case) else X
-    model = case.model()
+    model = new_model(case)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         told(model, rows[:100], y[:100], classes)
@@ -166,7 +171,6 @@ def interrupts_change_nothing(case):
     except ValueError:  # a rule that diverges on these rows
         return
     seconds = time.perf_counter() - start
-    model.set_params(**twin.get_params())
     before, after, done = image(model), image(twin), False
     delay = float(rng.uniform(0.0, 1.1)) * seconds
     lines = (
@@ -211,14 +215,13 @@ def lack_of_memory_changes_nothing(case):
         rows = rows if rng.random() < 0.5 else rows.tocoo()
         _, y, classes = plain_rows(case, 300, 1)
     method = str(rng.choice(["partial_fit", "partial_fit", "fit", "predict"]))
-    model = case.model()
+    model = new_model(case)
     with contextlib.suppress(ValueError):
         told(model, rows, y, classes)
     if not hasattr(model, "_state"):
         return
     if method == "fit":
         told(copy.deepcopy(model), rows, y, classes, "fit")
-        model.set_params(max_iter=3, tol=None, random_state=0)
     before = image(model)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     limits = resource.getrlimit(resource.RLIMIT_AS)
@@ -263,7 +266,7 @@ def readers_see_whole_models(case):
         "coef_": lambda model: model.coef_.tobytes(),
         "a pickled copy": lambda model: repr(image(pickle.loads(pickle.dumps(model)))),
     }
-    reference, model = case.model(), case.model()
+    reference, model = new_model(case), new_model(case)
     allowed = {name: set() for name in readings}
     try:
         for rows in batches:
@@ -323,9 +326,9 @@ def writers_lose_no_rows(case):
     sklearn_nag.set_config(kernel=case.kernel)
     size, n = (10, 20) if case.kernel == "numpy" else (1_000, 30)
     X, y, classes = plain_rows(case, size * n, 5)
-    model = case.model()
+    model = new_model(case)
     try:
-        told(case.model(), X, y, classes)
+        told(new_model(case), X, y, classes)
     except ValueError:
         return
     told(model, X[:size], y[:size], classes)
