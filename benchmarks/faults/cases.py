@@ -28,6 +28,8 @@ CLASSIFICATION = ("log_loss", "hinge", "squared_hinge", "modified_huber", "perce
 REGRESSION = (
     "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile",
 )  # fmt: skip
+# The constant of the potential, which is not the strength of a penalty.
+ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params() if name.endswith("alpha"))
 UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive")  # losses whose gradients have no bound
 
 
@@ -271,7 +273,7 @@ def parameters_of(rng, learner):
         maybe("update", 0.7, "potential", "scinol1", "scinol2")
         if chosen.get("update", "potential") == "potential" and chosen.get("centering") is not False:
             maybe("invariance", 0.4, "full")
-        maybe("alpha", 0.2, 1.126, 10.0)
+        maybe(ALPHA, 0.2, 1.126, 10.0)
         maybe("average", 0.3, False)
         return chosen
     maybe("normalization", 0.4, "max", "max", None)
