@@ -1,24 +1,25 @@
 """The campaign of faults finds what is broken on purpose, and makes it small."""
 
+import itertools
 import os
+import re
+import resource
 import signal
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sklearn_nag
+from benchmarks.faults import __main__ as tool
+from benchmarks.faults import cases, mishaps, promises, shrink
+from benchmarks.faults.children import Died, each_in_child, in_child
 from sklearn_nag import kernels
 from sklearn_nag.estimators import _online
 from sklearn_nag.kernels.state.model import LinearState
-
-pytest.importorskip("resource", reason="child processes are forked")
-
-from benchmarks.faults import __main__ as tool
-from benchmarks.faults import cases, promises, shrink
-from benchmarks.faults.children import Died, each_in_child, in_child
 
 LEARN, CHECK_WEIGHTS = kernels.learn, _online.check_weights
 
@@ -228,6 +229,52 @@ def test_a_matrix_that_is_not_looked_at(monkeypatch):
     assert "predict after" in shown or "accepted" in shown
 
 
+def test_an_interrupt_half_way(monkeypatch):
+    def learn(state, loss, X, y, sample_weight=None, **options):
+        for _ in range(1 + 100 * (len(y) > 100)):
+            state.t += 1.0
+            time.sleep(0.003)
+
+    monkeypatch.setattr(kernels, "learn", learn)
+    monkeypatch.setattr(LinearState, "unchanged_on_error", lambda self, named=None: nullcontext())
+    assert "leaves the model neither before nor after the call" in campaign("interrupts_change_nothing", 4)
+
+
+def test_memory_that_is_missing_half_way(monkeypatch):
+    def change(state, X, weight):
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            raise MemoryError
+
+    learning(monkeypatch, change)
+    monkeypatch.setattr(LinearState, "unchanged_on_error", lambda self, named=None: nullcontext())
+    assert "leaves another model" in campaign("lack_of_memory_changes_nothing", 4)
+
+
+def test_a_reader_that_sees_half_a_call(monkeypatch):
+    calls = itertools.count()
+    monkeypatch.setattr(_online.OnlineLinear, "_decision", lambda self, X: np.full((len(X), 1), float(next(calls))))
+    shown = campaign("readers_see_whole_models", 1)
+    assert "predictions" in shown
+
+
+def test_a_process_that_fails(monkeypatch):
+    monkeypatch.setattr(mishaps, "HAVE_NUMBA", True)
+    monkeypatch.setattr(mishaps, "LEARN_AND_TELL", TRUSTING)
+    shown = [campaign("a_damaged_cache_harms_nothing", 12)]
+    assert any("cache.nb" in line or "NUMBA_CACHE_DIR is" in line or "the disk is full" in line for line in shown)
+
+
+TRUSTING = """
+import os, pathlib
+cache = pathlib.Path(os.environ["NUMBA_CACHE_DIR"])
+cache.mkdir(exist_ok=True)
+for name in ("cache.nbi", "cache.nbc"):
+    if not (cache / name).exists():
+        (cache / name).write_bytes(bytes(100))
+    assert (cache / name).read_bytes() == bytes(100), f"{name} is damaged"
+print("learnt")
+"""
+
 # -- the parts of it
 
 
@@ -258,3 +305,12 @@ def test_shrinking_ends_at_what_matters():
     assert small.parameters == {}
     assert small.storage == "C"
     assert small.cuts == ()
+
+
+def test_the_page_of_promises_names_what_there_is():
+    root = Path(__file__).parents[1]
+    text = (root / "docs" / "reliability.rst").read_text()
+    named = re.findall(r"``(\S+\.py)::(\w+)``", text)
+    assert {name for file, name in named if file.startswith("benchmarks")} == set(promises.PROMISES)
+    for file, name in named:
+        assert f"def {name}(" in (root / file).read_text(), (file, name)

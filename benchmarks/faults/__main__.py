@@ -144,6 +144,8 @@ def warm_up():
         for storage in ("C", "float32", "csr", "csr float32", "csr int64"):
             if "invariance" in options and storage.startswith("csr"):
                 continue
+            if options.get("eta0") == "auto" and storage not in ("C", "csr"):
+                continue
             for learner, y in (("Classifier", np.arange(2)), ("Regressor", np.ones(2))):
                 own = {"target_normalization": normalised} if learner == "Regressor" else {}
                 classes = np.arange(2) if learner == "Classifier" else None

@@ -10,7 +10,7 @@ import numpy as np
 
 import sklearn_nag
 
-from .cases import DENSE, HAVE_NUMBA, LARGEST, SPARSE, WIDEST_RANGE, literal, stored_code
+from .cases import DENSE, HAVE_NUMBA, LARGEST, PLAIN_SPARSE, SPARSE, WIDEST_RANGE, literal, stored_code
 
 TOLERANCE = 1e-6  # between the kernels, relative to the largest prediction
 ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
@@ -275,6 +275,8 @@ def storage_does_not_matter(case):
         return
     # A zero that is stored is a visit to its column, at which a penalty that is due is made up for: that rounds.
     kinds = [kind for kind in (SPARSE if case.is_sparse else DENSE) if "float32" not in kind and "zeros" not in kind]
+    if case.parameters.get("eta0") == "auto":
+        kinds = [kind for kind in kinds if kind in ("C", "F", *PLAIN_SPARSE)]
     found = {}
     for kind in kinds:
         model = case.model()
@@ -351,6 +353,9 @@ def powers_of_two_do_not_matter(case):
     seen = sizes.any(axis=0)
     largest, least = sizes.max(axis=0)[seen], np.where(sizes == 0, np.inf, sizes).min(axis=0)[seen]
     if (largest / WIDEST_RANGE > least).any() or (least < 2.0**-1000).any():
+        return
+    weights = np.ones(1) if case.weight is None else case.weight[case.weight > 0]
+    if weights.max(initial=0.0) / WIDEST_RANGE > weights.min(initial=np.inf):
         return
     power = np.zeros(case.X.shape[1], int)
     down, up = -1000 - np.frexp(least)[1], 1000 - np.frexp(largest)[1]
