@@ -112,11 +112,11 @@ def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_show
                 shown[name].add(kind(wrong.message))
                 if PROMISES[name].shrinks:
                     case = shrunk(case, partial(first_broken, name=name, like=wrong), shrink_seconds)
-                    _, _, wrong, _ = next(outcomes([(case, name)]))
+                    wrong = next(outcomes([(case, name)]))[2] or wrong
                 show(reproducer(case, name, wrong) + "\n")
             if time.monotonic() > stop:
                 return table
-        if last == n_cases:
+        if last == n_cases or time.monotonic() > stop:
             return table
 
 
@@ -162,7 +162,9 @@ def main():
     args = parser.parse_args()
     warm_up()
     start = time.monotonic()
-    table = campaign(args.seed, args.minutes, names=args.promises, most_shown=args.show)
+    table = campaign(
+        args.seed, args.minutes, names=args.promises, show=partial(print, flush=True), most_shown=args.show
+    )
     width = max(len(PROMISES[name].says) for name in table)
     print(f"{'promise':{width}}  {'cases':>7}  {'broken':>6}  {'seconds':>7}")
     for name, (cases, broken, seconds) in table.items():
