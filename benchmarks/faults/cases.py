@@ -25,6 +25,7 @@ LARGEST = np.finfo(np.float64).max
 EXTREMES = (0.0, 0.0, 5e-324, -1e-310, 2.5e-308, -1e-154, 1.0, -3.0, 1e154, -1e160, 1e300, LARGEST, -LARGEST)
 DENSE = ("C", "F", "float32", "float32 F")
 SPARSE = ("csr", "csr float32", "csr int64", "csr unsorted", "csr zeros", "csr repeated", "csc", "coo", "coo repeated")
+IN_PARTS = ("csr unsorted", "csr zeros", "csr repeated", "coo repeated")
 PLAIN_SPARSE = tuple(kind for kind in SPARSE if "float32" not in kind and "int64" not in kind)
 CLASSIFICATION = ("log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron")
 REGRESSION = (

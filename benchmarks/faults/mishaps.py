@@ -158,7 +158,7 @@ def interrupts_change_nothing(case):
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("interrupts")
     d = 5
-    n = 3_000 if case.kernel == "numpy" else 300_000 // (1 + 20 * (case.parameters.get("invariance") == "full"))
+    n = 1_000 if case.kernel == "numpy" else 200_000 // (1 + 20 * (case.parameters.get("invariance") == "full"))
     X, y, classes = plain_rows(case, n, d)
     method = str(rng.choice(["partial_fit", "fit"]))
     rows = sparse.csr_array(X) if case.is_sparse and not dense_only(case) else X

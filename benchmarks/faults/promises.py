@@ -10,7 +10,7 @@ import numpy as np
 
 import sklearn_nag
 
-from .cases import DENSE, HAVE_NUMBA, LARGEST, PLAIN_SPARSE, SPARSE, WIDEST_RANGE, literal, stored_code
+from .cases import DENSE, HAVE_NUMBA, IN_PARTS, LARGEST, PLAIN_SPARSE, SPARSE, WIDEST_RANGE, literal, stored_code
 
 TOLERANCE = 1e-6  # between the kernels, relative to the largest prediction
 ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
@@ -271,10 +271,9 @@ def saved_models_resume(case):
 
 @promise("storage and its order do not matter to any bit")
 def storage_does_not_matter(case):
-    if "float32" in case.storage or "zeros" in case.storage:
+    if "float32" in case.storage or case.storage in IN_PARTS:
         return
-    # A zero that is stored is a visit to its column, at which a penalty that is due is made up for: that rounds.
-    kinds = [kind for kind in (SPARSE if case.is_sparse else DENSE) if "float32" not in kind and "zeros" not in kind]
+    kinds = [kind for kind in (SPARSE if case.is_sparse else DENSE) if "float32" not in kind and kind not in IN_PARTS]
     if case.parameters.get("eta0") == "auto":
         kinds = [kind for kind in kinds if kind in ("C", "F", *PLAIN_SPARSE)]
     found = {}
@@ -289,36 +288,65 @@ def storage_does_not_matter(case):
             raise Broken(f"models of {kinds[0]} and {kind} differ", *stored_code(case.X, kind), shown(case))
 
 
+@promise("the order of the columns of a row, their parts, and stored zeros matter no more than rounding")
+def parts_of_rows_do_not_matter(case):
+    if case.stable and case.storage in IN_PARTS:
+        expect_agreement(case, {"sorted rows": (case.kernel, "csr"), "these rows": (case.kernel, case.storage)})
+
+
 @promise("both kernels accept the same, and agree")
 def kernels_agree(case):
-    def outcome(kernel, X, y):
-        model = case.model()
+    if HAVE_NUMBA and case.stable:
+        expect_agreement(case, {kernel: (kernel, case.storage) for kernel in ("numpy", "numba")})
+
+
+def expect_agreement(case, ways):
+    """Raise `Broken` where two ways to learn a case differ by more than rounding.
+
+    Parameters
+    ----------
+    case : Case
+        What is learnt.
+    ways : dict of str to (str, str)
+        By name, the kernel and the storage of the rows.
+    """
+
+    def outcome(way, X, y):
+        kernel, storage = ways[way]
+        model, rows = case.model(), case.rows(X, storage)
         with sklearn_nag.config_context(kernel=kernel), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             options = {} if case.classes is None else {"classes": case.classes}
-            model.partial_fit(case.rows(X), y, sample_weight=case.weight, **options)
-            values = getattr(model, "decision_function", model.predict)(case.rows(X))
+            model.partial_fit(rows, y, sample_weight=case.weight, **options)
+            values = getattr(model, "decision_function", model.predict)(rows)
             return values.reshape(len(values), -1)
 
-    if not (HAVE_NUMBA and case.stable):
-        return
+    def lines():
+        yield "from sklearn.base import clone"
+        for kernel, storage in ways.values():
+            yield f'with sklearn_nag.config_context(kernel="{kernel}"):'
+            if storage != case.storage:
+                yield f"    whole = {literal(case.X)}"
+                yield f"    print(clone(model).{case.call().replace('X', 'whole', 1)}.predict(whole))"
+            else:
+                yield f"    print(clone(model).{case.call()}.predict(X))"
+
     found = {}
-    for kernel in ("numpy", "numba"):
+    for way in ways:
         try:
-            found[kernel] = outcome(kernel, case.X, case.y)
+            found[way] = outcome(way, case.X, case.y)
         except ValueError as error:
-            found[kernel] = described(error)
-    a, b = found.values()
+            found[way] = described(error)
+    (one, a), (other, b) = found.items()
     if isinstance(a, str) or isinstance(b, str):
         if isinstance(a, str) != isinstance(b, str):
-            refused, error = ("numpy", a) if isinstance(a, str) else ("numba", b)
-            raise Broken(f"{refused} alone refuses it: {error}", *both_kernels(case))
+            refused, error = (one, a) if isinstance(a, str) else (other, b)
+            raise Broken(f"{refused} alone: {error}", *lines())
         return
     if not case.within_bounds:
         return
-    with np.errstate(all="ignore"):
-        scale = np.abs(a).max()
-        distance = np.abs(a - b).max() / scale if scale > 0 else np.abs(b).max()
+    scale = np.abs(a).max()
+    distance = np.abs(a - b).max() / scale if scale > 0 else np.abs(b).max()
     if distance <= TOLERANCE:
         return
     rng = case.rng("ulps")
@@ -327,21 +355,14 @@ def kernels_agree(case):
         y = case.y
         if case.classes is None:
             y = np.clip(y * (1.0 + ULPS * rng.normal(size=y.shape)), -LARGEST, LARGEST)
-        for kernel in ("numpy", "numba"):
+        for way in ways:
             try:
-                moved = outcome(kernel, X, y)
+                moved = outcome(way, X, y)
             except ValueError:
                 return
-            if 20.0 * np.abs(moved - found[kernel]).max() / scale > distance:
+            if 20.0 * np.abs(moved - found[way]).max() / scale > distance:
                 return
-    raise Broken(f"kernels differ by {distance:.1e} of the largest prediction", *both_kernels(case))
-
-
-def both_kernels(case):
-    """Python that shows what each kernel makes of a case."""
-    yield 'for kernel in ("numpy", "numba"):'
-    yield "    with sklearn_nag.config_context(kernel=kernel):"
-    yield f"        print({shown(case)}.predict(X))"
+    raise Broken(f"{one} and {other} differ by {distance:.1e} of the largest prediction", *lines())
 
 
 @promise("powers of two in the units of features change no bit")
@@ -366,5 +387,7 @@ def powers_of_two_do_not_matter(case):
         worst = np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max())
         raise Broken(
             f"predictions made on the way differ by {worst:.1e} of the largest",
-            *(f"for X in (X, np.ldexp(X, {power.tolist()})):", "    print(model._play(X, y))"),
+            "from sklearn.base import clone",
+            f"for rows in (X, np.ldexp(X, {power.tolist()})):",
+            f"    print(clone(model).{case.call().replace('partial_fit(X', '_play(rows')})",
         )
