@@ -10,7 +10,18 @@ import numpy as np
 
 import sklearn_nag
 
-from .cases import DENSE, HAVE_NUMBA, IN_PARTS, LARGEST, PLAIN_SPARSE, SPARSE, WIDEST_RANGE, literal, stored_code
+from .cases import (
+    DENSE,
+    HAVE_NUMBA,
+    IN_PARTS,
+    LARGEST,
+    LARGEST_WEIGHT,
+    PLAIN_SPARSE,
+    SPARSE,
+    WIDEST_RANGE,
+    literal,
+    stored_code,
+)
 
 TOLERANCE = 1e-6  # between the kernels, relative to the largest prediction
 ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
@@ -311,13 +322,13 @@ def expect_agreement(case, ways):
         By name, the kernel and the storage of the rows.
     """
 
-    def outcome(way, X, y):
+    def outcome(way, X, y, weight):
         kernel, storage = ways[way]
         model, rows = case.model(), case.rows(X, storage)
         with sklearn_nag.config_context(kernel=kernel), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             options = {} if case.classes is None else {"classes": case.classes}
-            model.partial_fit(rows, y, sample_weight=case.weight, **options)
+            model.partial_fit(rows, y, sample_weight=weight, **options)
             values = getattr(model, "decision_function", model.predict)(rows)
             return values.reshape(len(values), -1)
 
@@ -334,7 +345,7 @@ def expect_agreement(case, ways):
     found = {}
     for way in ways:
         try:
-            found[way] = outcome(way, case.X, case.y)
+            found[way] = outcome(way, case.X, case.y, case.weight)
         except ValueError as error:
             found[way] = described(error)
     (one, a), (other, b) = found.items()
@@ -352,12 +363,14 @@ def expect_agreement(case, ways):
     rng = case.rng("ulps")
     for _ in range(8):  # are these rows such that the last digits of the input decide?
         X = np.clip(case.X * (1.0 + ULPS * rng.normal(size=case.X.shape)), -LARGEST, LARGEST)
+        weight = np.ones(len(X)) if case.weight is None else case.weight
+        weight = np.clip(weight * (1.0 + ULPS * rng.normal(size=len(X))), 0.0, LARGEST_WEIGHT)
         y = case.y
         if case.classes is None:
             y = np.clip(y * (1.0 + ULPS * rng.normal(size=y.shape)), -LARGEST, LARGEST)
         for way in ways:
             try:
-                moved = outcome(way, X, y)
+                moved = outcome(way, X, y, weight)
             except ValueError:
                 return
             if 20.0 * np.abs(moved - found[way]).max() / scale > distance:
