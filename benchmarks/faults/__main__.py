@@ -1,0 +1,178 @@
+"""The campaign: cases in a row, each promise on each, a table of what held."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+import warnings
+from collections import defaultdict
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from . import mishaps  # noqa: F401 (adds its promises)
+from .cases import HAVE_NUMBA, Case, made
+from .children import Died, each_in_child
+from .promises import PROMISES, Broken, described, learn
+from .shrink import kind, shrunk
+
+CASES_OF_A_CHILD = 20  # then comes another one; a new process takes as long as a case
+MOST_SHOWN = 3  # cases of one promise that are made smaller and shown, each broken in another way
+
+
+class Fault(NamedTuple):
+    """What is wrong, and Python that shows it."""
+
+    message: str
+    lines: tuple[str, ...] = ()
+
+
+def fault(trial):
+    """What is wrong with a promise on a case, of which ``trial`` is a pair; None if nothing is."""
+    case, name = trial
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    try:
+        PROMISES[name].holds(case)
+    except Broken as error:
+        return Fault(str(error), error.lines)
+    except Exception as error:
+        return Fault(f"the promise itself fails: {described(error)}")
+    return None
+
+
+def outcomes(trials):
+    """Try promises on cases in child processes; yield each case and name, what is wrong, and the seconds."""
+    for (case, name), found, seconds in each_in_child(fault, trials):
+        yield case, name, Fault(str(found)) if isinstance(found, Died) else found, seconds
+
+
+def reproducer(case, name, wrong):
+    """Lines of Python that show what is wrong."""
+    lines = [f"# {PROMISES[name].says}: {wrong.message}", f"# seed {case.seed}"]
+    if PROMISES[name].shrinks:
+        body = [*case.code(), *(wrong.lines or calls(case))]
+    else:  # these make rows of their own
+        body = [case.code()[-1], *wrong.lines]
+    if any("sparse." in line for line in body):
+        lines.append("from scipy import sparse")
+    lines += ["import numpy as np, sklearn_nag", f'sklearn_nag.set_config(kernel="{case.kernel}")']
+    return "\n".join([*lines, *body])
+
+
+def calls(case):
+    """The calls of ``partial_fit``, batch by batch."""
+    if len(case.batches) == 1:
+        return [f"model.{case.call()}"]
+    parts = ", ".join(f"slice({rows.start}, {rows.stop})" for rows in case.batches)
+    return [f"for rows in {parts}:", f"    model.{case.call('[rows]')}"]
+
+
+def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_shown=MOST_SHOWN, shrink_seconds=20.0):
+    """Try promises on the cases of a seed.
+
+    Parameters
+    ----------
+    seed : int
+        Gives the cases.
+    minutes : float, optional
+        How long to go on.
+    n_cases : int, optional
+        How many cases to try.
+    names : iterable of str, optional
+        Promises to try; all by default.
+    show : callable, default=print
+        Takes the reproducers.
+    most_shown : int, default=3
+        Reproducers of one promise, each broken in another way.
+    shrink_seconds : float, default=20.0
+        The longest to make a case smaller.
+
+    Returns
+    -------
+    dict of str to [int, int, float]
+        For each promise: cases tried, cases that broke it, seconds.
+    """
+    names = list(PROMISES if names is None else names)
+    table = {name: [0, 0, 0.0] for name in names}
+    shown = defaultdict(set)
+    stop = time.monotonic() + 60.0 * minutes if minutes is not None else float("inf")
+    for first in itertools.count(0, CASES_OF_A_CHILD):
+        last = first + CASES_OF_A_CHILD if n_cases is None else min(first + CASES_OF_A_CHILD, n_cases)
+        trials = [(made(seed, i), name) for i in range(first, last) for name in names if due(name, i)]
+        for case, name, wrong, seconds in outcomes(trials):
+            row = table[name]
+            row[0] += 1
+            row[1] += wrong is not None
+            row[2] += seconds
+            if wrong is not None and kind(wrong.message) not in shown[name] and len(shown[name]) < most_shown:
+                shown[name].add(kind(wrong.message))
+                if PROMISES[name].shrinks:
+                    case = shrunk(case, partial(first_broken, name=name, like=wrong), shrink_seconds)
+                    wrong = next(outcomes([(case, name)]))[2] or wrong
+                show(reproducer(case, name, wrong) + "\n")
+            if time.monotonic() > stop:
+                return table
+        if last == n_cases or time.monotonic() > stop:
+            return table
+
+
+def due(name, index):
+    """Whether a promise is tried on the case of this number."""
+    return index % PROMISES[name].every == PROMISES[name].every - 1
+
+
+def first_broken(candidates, name, like):
+    """The first of some cases that breaks a promise in the way that ``like`` says; None if none does."""
+    for case, _, wrong, _ in outcomes((case, name) for case in candidates):
+        if wrong is not None and kind(wrong.message) == kind(like.message):
+            return case
+    return None
+
+
+def warm_up():
+    """Compile, or load, what the children are going to run, as what they compile is lost with them."""
+    if not HAVE_NUMBA:
+        return
+    X = np.ones((2, 2))
+    learners = [{"eta0": 1.0}, {"eta0": "auto"}, {}, {"invariance": "full"}]
+    for options, normalised in itertools.product(learners, (None, "standard")):
+        name = "NAG" if "eta0" in options else "ScaleInvariant"
+        for storage in ("C", "float32", "csr", "csr float32", "csr int64"):
+            if "invariance" in options and storage.startswith("csr"):
+                continue
+            if options.get("eta0") == "auto" and storage not in ("C", "csr"):
+                continue
+            for learner, y in (("Classifier", np.arange(2)), ("Regressor", np.ones(2))):
+                own = {"target_normalization": normalised} if learner == "Regressor" else {}
+                classes = np.arange(2) if learner == "Classifier" else None
+                case = Case((0,), name + learner, {**options, **own}, storage, X, y, None, classes, (), "numba")
+                learn(case, case.model(), case.rows(), y, None)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=2.0, help="how long to go on; 2 by default")
+    parser.add_argument("--seed", type=int, default=0, help="gives the cases, in an order that stays; 0 by default")
+    parser.add_argument("--promises", nargs="+", choices=list(PROMISES), help="those to try; all by default")
+    parser.add_argument("--show", type=int, default=MOST_SHOWN, help="reproducers for each promise; 3 by default")
+    args = parser.parse_args()
+    warm_up()
+    start = time.monotonic()
+    table = campaign(
+        args.seed, args.minutes, names=args.promises, show=partial(print, flush=True), most_shown=args.show
+    )
+    width = max(len(PROMISES[name].says) for name in table)
+    print(f"{'promise':{width}}  {'cases':>7}  {'broken':>6}  {'seconds':>7}")
+    for name, (cases, broken, seconds) in table.items():
+        print(f"{PROMISES[name].says:{width}}  {cases:7}  {broken:6}  {seconds:7.1f}")
+    cases = max(row[0] for row in table.values())
+    print(f"{cases} cases, {60.0 * cases / (time.monotonic() - start):.0f} a minute")
+    sys.exit(any(row[1] for row in table.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,340 @@
+"""Cases: estimators, rows, targets and weights of every kind, each made from a seed."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import sklearn_nag
+
+# The bounds within which no call fails. Features have none: any finite double will do.
+LARGEST_TARGET = 1e100
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
+# The bound within which powers of two change no bit: the largest size in a column, and the largest weight, over the
+# smallest that is not 0.
+WIDEST_RANGE = 2.0**300
+
+HAVE_NUMBA = importlib.util.find_spec("numba") is not None
+LARGEST = np.finfo(np.float64).max
+EXTREMES = (0.0, 0.0, 5e-324, -1e-310, 2.5e-308, -1e-154, 1.0, -3.0, 1e154, -1e160, 1e300, LARGEST, -LARGEST)
+DENSE = ("C", "F", "float32", "float32 F")
+SPARSE = ("csr", "csr float32", "csr int64", "csr unsorted", "csr zeros", "csr repeated", "csc", "coo", "coo repeated")
+IN_PARTS = ("csr unsorted", "csr zeros", "csr repeated", "coo repeated")
+PLAIN_SPARSE = tuple(kind for kind in SPARSE if "float32" not in kind and "int64" not in kind)
+CLASSIFICATION = ("log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron")
+REGRESSION = (
+    "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile",
+)  # fmt: skip
+# The constant of the potential, which is not the strength of a penalty.
+ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params() if name.endswith("alpha"))
+UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive")  # losses whose gradients have no bound
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An estimator, and what it is to learn.
+
+    Attributes
+    ----------
+    seed : tuple of int
+        What it was made from.
+    learner : str
+        Name of the estimator's class.
+    parameters : dict
+        Those that are not left at their defaults.
+    storage : str
+        One of ``DENSE`` or ``SPARSE``: how `rows` keeps ``X``.
+    X : ndarray of shape (n_rows, n_features)
+        Finite rows.
+    y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        Labels, or finite targets.
+    weight : ndarray of shape (n_rows,) or None
+        Weights of the rows.
+    classes : ndarray or None
+        All labels; None for regression.
+    cuts : tuple of int
+        Rows at which a stream of batches is cut.
+    kernel : {"numpy", "numba"}
+        What it runs on.
+    """
+
+    seed: tuple[int, ...]
+    learner: str
+    parameters: dict[str, Any]
+    storage: str
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    classes: np.ndarray | None = None
+    cuts: tuple[int, ...] = field(default=())
+    kernel: str = "numpy"
+
+    def rng(self, what):
+        """Random numbers for the purpose ``what``, the same whenever they are asked for."""
+        return np.random.default_rng([*self.seed, zlib.crc32(what.encode())])
+
+    def model(self):
+        """The estimator, not fitted."""
+        return getattr(sklearn_nag, self.learner)(**self.parameters)
+
+    def rows(self, X=None, storage=None):
+        """``X``, by default that of the case, as it is stored."""
+        return stored(self.X if X is None else X, storage or self.storage)
+
+    @property
+    def is_sparse(self):
+        return self.storage in SPARSE
+
+    @property
+    def batches(self):
+        """Slices of rows, from cut to cut."""
+        n = len(self.X)
+        ends = [0, *(cut for cut in self.cuts if cut < n), n]
+        return [slice(start, stop) for start, stop in itertools.pairwise(ends)]
+
+    def take(self, rows):
+        """The case with some of the rows only."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weight=weight)
+
+    @property
+    def stable(self):
+        """Whether steps cannot add up to an overflow: features are normalised, and steps careful or bounded."""
+        if not self.learner.startswith("NAG"):
+            return True
+        options = {"normalization": "rms", "importance_aware": True, "loss": "log_loss", **self.parameters}
+        if self.classes is None and "loss" not in self.parameters:
+            options["loss"] = "squared_error" if self.learner.startswith("NAG") else "huber"
+        careful = options["importance_aware"] and options["loss"] != "perceptron"
+        return options["normalization"] is not None and (careful or options["loss"] not in UNBOUNDED)
+
+    @property
+    def within_bounds(self):
+        """Whether the case is within the bounds in which nothing fails."""
+        if not self.stable:
+            return False
+        if self.classes is None and np.abs(self.y).max(initial=0.0) > LARGEST_TARGET:
+            return False
+        if self.weight is None:
+            return True
+        positive = self.weight[self.weight > 0]
+        return bool((positive >= LEAST_WEIGHT).all() and (positive <= LARGEST_WEIGHT).all())
+
+    # -- as Python
+
+    def code(self):
+        """Lines of Python that define ``X``, ``y``, ``weight`` and ``model``."""
+        lines = [f"X = {literal(self.X)}", *stored_code(self.X, self.storage), f"y = {literal(self.y)}"]
+        lines.append(f"weight = {literal(self.weight)}")
+        options = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        lines.append(f"model = sklearn_nag.{self.learner}({options})")
+        return lines
+
+    def call(self, rows=""):
+        """The call of ``partial_fit`` as Python, for some of the rows."""
+        classes = "" if self.classes is None else f", classes={self.classes.tolist()!r}"
+        weight = "" if self.weight is None else f", sample_weight=weight{rows}"
+        return f"partial_fit(X{rows}, y{rows}{classes}{weight})"
+
+
+def literal(array):
+    """An array as Python, the shortest that gives the same numbers."""
+    if array is None:
+        return "None"
+    text = repr(array.tolist())
+    return f"np.array({text})" if array.size else f"np.empty({array.shape})"
+
+
+# -- storage
+
+
+def entries(X, storage):
+    """Data, columns and row ends of ``X`` as CSR: out of order, repeated or with zeros, as ``storage`` says."""
+    data, indices, indptr = [], [], [0]
+    for row in X:
+        named = np.flatnonzero(row)
+        values = row[named]
+        if "repeated" in storage:
+            half = np.where(values / 2 * 2 == values, values / 2, values)
+            named, values = np.tile(named, 2), np.concatenate([half, values - half])
+        elif "unsorted" in storage:
+            named, values = named[::-1], values[::-1]
+        elif "zeros" in storage:
+            named = np.flatnonzero((row != 0) | (np.arange(len(row)) % 3 == 1))
+            values = row[named]
+        data.extend(values.tolist())
+        indices.extend(named.tolist())
+        indptr.append(len(indices))
+    return data, indices, indptr
+
+
+def stored(X, storage):
+    """``X`` as an array or a sparse matrix of the kind that ``storage`` names."""
+    if "float32" in storage:
+        X = X.astype(np.float32)
+    if storage in DENSE:
+        return np.asfortranarray(X) if storage.endswith("F") else np.ascontiguousarray(X)
+    data, indices, indptr = entries(X, storage)
+    index = np.int64 if "int64" in storage else np.int32
+    arrays = np.array(data, dtype=X.dtype), np.array(indices, dtype=index), np.array(indptr, dtype=index)
+    matrix = sparse.csr_array(arrays, shape=X.shape)
+    if "int64" in storage:  # SciPy takes the smallest that will do
+        matrix.indices, matrix.indptr = arrays[1:]
+    if storage == "csc":
+        return matrix.tocsc()
+    return matrix.tocoo() if storage.startswith("coo") else matrix
+
+
+def stored_code(X, storage):
+    """The same in Python, where a plain array is not enough."""
+    if storage == "C":
+        return []
+    if storage in DENSE:
+        kind = "" if storage == "F" else ", dtype=np.float32"
+        return [f"X = np.{'asfortranarray' if storage.endswith('F') else 'asarray'}(X{kind})"]
+    if any(kind in storage for kind in ("repeated", "unsorted", "zeros")):
+        data, indices, indptr = entries(X, storage)
+        arrays = f"{data}, np.array({indices}, np.int32), np.array({indptr}, np.int32)"
+        made = f"X = sparse.csr_array(({arrays}), shape={X.shape})"
+        return [made + ("" if storage.startswith("csr") else ".tocoo()")]
+    made = f"X = sparse.{storage[:3]}_array(X)"
+    if "float32" in storage:
+        made += ".astype(np.float32)"
+    widened = "X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)"
+    return [made] + [widened] * ("int64" in storage)
+
+
+# -- from a seed
+
+
+def made(*seed):
+    """The case of a seed."""
+    rng = np.random.default_rng(seed)
+    learner = str(
+        rng.choice(
+            ["NAGClassifier", "NAGRegressor", "ScaleInvariantClassifier", "ScaleInvariantRegressor"],
+            p=[0.3, 0.34, 0.16, 0.2],
+        )
+    )
+    classifies = learner.endswith("Classifier")
+    parameters = parameters_of(rng, learner)
+    dense_only = parameters.get("invariance") == "full" or parameters.get("centering") is True
+    storage = str(rng.choice(DENSE if dense_only or rng.random() < 0.5 else SPARSE))
+    if parameters.get("eta0") == "auto" and storage not in ("C", "F", *PLAIN_SPARSE):
+        del parameters["eta0"]  # each combination would take seconds to compile
+    n = int(rng.integers(1, 40))
+    d = int(rng.integers(1, 8) if rng.random() < 0.85 else rng.integers(8, 150))
+    if parameters.get("invariance") == "full":
+        d = min(d, 20)
+    X = rows_of(rng, n, d)
+    if "float32" in storage:
+        largest = np.finfo(np.float32).max
+        X = np.clip(X, -largest, largest).astype(np.float32).astype(np.float64)
+    classes = None
+    if classifies:
+        n_classes = int(rng.choice([2, 2, 3, 5]))
+        classes = np.arange(n_classes) if rng.random() < 0.7 else np.array(list("abcde")[:n_classes])
+        codes = rng.integers(0, n_classes, n)
+        if rng.random() < 0.5:  # classes that can be told apart
+            with np.errstate(all="ignore"):
+                codes = np.minimum((X[:, 0] > np.median(X[:, 0])).astype(int), n_classes - 1)
+        y = classes[codes]
+    else:
+        y = targets_of(rng, n, X)
+    weight = weights_of(rng, n)
+    n_cuts = int(rng.integers(0, 4))
+    cuts = tuple(sorted({int(cut) for cut in rng.integers(1, n, n_cuts)})) if n > 1 else ()
+    kernel = str(rng.choice(["numpy", "numba"])) if HAVE_NUMBA else "numpy"
+    return Case(seed, learner, parameters, storage, X, y, weight, classes, cuts, kernel)
+
+
+def parameters_of(rng, learner):
+    """Parameters, many at their defaults."""
+    chosen = {}
+
+    def maybe(name, share, *values):
+        if rng.random() < share:
+            chosen[name] = values[rng.integers(len(values))]
+
+    classifies, nag = learner.endswith("Classifier"), learner.startswith("NAG")
+    maybe("loss", 0.8, *(CLASSIFICATION if classifies else REGRESSION))
+    maybe("fit_intercept", 0.15, False)
+    maybe("centering", 0.3, False, *([True] if chosen.get("fit_intercept", True) else []))
+    if classifies:
+        maybe("multi_class", 0.3, "ovr")
+    else:
+        maybe("target_normalization", 0.2, None)
+        if chosen.get("loss") == "quantile":
+            maybe("quantile", 0.7, 0.1, 0.9)
+        if "epsilon" in chosen.get("loss", "") or chosen.get("loss") == "huber":
+            maybe("epsilon", 0.4, 0.0, 1.0, 1e-3, 1e-300 if rng.random() < 0.2 else 10.0)
+    if not nag:
+        maybe("update", 0.7, "potential", "scinol1", "scinol2")
+        if chosen.get("update", "potential") == "potential" and chosen.get("centering") is not False:
+            maybe("invariance", 0.4, "full")
+        maybe(ALPHA, 0.2, 1.126, 10.0)
+        maybe("average", 0.3, False)
+        return chosen
+    maybe("normalization", 0.4, "max", "max", None)
+    maybe("adaptive", 0.25, False)
+    maybe("importance_aware", 0.2, False)
+    maybe("eta0", 0.5, "auto", 0.1, 10.0, float(10.0 ** rng.integers(-4, 5)))
+    maybe("learning_rate", 0.15, "invscaling")
+    maybe("penalty", 0.4, "l1", "l2", "elasticnet")
+    if "penalty" in chosen:
+        maybe("alpha", 0.7, 0.01, 1.0, float(10.0 ** rng.integers(-8, 8)))
+    maybe("average", 0.4, True, False, 5)
+    return chosen
+
+
+def rows_of(rng, n, d):
+    """Rows: of plain sizes, of another size in each column, growing, or of any finite doubles."""
+    kind = rng.choice(["plain", "units", "growing", "mixed", "extreme"], p=[0.3, 0.25, 0.15, 0.1, 0.2])
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([1.0, 0.7, 0.2]))
+    if rng.random() < 0.3:
+        X = np.sign(X)
+    if kind == "plain":
+        return X * 10.0 ** rng.integers(-3, 4, d) + rng.choice([0.0, 0.0, 1e6], d)
+    if kind == "units":
+        return X * 10.0 ** rng.integers(-300, 301, d)
+    if kind == "growing":
+        return X * 10.0 ** np.sort(rng.integers(-300, 301, (n, 1)), axis=0)
+    if kind == "mixed":
+        return X * 10.0 ** rng.integers(-60, 61, (n, d))
+    return rng.choice(EXTREMES, (n, d))
+
+
+def targets_of(rng, n, X):
+    """Targets of one output or several: of plain, large and small sizes, all equal, or any finite doubles."""
+    shape = (n,) if rng.random() < 0.7 else (n, int(rng.integers(1, 4)))
+    y = rng.normal(size=shape)
+    if rng.random() < 0.4:  # something to be learnt
+        y = y * 0.1 + (np.sign(X[:, 0]) if len(shape) == 1 else np.sign(X[:, :1]))
+    kind = rng.choice(["plain", "far", "unit", "mixed", "equal", "extreme"], p=[0.4, 0.15, 0.2, 0.1, 0.05, 0.1])
+    if kind == "far":
+        return y + 1e9
+    if kind == "unit":
+        return y * 10.0 ** rng.integers(-99, 100) * 0.1
+    if kind == "mixed":
+        return np.clip(y * 10.0 ** rng.integers(-99, 100, shape), -LARGEST_TARGET, LARGEST_TARGET)
+    if kind == "equal":
+        return np.full(shape, y.flat[0])
+    return rng.choice(EXTREMES, shape) if kind == "extreme" else y
+
+
+def weights_of(rng, n):
+    """Weights of the rows: none, whole numbers with zeros, of many sizes, or any doubles."""
+    kind = rng.choice(["none", "counts", "sizes", "extreme"], p=[0.5, 0.25, 0.15, 0.1])
+    if kind == "none":
+        return None
+    if kind == "counts":
+        return rng.integers(0, 3, n) * rng.choice([1.0, 0.3])
+    if kind == "sizes":
+        return 10.0 ** rng.integers(-99, 100, n)
+    return np.abs(rng.choice(EXTREMES, n))

@@ -1,0 +1,406 @@
+"""The promises that can be tried within one process; `mishaps` has those that need more."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+import sklearn_nag
+
+from .cases import (
+    DENSE,
+    HAVE_NUMBA,
+    IN_PARTS,
+    LARGEST,
+    LARGEST_WEIGHT,
+    PLAIN_SPARSE,
+    SPARSE,
+    WIDEST_RANGE,
+    literal,
+    stored_code,
+)
+
+TOLERANCE = 1e-6  # between the kernels, relative to the largest prediction
+ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
+
+
+class Broken(AssertionError):
+    """A promise does not hold.
+
+    Parameters
+    ----------
+    message : str
+        How.
+    *lines : str
+        Python that shows it, after the lines that define the case; by default the case's calls of ``partial_fit``.
+    """
+
+    def __init__(self, message, *lines):
+        super().__init__(message)
+        self.lines = lines
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised, and the function that tries it.
+
+    Attributes
+    ----------
+    says : str
+        The promise, as a table has it.
+    holds : callable
+        ``holds(case)`` raises `Broken` if it does not.
+    every : int
+        It is tried on one of so many cases, as some take long.
+    shrinks : bool
+        Whether a case that breaks it can be made smaller: it breaks it each time, and soon.
+    """
+
+    says: str
+    holds: callable
+    every: int = 1
+    shrinks: bool = True
+
+
+PROMISES: dict[str, Promise] = {}
+
+
+def promise(says, every=1, shrinks=True):
+    """Put a function of a case among the promises."""
+
+    def register(holds):
+        PROMISES[holds.__name__] = Promise(says, holds, every, shrinks)
+        return holds
+
+    return register
+
+
+# -- models
+
+
+def learn(case, model, rows, y, weight, method="partial_fit"):
+    """Let ``model`` learn rows by the kernel of the case; return the progressive decision values where there are."""
+    options = {} if case.classes is None or method == "fit" else {"classes": case.classes}
+    with sklearn_nag.config_context(kernel=case.kernel), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if method == "fit":
+            return model.set_params(max_iter=2, random_state=0).fit(rows, y, sample_weight=weight)
+        return model._play(rows, y, sample_weight=weight, **options)
+
+
+def part(array, rows):
+    return None if array is None else array[rows]
+
+
+def learnt(case, X=None):
+    """A model that has learnt the case in one call, and the decision values that it played."""
+    model = case.model()
+    return model, learn(case, model, case.rows(X), case.y, case.weight)
+
+
+def decide(case, model, rows=None):
+    """Decision values as an array of two dimensions."""
+    with sklearn_nag.config_context(kernel=case.kernel):
+        values = getattr(model, "decision_function", model.predict)(case.rows() if rows is None else rows)
+    return values.reshape(len(values), -1)
+
+
+def arrays(thing, name="model"):
+    """Names and values of all numbers of a model."""
+    if isinstance(thing, np.ndarray | np.generic | float | int | str | None | bool):
+        yield name, np.asarray(thing)
+    elif isinstance(thing, dict):
+        for key, value in thing.items():
+            if key not in ("cached", "_made", "rule"):
+                yield from arrays(value, f"{name}.{key}")
+    elif isinstance(thing, list | tuple):
+        for i, value in enumerate(thing):
+            yield from arrays(value, f"{name}.{i}")
+    elif hasattr(thing, "__getstate__"):
+        yield from arrays(thing.__getstate__(), name)
+
+
+def image(model):
+    """All that is kept of a model, to be compared bit by bit."""
+    return {name: (a.shape, a.tolist() if a.dtype == object else a.tobytes()) for name, a in arrays(model)}
+
+
+def expect_same(before, after, when):
+    """Raise `Broken` where two images differ."""
+    for name in {**before, **after}:
+        if before.get(name) != after.get(name):
+            raise Broken(f"{name} is not the same {when}")
+
+
+def expect_equal(a, b, what):
+    """Raise `Broken` where two arrays differ in any bit."""
+    if a.shape != b.shape or a.tobytes() != b.tobytes():
+        with np.errstate(all="ignore"):
+            raise Broken(f"{what} differ: {np.abs(a - b).max() if a.shape == b.shape else (a.shape, b.shape)}")
+
+
+def shown(case, method="partial_fit"):
+    """The call of a method as Python."""
+    weight = "" if case.weight is None else ", sample_weight=weight"
+    if method == "fit":
+        return f"model.set_params(max_iter=2, random_state=0).fit(X, y{weight})"
+    return f"model.{case.call()}"
+
+
+def described(error):
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+# -- promises
+
+
+@promise("no NaN or infinity, in predictions or in the model")
+def numbers_stay_finite(case):
+    for method in ("partial_fit", "fit"):
+        model = case.model()
+        try:
+            learn(case, model, case.rows(), case.y, case.weight, method)
+        except ValueError:
+            continue
+        for name, array in arrays(model):
+            if array.dtype.kind == "f" and "progressive" not in name and not np.isfinite(array).all():
+                raise Broken(f"{name} is not finite after {method}", shown(case, method))
+        for name in ("coef_", "intercept_", "scale_", "mean_"):
+            if not np.isfinite(getattr(model, name)).all():
+                raise Broken(f"{name} is not finite after {method}", shown(case, method), f"model.{name}")
+        largest = np.resize([LARGEST, -LARGEST, 5e-324, 1.0], (2, case.X.shape[1]))
+        for rows in (case.rows(), np.ascontiguousarray(largest)):
+            if not np.isfinite(decide(case, model, rows)).all():
+                raise Broken(
+                    f"predictions are not finite after {method}", shown(case, method), f"model.predict({literal(rows)})"
+                )
+            if hasattr(model, "predict_proba") and not np.isfinite(model.predict_proba(rows)).all():
+                line = "model.predict_proba(X)"
+                raise Broken(f"probabilities are not finite after {method}", shown(case, method), line)
+
+
+@promise("within the bounds no call fails")
+def nothing_fails(case):
+    if not case.within_bounds:
+        return
+    for method in ("partial_fit", "fit"):
+        named = case.weight is None or case.weight.any()
+        if method == "fit" and (not named or (case.classes is not None and len(np.unique(case.y)) < 2)):
+            continue
+        try:
+            learn(case, case.model(), case.rows(), case.y, case.weight, method)
+        except Exception as error:
+            raise Broken(f"{method} fails: {described(error)}", shown(case, method)) from error
+
+
+@promise("what fails is a ValueError, and changes nothing")
+def failures_change_nothing(case):
+    model = case.model()
+    for rows in case.batches:
+        before = image(model)
+        try:
+            learn(case, model, case.rows(case.X[rows]), case.y[rows], part(case.weight, rows))
+        except ValueError:
+            expect_same(before, image(model), "after a failed partial_fit")
+        except Exception as error:
+            raise Broken(f"partial_fit raises {described(error)}") from error
+    before = image(model)
+    for what, line, X, y, weight in spoilt(case):
+        try:
+            learn(case, model, X, y, weight)
+        except ValueError:
+            expect_same(before, image(model), f"after it refused {what}")
+        except Exception as error:
+            raise Broken(f"{what}: {described(error)}", line, shown(case)) from error
+        else:
+            raise Broken(f"{what} is accepted", line, shown(case))
+
+
+def spoilt(case):
+    """Input that must be refused: what is wrong with it, that as Python, rows, targets, weights."""
+    rng = case.rng("spoilt")
+    (n, d), rows, weight = case.X.shape, case.rows(), case.weight
+    i, j = int(rng.integers(n)), int(rng.integers(d))
+    for value in (np.nan, np.inf):
+        X = case.X.copy()
+        X[i, j] = value
+        yield f"{value} in X", f"X[{i}, {j}] = np.{value}", case.rows(X), case.y, weight
+        if weight is not None:
+            spoilt_weight = np.where(np.arange(n) == i, value, weight)
+            yield f"{value} in sample_weight", f"weight[{i}] = np.{value}", rows, case.y, spoilt_weight
+    if not case.is_sparse:
+        X = case.X.astype(object)
+        X[i, j] = 10**400
+        yield "10**400 in X", f"X = X.astype(object); X[{i}, {j}] = 10**400", X, case.y, weight
+    negative = np.where(np.arange(n) == i, -1.0, 1.0)
+    yield "a negative weight", f"weight = np.array({negative.tolist()})", rows, case.y, negative
+    yield "too few targets", "y = y[1:]", rows, case.y[1:], None
+    yield "an empty array", "X, y = X[:0], y[:0]", case.rows(case.X[:0]), case.y[:0], None
+    if case.classes is not None:
+        new = "new" if case.y.dtype.kind == "U" else 9
+        y = np.array([new if k == i else label for k, label in enumerate(case.y.tolist())])
+        yield "a new class", f"y = np.array({y.tolist()})", rows, y, None
+        return
+    for value, as_code in ((np.nan, "np.nan"), (np.inf, "np.inf"), (None, "None"), (10**400, "10**400")):
+        for kind in ("float", "object") if value != 10**400 else ("object",):
+            y = case.y.astype(kind)
+            y.flat[i] = value
+            line = f"y = y.astype({kind}); y.flat[{i}] = {as_code}"
+            yield f"{as_code} in y of type {kind}", line, rows, y, weight
+
+
+@promise("batches do not matter to any bit")
+def batches_do_not_matter(case):
+    parts, played = case.model(), []
+    try:
+        whole, at_once = learnt(case)
+        for rows in case.batches:
+            played.append(learn(case, parts, case.rows(case.X[rows]), case.y[rows], part(case.weight, rows)))
+    except ValueError:
+        return
+    expect_equal(at_once, np.concatenate(played), "predictions made on the way in one call and in several")
+    expect_same(image(whole), image(parts), "in one call and in several")
+
+
+@promise("a saved model goes on as if it had not been saved")
+def saved_models_resume(case):
+    kept, saved = case.model(), case.model()
+    for rows in case.batches:
+        batch = case.rows(case.X[rows]), case.y[rows], part(case.weight, rows)
+        try:
+            learn(case, kept, *batch)
+        except ValueError:
+            return
+        learn(case, saved, *batch)
+        saved = pickle.loads(pickle.dumps(saved))
+    expect_same(image(kept), image(saved), "after it was saved in between")
+    expect_equal(decide(case, kept), decide(case, saved), "predictions")
+
+
+@promise("storage and its order do not matter to any bit")
+def storage_does_not_matter(case):
+    if "float32" in case.storage or case.storage in IN_PARTS:
+        return
+    kinds = [kind for kind in (SPARSE if case.is_sparse else DENSE) if "float32" not in kind and kind not in IN_PARTS]
+    if case.parameters.get("eta0") == "auto":
+        kinds = [kind for kind in kinds if kind in ("C", "F", *PLAIN_SPARSE)]
+    found = {}
+    for kind in kinds:
+        model = case.model()
+        try:
+            found[kind] = learn(case, model, case.rows(storage=kind), case.y, case.weight).tobytes(), image(model)
+        except ValueError as error:
+            found[kind] = described(error)
+    for kind in kinds[1:]:
+        if found[kind] != found[kinds[0]]:
+            raise Broken(f"models of {kinds[0]} and {kind} differ", *stored_code(case.X, kind), shown(case))
+
+
+@promise("the order of the columns of a row, their parts, and stored zeros matter no more than rounding")
+def parts_of_rows_do_not_matter(case):
+    if case.stable and case.storage in IN_PARTS:
+        expect_agreement(case, {"sorted rows": (case.kernel, "csr"), "these rows": (case.kernel, case.storage)})
+
+
+@promise("both kernels accept the same, and agree")
+def kernels_agree(case):
+    if HAVE_NUMBA and case.stable:
+        expect_agreement(case, {kernel: (kernel, case.storage) for kernel in ("numpy", "numba")})
+
+
+def expect_agreement(case, ways):
+    """Raise `Broken` where two ways to learn a case differ by more than rounding.
+
+    Parameters
+    ----------
+    case : Case
+        What is learnt.
+    ways : dict of str to (str, str)
+        By name, the kernel and the storage of the rows.
+    """
+
+    def outcome(way, X, y, weight):
+        kernel, storage = ways[way]
+        model, rows = case.model(), case.rows(X, storage)
+        with sklearn_nag.config_context(kernel=kernel), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            options = {} if case.classes is None else {"classes": case.classes}
+            model.partial_fit(rows, y, sample_weight=weight, **options)
+            values = getattr(model, "decision_function", model.predict)(rows)
+            return values.reshape(len(values), -1)
+
+    def lines():
+        yield "from sklearn.base import clone"
+        for kernel, storage in ways.values():
+            yield f'with sklearn_nag.config_context(kernel="{kernel}"):'
+            if storage != case.storage:
+                yield f"    whole = {literal(case.X)}"
+                yield f"    print(clone(model).{case.call().replace('X', 'whole', 1)}.predict(whole))"
+            else:
+                yield f"    print(clone(model).{case.call()}.predict(X))"
+
+    found = {}
+    for way in ways:
+        try:
+            found[way] = outcome(way, case.X, case.y, case.weight)
+        except ValueError as error:
+            found[way] = described(error)
+    (one, a), (other, b) = found.items()
+    if isinstance(a, str) or isinstance(b, str):
+        if isinstance(a, str) != isinstance(b, str):
+            refused, error = (one, a) if isinstance(a, str) else (other, b)
+            raise Broken(f"{refused} alone: {error}", *lines())
+        return
+    if not case.within_bounds:
+        return
+    scale = np.abs(a).max()
+    distance = np.abs(a - b).max() / scale if scale > 0 else np.abs(b).max()
+    if distance <= TOLERANCE:
+        return
+    rng = case.rng("ulps")
+    for _ in range(8):  # are these rows such that the last digits of the input decide?
+        X = np.clip(case.X * (1.0 + ULPS * rng.normal(size=case.X.shape)), -LARGEST, LARGEST)
+        weight = np.ones(len(X)) if case.weight is None else case.weight
+        weight = np.clip(weight * (1.0 + ULPS * rng.normal(size=len(X))), 0.0, LARGEST_WEIGHT)
+        y = case.y
+        if case.classes is None:
+            y = np.clip(y * (1.0 + ULPS * rng.normal(size=y.shape)), -LARGEST, LARGEST)
+        for way in ways:
+            try:
+                moved = outcome(way, X, y, weight)
+            except ValueError:
+                return
+            if 20.0 * np.abs(moved - found[way]).max() / scale > distance:
+                return
+    raise Broken(f"{one} and {other} differ by {distance:.1e} of the largest prediction", *lines())
+
+
+@promise("powers of two in the units of features change no bit")
+def powers_of_two_do_not_matter(case):
+    normalised = case.parameters.get("normalization", "rms") is not None
+    if not (normalised and case.within_bounds) or "float32" in case.storage:
+        return
+    sizes = np.abs(case.X)
+    seen = sizes.any(axis=0)
+    largest, least = sizes.max(axis=0)[seen], np.where(sizes == 0, np.inf, sizes).min(axis=0)[seen]
+    if (largest / WIDEST_RANGE > least).any() or (least < 2.0**-1000).any():
+        return
+    weights = np.ones(1) if case.weight is None else case.weight[case.weight > 0]
+    if weights.max(initial=0.0) / WIDEST_RANGE > weights.min(initial=np.inf):
+        return
+    power = np.zeros(case.X.shape[1], int)
+    down, up = -1000 - np.frexp(least)[1], 1000 - np.frexp(largest)[1]
+    power[seen] = case.rng("powers").integers(np.minimum(down, 0), np.maximum(up, 0) + 1)
+    _, a = learnt(case)
+    _, b = learnt(case, np.ldexp(case.X, power))
+    if a.tobytes() != b.tobytes():
+        worst = np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max())
+        raise Broken(
+            f"predictions made on the way differ by {worst:.1e} of the largest",
+            "from sklearn.base import clone",
+            f"for rows in (X, np.ldexp(X, {power.tolist()})):",
+            f"    print(clone(model).{case.call().replace('partial_fit(X', '_play(rows')})",
+        )
