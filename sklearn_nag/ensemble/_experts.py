@@ -18,7 +18,7 @@ class NamedEstimators(BaseEstimator):
     estimators: list[tuple[str, BaseEstimator]] | None
 
     def get_params(self, deep=True):
-        """Parameters by name.
+        """Get parameters by name.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ def scaling_adversary(
 def margin_data(
     n_rows: int, n_features: int, *, margin: float, random_state: int | np.random.RandomState | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows in the unit ball, on two sides of a plane from which all of them keep a distance.
+    """Make rows in the unit ball, on two sides of a plane from which all of them keep a distance.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def expert_game(
     *,
     random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
-    """Losses of experts, between 0 and 1.
+    """Make losses of experts, between 0 and 1.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def expert_game(
 
 
 def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of two features whose labels can be anything, and that fixed weights predict all the same.
+    """Make rows of two features whose labels can be anything, and that fixed weights predict all the same.
 
     Each row asks on which side of the middle a hidden number lies, in an interval a quarter as long as the one before,
     and is measured in the unit of that interval. Whatever the answers are, one vector ``u`` gives all of them by

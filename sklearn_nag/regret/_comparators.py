@@ -20,7 +20,7 @@ def best_in_hindsight(
     radius: float = 1.0,
     scale: ArrayLike | None = None,
 ) -> np.ndarray:
-    """Weights with the least total loss on the rows of a run.
+    """Find the weights with the least total loss on the rows of a run.
 
     Losses that are made of straight pieces are minimised by linear programming, others by L-BFGS or, on a set, by
     sequential quadratic programming. A bound holds against all weights, so that what a solver leaves to be gained can
