@@ -15,7 +15,9 @@ CONFIG = Path(__file__).parents[1] / "setup.cfg"
 
 
 def public_objects():
-    for module, name in [(owner, name) for owner in (sklearn_nag, datasets, model_selection, regret) for name in owner.__all__]:
+    for module, name in [
+        (owner, name) for owner in (sklearn_nag, datasets, model_selection, regret) for name in owner.__all__
+    ]:
         thing, place = getattr(module, name), module.__name__
         if inspect.isclass(thing):
             yield f"{place}.{name}"

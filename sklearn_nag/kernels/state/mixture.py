@@ -35,7 +35,7 @@ class Mixture:
         return type(self)(self.excess.copy(), self.gap.copy())
 
     def weights(self):
-        """Share of each expert, of the shape of ``excess``; of the leaders alone while there is no gap."""
+        """Share of each expert, of the shape of ``excess``; while there is no gap, the leaders share alike."""
         gap = self.gap[:, None]
         with np.errstate(all="ignore"):
             power = np.where(gap > 0, -np.log(self.excess.shape[1]) * (self.excess / gap), -np.inf)
@@ -62,7 +62,7 @@ class Mixture:
         return shares
 
     def suffer(self, share, losses):
-        """Count the losses, both of shape (n_groups, n_experts), of a row that was played with these shares."""
+        """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
         if self.grows:
             self._widen(share, losses)
         self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
