@@ -7,12 +7,14 @@ and Reuters text in svmlight form.
 
 import argparse
 import bz2
+import gzip
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_svmlight_file, load_wine
+from sklearn.feature_extraction.text import CountVectorizer
 
 from sklearn_nag import datasets
 
@@ -67,6 +69,48 @@ def reuters(folder):
     return sparse.vstack([X for X, _ in parts], format="csr"), np.concatenate([y for _, y in parts]).astype(int), False
 
 
+def adult(folder):
+    """Adult, one-hot, 48,842 x 123, 2 classes, as CSR."""
+    parts = []
+    for name in ("adult.trn.bz2", "adult.tst.bz2"):
+        with bz2.open(folder / name) as file:
+            parts.append(load_svmlight_file(file, n_features=123, zero_based=True))
+    return sparse.vstack([X for X, _ in parts], format="csr"), np.concatenate([y for _, y in parts]).astype(int), False
+
+
+def w8a(folder):
+    """Web pages, 49,749 x 300, 2 classes, as CSR."""
+    with gzip.open(folder / "w8a.libsvm.gz") as file:
+        X, y = load_svmlight_file(file, n_features=300)
+    return X, y.astype(int), False
+
+
+def _bag_of_words(texts):
+    return CountVectorizer(dtype=np.float64, token_pattern=r"(?u)\b\w+\b").fit_transform(texts).tocsr()
+
+
+def spam(folder):
+    """SMS Spam, 5,574 messages as counts of words, 2 classes, as CSR."""
+    with gzip.open(folder / "sms_spam.txt.gz", "rt", encoding="utf-8") as file:
+        next(file)  # names of the columns
+        labels, texts = zip(*(line.rstrip("\n").split("\t", 1) for line in file))
+    return _bag_of_words(texts), np.array(labels), False
+
+
+def questions(folder):
+    """TREC questions, 5,452 as counts of words, 6 classes, as CSR."""
+    with gzip.open(folder / "trec_questions.label.gz", "rt", encoding="latin-1") as file:
+        labels, texts = zip(*(line.rstrip("\n").split(" ", 1) for line in file))
+    return _bag_of_words(texts), np.array([label.split(":")[0] for label in labels]), False
+
+
+def msd_subset(folder):
+    """Timbre of the Million Song Subset, 4,680 x 90, the year as target."""
+    data = pd.read_csv(folder / "msd_subset_timbre90.csv.gz")
+    y = data.pop("year").to_numpy(dtype=float)
+    return data.to_numpy(dtype=float), y, True
+
+
 def california(folder):
     """California housing, 20,640 x 8."""
     data = pd.read_csv(folder / "cal_housing.csv.gz")
@@ -112,3 +156,4 @@ FILES = {
     "Covertype": covertype,
 }
 SPARSE = {"Bank one-hot": bank_one_hot, "Reuters": reuters}
+TEXT = {"Adult": adult, "w8a": w8a, "SMS spam": spam, "TREC questions": questions}

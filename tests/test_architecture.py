@@ -24,6 +24,7 @@ FLOORS = [
     {"kernels"},
     {"estimators", "datasets"},
     {"model_selection", "io"},
+    {"ensemble", "regret"},
     {""},  # the names of the package itself
     {"__main__"},
 ]

@@ -6,24 +6,30 @@ state, its rows in NumPy, which define it, and the same compiled by Numba. `skle
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 
 from . import coordinatewise, full, nag
-from ._backend import backend
+from ._backend import backend, is_compiled
 from ._threads import over_threads
 from .state.lifts import LARGEST, positive
+from .state.mixture import FixedRate, Mixture
 from .state.model import Diverged, LinearState
 from .state.rule import LinearRule
 from .vectorized.prediction import contributions, predict, predict_unit_free
 
 __all__ = [
     "Diverged",
+    "FixedRate",
     "LinearRule",
     "LinearState",
+    "Mixture",
     "contributions",
     "coordinatewise",
     "full",
     "learn",
+    "mix",
     "nag",
     "new_state",
     "positive",
@@ -34,6 +40,15 @@ __all__ = [
 def new_state(rule, n_features):
     """State before the first row, for a rule of any family."""
     return rule.State.new(rule, n_features)
+
+
+def mix(mixture, losses):
+    """Let a `Mixture` of a single group play rows and suffer their losses; return the shares as `Mixture.play` does."""
+    if losses.shape[1] == 1:
+        return np.ones_like(losses)
+    if is_compiled():
+        return importlib.import_module(".compiled.mixture", __name__).play_mixture(mixture, losses)
+    return mixture.play(losses)
 
 
 def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1):

@@ -108,11 +108,14 @@ def backend(rule):
 
     The family is the package that has the module of the rule, and these two beside it.
     """
-    kernel = get_config()["kernel"]
-    if kernel == "auto":
-        kernel = "numba" if _has_numba() else "numpy"
     family = type(rule).__module__.rpartition(".")[0]
-    return importlib.import_module(f"{family}.{kernel}_rows")
+    return importlib.import_module(f"{family}.{'numba' if is_compiled() else 'numpy'}_rows")
+
+
+def is_compiled():
+    """Whether compiled code is what is chosen."""
+    kernel = get_config()["kernel"]
+    return kernel == "numba" or (kernel == "auto" and _has_numba())
 
 
 def _has_numba():

@@ -1,4 +1,4 @@
-"""AdaHedge as compiled functions; see `state.mixture`.
+"""Exponential weights as compiled functions; see `state.mixture`.
 
 Differences of losses are taken as they are written: rearranged, a loss that all experts share would swallow them.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import LARGEST
-from .heads import CLIPPED, EXPERT_LOSS, GRADIENT, PLAYED, SHARE, TARGET, UNIT
-from .jit import slow, strict_slow
+from .heads import CLIPPED, EXPERT_LOSS, GRADIENT, N_ROWS, PLAYED, SHARE, TARGET, UNIT
+from .jit import entry, slow, strict_slow
 from .losses import SOFTMAX, loss_and_gradient, margins
 
 
@@ -75,3 +75,24 @@ def mix(heads, loss, c, mixture, n_heads, n_targets):
                 heads[PLAYED, j] = share if k == 0 else heads[PLAYED, j] + share
             heads[EXPERT_LOSS, k] = min(heads[EXPERT_LOSS, k], LARGEST)
         suffer(heads, excess, gap, group)
+
+
+@entry
+def play(excess, gap, grows, losses, shares, heads):
+    """As `Mixture.play`; ``shares`` is filled."""
+    for i in range(losses.shape[0]):
+        before = gap[0]
+        expert_shares(heads, excess, gap, 0)
+        for k in range(excess.shape[1]):
+            shares[i, k] = heads[SHARE, k]
+            heads[EXPERT_LOSS, k] = losses[i, k]
+        suffer(heads, excess, gap, 0)
+        if not grows:
+            gap[0] = before
+
+
+def play_mixture(mixture, losses):
+    """As `Mixture.play`."""
+    shares = np.empty_like(losses)
+    play(mixture.excess, mixture.gap, mixture.grows, losses, shares, np.zeros((N_ROWS, losses.shape[1])))
+    return shares

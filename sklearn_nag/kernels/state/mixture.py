@@ -1,4 +1,4 @@
-"""AdaHedge: how much each of several experts is trusted."""
+"""Exponential weights: how much each of several experts is trusted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from .lifts import LARGEST, positive
 class Mixture:
     """AdaHedge: how much each expert is trusted, for each group of heads (de Rooij et al., JMLR 15, 2014, section 2).
 
+    The rate of the weights is ``log(n_experts) / gap``.
+
     Parameters
     ----------
     excess : ndarray of shape (n_groups, n_experts)
@@ -18,12 +20,19 @@ class Mixture:
         Total of the mixability gaps.
     """
 
+    grows = True  # whether the gap of each row is added
+
     def __init__(self, excess, gap):
         self.excess, self.gap = excess, gap
 
+    @classmethod
+    def new(cls, n_experts):
+        """One group, before the first row."""
+        return cls(np.zeros((1, n_experts)), np.zeros(1))
+
     def copy(self):
         """Independent copy."""
-        return Mixture(self.excess.copy(), self.gap.copy())
+        return type(self)(self.excess.copy(), self.gap.copy())
 
     def weights(self):
         """Share of each expert, of the shape of ``excess``; while there is no gap, the leaders share alike."""
@@ -33,8 +42,34 @@ class Mixture:
         share = np.exp(np.where(self.excess == 0, 0.0, power))
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
+    def play(self, losses):
+        """Shares that each row of a single group is played with, before its losses are counted.
+
+        Parameters
+        ----------
+        losses : ndarray of shape (n_rows, n_experts)
+            Of each expert.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_experts)
+            Shares.
+        """
+        shares = np.empty_like(losses)
+        for share, loss in zip(shares, losses):
+            share[:] = self.weights()[0]
+            self.suffer(share[None], loss[None])
+        return shares
+
     def suffer(self, share, losses):
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
+        if self.grows:
+            self._widen(share, losses)
+        self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
+        self.excess -= self.excess.min(axis=1, keepdims=True)
+
+    def _widen(self, share, losses):
+        """Add the mixability gap of a row."""
         n_experts = share.shape[1]
         behind = np.where(share > 0, losses, np.inf)
         behind = np.where(share > 0, losses - behind.min(axis=1, keepdims=True), 0.0)
@@ -42,5 +77,14 @@ class Mixture:
         rate = np.log(n_experts) / positive(self.gap)
         mixed = -np.log(np.add.reduce(share * np.exp(-rate[:, None] * behind), axis=1)) / rate
         self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, 0.0)), LARGEST)
-        self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
-        self.excess -= self.excess.min(axis=1, keepdims=True)
+
+
+class FixedRate(Mixture):
+    """Hedge with a fixed rate: the gap does not grow (Freund and Schapire, 1997)."""
+
+    grows = False
+
+    @classmethod
+    def new(cls, n_experts, rate):
+        """One group, before the first row."""
+        return cls(np.zeros((1, n_experts)), np.array([np.log(n_experts) / rate]))

@@ -1,0 +1,773 @@
+"""Hedge and Weighted Majority over online learners of any kind."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import kernels, losses
+from .._docstrings import share
+from ..estimators._nag import NAGClassifier, NAGRegressor
+from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
+from ..estimators._shared_docs import ALL, entries
+from ..estimators._validation import (
+    _ROWS,
+    Rows,
+    check_flag,
+    check_number,
+    check_option,
+    check_sparse,
+    check_weights,
+    class_codes,
+    two_or_more,
+    unchanged_on_error,
+)
+from ..model_selection._streams import count_rows
+from ._experts import Expert, NamedEstimators
+
+_LARGEST = np.finfo(np.float64).max
+_LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
+_MOST_ROWS = 2**14  # played at a time, to bound memory, where this makes no difference
+
+_DOCS = (
+    entries("""
+eta0 : float, default=1.0
+    Rate of ``"hedge"`` and ``"weighted_majority"``, over the unit of the loss. With ``"hedge"``, the log loss and the
+    rate 1 the mixture is Bayes's, whose regret is never above ``log(n_estimators)``.
+max_iter : int, default=1
+    Passes of `fit` over the rows. Estimators are judged in the first one, when rows are new to them.
+batch_size : int, default=100
+    Rows that estimators of other packages, and pipelines, predict before they learn the first of them. Larger batches,
+    in `partial_fit` as well, are cut to this size. It has no effect where all estimators are learners of this package,
+    which predict each row just before they learn it.
+weights_ : ndarray of shape (n_estimators,)
+    How much each estimator is trusted; they add up to 1.
+expert_losses_ : ndarray of shape (n_estimators,)
+    Mean progressive loss of each estimator, over the rows that it was judged on; NaN before the first.
+progressive_loss_ : float
+    The same of the mixture.
+regret_ : float
+    Total progressive loss of the mixture, less that of the best estimator; negative where it beats all of them.
+t_ : float
+    Total weight of the rows that were judged.
+estimators_ : list of estimators
+    The estimators, fitted.
+named_estimators_ : `sklearn.utils.Bunch`
+    The same by name.
+""")
+    | ALL
+)
+
+_NOTES = {
+    "notes": """
+Rows that come before anything has been learnt are not judged: the first row, or the first batch with estimators of
+other packages, which cannot predict before. Learners of this package are judged by the predictions that their kernel
+makes while it learns, by the latest weights; the mixture predicts by what their ``predict`` says, which may be of
+averaged weights.
+
+A call works on copies of the estimators, so that it can be undone when one of them fails. Give rows in batches.
+
+A step of a Pipeline that has ``partial_fit`` learns each batch before it transforms it, as in
+`sklearn_nag.model_selection.progressive_validation`.
+""".strip()
+}
+
+
+class _Hedge(NamedEstimators):
+    """What the classifier and the regressor share."""
+
+    # -- parameters
+
+    def _check_parameters(self):
+        check_option("update", self.update, self._updates)
+        check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
+        check_number("max_iter", self.max_iter, Integral, min_val=1)
+        check_number("batch_size", self.batch_size, Integral, min_val=1)
+        check_flag("shuffle", self.shuffle)
+        check_option("loss", self.loss, self._losses)
+
+    def _begin(self, first):
+        """Check the parameters; make new experts and a new mixture for a new model, else copies that can be undone."""
+        self._check_parameters()
+        if first:
+            self._experts = [Expert(name, estimator) for name, estimator in self._named()]
+            n = len(self._experts)
+            fixed = self.update != "adahedge"
+            self._mixture = kernels.FixedRate.new(n, float(self.eta0)) if fixed else kernels.Mixture.new(n)
+            self._totals, self._t, self._is_new = np.zeros(n + 1), 0.0, True  # losses of the experts and of the mixture
+        else:
+            self._experts, self._mixture = copy.deepcopy(self._experts), self._mixture.copy()
+        judged_by = self._judged_by([expert.learner for expert in self._experts])
+        now = {"loss": judged_by, "update": self.update, "eta0": float(self.eta0)}
+        if not first and now != self._begun_with:
+            name = next(name for name, value in now.items() if value != self._begun_with[name])
+            raise ValueError(
+                f"{name} was {self._begun_with[name]!r} when this model was new and is {now[name]!r} now; "
+                "a model cannot go on with another: call fit, or clone it."
+            )
+        self._begun_with = now
+
+    @property
+    def _names(self):
+        return [expert.name for expert in self._experts]
+
+    # -- learning
+
+    @unchanged_on_error
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from scratch, in one pass over the rows or in ``max_iter``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, as the estimators take them.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            For input or parameters that cannot be used, or that one of the estimators refuses. The estimator is then
+            as it was before.
+        """
+        self._begin(first=True)
+        X, targets, weight = self._validate(X, y, sample_weight, first=True)
+        self._see_all_targets(targets)
+        rows = self._rows_with_weight(weight, len(targets))
+        random_state = check_random_state(self.random_state)
+        for i in range(self.max_iter):
+            self._learn(X, targets, weight, random_state.permutation(rows) if self.shuffle else rows, judge=i == 0)
+        self.n_iter_ = int(self.max_iter)
+        return self
+
+    def _partial_fit(self, X, y, sample_weight):
+        first = not self.__sklearn_is_fitted__()
+        self._begin(first)
+        X, y, weight = self._validate(X, y, sample_weight, first)
+        self._learn(X, y, weight, self._rows_with_weight(weight, len(y)))
+        return self
+
+    def _rows_with_weight(self, weight, n_rows):
+        """Places of the rows to learn."""
+        rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+        if self._is_new and not len(rows):
+            raise ValueError("sample_weight is zero for all rows: there is nothing to learn from.")
+        return rows
+
+    def _validate(self, X, y, sample_weight, first):
+        """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
+        check_sparse(X)
+        if self._takes_anything():
+            validate_data(self, X, reset=first, skip_check_array=True)
+            check_consistent_length(X, y)
+            X = X.tocsr() if sparse.issparse(X) else X
+            y = self._check_targets_alone(y)
+        else:
+            X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
+        y = self._check_targets(y, first)
+        weight = check_weights(sample_weight, count_rows(X))
+        if weight is not None:
+            for expert in self._experts:
+                if "sample_weight" not in inspect.signature(expert.learner.partial_fit).parameters:
+                    raise ValueError(f"sample_weight cannot be used: {expert.name!r}, one of estimators, takes none.")
+        return X, y, weight
+
+    def _takes_anything(self):
+        """Whether rows go as they are to the estimators, as pipelines may take what is no array of numbers."""
+        return any(expert.transformers for expert in self._experts)
+
+    def _learn(self, X, y, weight, order, judge=True):
+        """Play and learn the rows in this order."""
+        size = _MOST_ROWS if all(expert.by_row for expert in self._experts) else int(self.batch_size)
+        method, classes = self._method, getattr(self, "classes_", None)
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
+            batch, targets = _take(X, rows), y[rows]
+            c = None if weight is None else weight[rows]
+            played = [expert.play(method, batch, targets, c, classes) for expert in self._experts]
+            n_unjudged = int(self._is_new)
+            if judge and n_unjudged < len(rows) and all(p is not None for p in played):
+                self._judge(played, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
+            self._see(targets)
+            self._is_new = False
+
+    def _see(self, y):
+        """Remember what matters of targets that have been learnt."""
+
+    def _judge(self, played, y, c, n_unjudged):
+        """Count the losses of what was played, but for the first rows."""
+        advice = self._advice(played, y)[:, n_unjudged:]
+        y, c = y[n_unjudged:], c[n_unjudged:]
+        of_experts = np.minimum(np.stack([self._loss_of(p, y) * c for p in advice], axis=1), _LARGEST)
+        shares = kernels.mix(self._mixture, of_experts)
+        of_all = np.minimum(self._loss_of(self._mixed(shares.T[:, :, None], advice), y) * c, _LARGEST)
+        with np.errstate(over="ignore"):
+            totals = np.vstack([self._totals, np.column_stack([of_experts, of_all])])
+            self._totals = np.minimum(np.add.accumulate(totals, axis=0)[-1], _LARGEST)
+            self._t = float(np.add.accumulate(np.append(self._t, c))[-1])
+
+    @staticmethod
+    def _mixed(weights, advice):
+        """Sum of advice, of shape (n_experts, n_rows, n), by weights that broadcast with it."""
+        total = np.zeros(advice.shape[1:])
+        for weight, given in zip(weights, advice):
+            total += weight * given
+        return total
+
+    # -- predicting
+
+    def _mixed_response(self, X):
+        """What the estimators advise for rows, mixed by the present weights."""
+        check_is_fitted(self)
+        if self._takes_anything():
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validate_data(self, X, reset=False, **_ROWS)
+        total = 0.0
+        for weight, expert in zip(self.weights_, self._experts):
+            if weight > 0:
+                response = getattr(expert.estimator, self._method)(X)
+                total = total + weight * self._as_advice(response)
+        return total
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_experts")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        try:
+            of_experts = [get_tags(estimator) for _, estimator in self._named()]
+        except (TypeError, ValueError, AttributeError):
+            return tags  # as these estimators will be refused
+        tags.input_tags.sparse = all(t.input_tags.sparse for t in of_experts)
+        tags.target_tags.multi_output = self._multi_output and all(t.target_tags.multi_output for t in of_experts)
+        return tags
+
+    # -- attributes
+
+    def _fitted(self, name):
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+        return getattr(self, name)
+
+    @property
+    def estimators_(self) -> list:
+        """The estimators, fitted."""
+        return [expert.estimator for expert in self._fitted("_experts")]
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """How much each estimator is trusted; they add up to 1."""
+        return self._fitted("_mixture").weights()[0]
+
+    @property
+    def expert_losses_(self) -> np.ndarray:
+        """Mean progressive loss of each estimator; NaN before the first row that was judged."""
+        totals = self._fitted("_totals")[:-1]
+        return totals / self._t if self._t > 0 else np.full(len(totals), np.nan)
+
+    @property
+    def progressive_loss_(self) -> float:
+        """Mean progressive loss of the mixture; NaN before the first row that was judged."""
+        return float(self._fitted("_totals")[-1] / self._t) if self._t > 0 else np.nan
+
+    @property
+    def regret_(self) -> float:
+        """Total progressive loss of the mixture, less that of the best estimator."""
+        totals = self._fitted("_totals")
+        return float(totals[-1] - totals[:-1].min())
+
+    @property
+    def t_(self) -> float:
+        """Total weight of the rows that were judged."""
+        return self._fitted("_t")
+
+
+def _take(X, rows):
+    """Rows of an array, data frame, CSR matrix or list, by their places."""
+    if len(rows) == count_rows(X) and np.array_equal(rows, np.arange(len(rows))):
+        return X
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return [X[i] for i in rows] if isinstance(X, list | tuple) else X[rows]
+
+
+def _gives_probabilities(estimator):
+    try:
+        if hasattr(estimator, "_experts"):
+            return estimator._method == "predict_proba"
+        learners = [Expert(*pair).learner for pair in estimator._named()]
+        return estimator._judged_by(learners) == "log_loss"
+    except (TypeError, ValueError):
+        return False  # as these estimators will be refused
+
+
+@share(**_DOCS, **_NOTES)
+class HedgeClassifier(ClassifierMixin, _Hedge):
+    """Mixture of classifiers that learn online, weighted by how well each has predicted rows that were new to it.
+
+    On every sequence of rows its loss exceeds that of the best estimator by no more than a bound that no row and no
+    parameter can break, so that the choice between learners need not be made: by default between sNAG, NAG and
+    ScInOL 2, for which one reading of the rows is enough.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator), optional
+        Names and classifiers with ``partial_fit``, of this package or others, or Pipelines that end with one. By
+        default ``NAGClassifier()``, ``NAGClassifier(normalization="max")`` and ``ScaleInvariantClassifier()``, by the
+        names ``"snag"``, ``"nag"`` and ``"scinol2"``.
+    update : {"adahedge", "hedge", "weighted_majority"}, default="adahedge"
+        How weights follow from total losses ``L``: by ``exp(-rate * L)``, with a rate that AdaHedge learns [1]_ or with
+        the fixed rate ``eta0`` [2]_. ``"weighted_majority"`` has the fixed rate, counts mistakes, and predicts the
+        class with the largest total weight of votes [3]_.
+    {eta0}
+    loss : {"auto", "log_loss", "zero_one"}, default="auto"
+        What estimators are judged by: the log loss of their probabilities, which are then mixed, or their mistakes;
+        classes are then votes, and the loss of a mixture of votes is the share of wrong ones. ``"auto"``:
+        ``"log_loss"`` where all estimators have ``predict_proba``, unless ``update="weighted_majority"``.
+    {max_iter}
+    {batch_size}
+    shuffle : bool, default=True
+        Whether `fit` goes through the rows in a new random order in each pass.
+    random_state : int, RandomState instance or None, default=None
+        Order of the rows.
+
+    Attributes
+    ----------
+    {weights_}
+    {expert_losses_}
+    {progressive_loss_}
+    {regret_}
+    {t_}
+    {estimators_}
+    {named_estimators_}
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    HedgeRegressor : The same for regression.
+    sklearn_nag.regret : What regret is bounded by.
+    sklearn.ensemble.VotingClassifier : Fixed weights.
+
+    Notes
+    -----
+    {notes}
+
+    Probabilities are held above 2e-16, so that no log loss is infinite.
+
+    References
+    ----------
+    .. [1] de Rooij, van Erven, Grünwald and Koolen, "Follow the leader if you can, hedge if you must", JMLR 15, 2014,
+       section 2.
+    .. [2] Freund and Schapire, "A decision-theoretic generalization of on-line learning and an application to
+       boosting", JCSS 55, 1997, section 2.
+    .. [3] Littlestone and Warmuth, "The weighted majority algorithm", Information and Computation 108, 1994.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import HedgeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = HedgeClassifier(random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.95
+    True
+    >>> clf.regret_ < 2.0  # in 568 rows, in units of the log loss
+    True
+    """
+
+    classes_: np.ndarray
+
+    _updates = ("adahedge", "hedge", "weighted_majority")
+    _losses = ("auto", "log_loss", "zero_one")
+    _target_options: dict[str, Any] = {}
+    _multi_output = False
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, BaseEstimator]] | None = None,
+        *,
+        update: Literal["adahedge", "hedge", "weighted_majority"] = "adahedge",
+        eta0: float = 1.0,
+        loss: Literal["auto", "log_loss", "zero_one"] = "auto",
+        max_iter: int = 1,
+        batch_size: int = 100,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimators = estimators
+        self.update = update
+        self.eta0 = eta0
+        self.loss = loss
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    @staticmethod
+    def _default_estimators():
+        return [
+            ("snag", NAGClassifier()),
+            ("nag", NAGClassifier(normalization="max")),
+            ("scinol2", ScaleInvariantClassifier()),
+        ]
+
+    def _judged_by(self, learners):
+        """Name of the loss by which these learners are judged."""
+        without = [type(learner).__name__ for learner in learners if not hasattr(learner, "predict_proba")]
+        if self.update == "weighted_majority":
+            if self.loss == "log_loss":
+                raise ValueError("update='weighted_majority' counts mistakes: it needs loss='zero_one' or 'auto'.")
+            return "zero_one"
+        if self.loss == "log_loss" and without:
+            raise ValueError(f"loss='log_loss' needs estimators with predict_proba, which {without[0]} has not.")
+        return ("zero_one" if without else "log_loss") if self.loss == "auto" else self.loss
+
+    @unchanged_on_error
+    def partial_fit(
+        self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Let each estimator learn each row once, in the order given, after it has predicted it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the estimators take them.
+        y : array-like of shape (n_samples,)
+            Class of each row.
+        classes : array-like of shape (n_classes,), optional
+            All classes that will ever come; needed at the first call only.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For input or parameters that cannot be used, or that one of the estimators refuses; for a class that
+            ``classes`` did not name; when ``classes`` is missing at the first call or differs later. The estimator is
+            then as it was before.
+        """
+        known = self.__sklearn_is_fitted__()
+        if classes is None and not known:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if classes is not None:
+            named = two_or_more(unique_labels(classes))
+            if known and not np.array_equal(named, self.classes_):
+                raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
+            self.classes_ = named
+        return self._partial_fit(X, y, sample_weight)
+
+    def _check_targets_alone(self, y):
+        return column_or_1d(y, warn=True)
+
+    def _check_targets(self, y, first):
+        check_classification_targets(y)
+        return y
+
+    def _see_all_targets(self, y):
+        self.classes_ = two_or_more(np.unique(y))
+
+    @property
+    def _method(self):
+        return "predict_proba" if self._begun_with["loss"] == "log_loss" else "predict"
+
+    def _as_advice(self, response):
+        """Probabilities, or votes, of shape (n_rows, n_classes)."""
+        n_classes = len(self.classes_)
+        if self._method == "predict":
+            return np.eye(n_classes)[class_codes(response, self.classes_)]
+        response = np.where(np.isfinite(response), response, 0.0)
+        probability = np.maximum(np.asarray(response, dtype=np.float64), _LEAST_PROBABILITY)
+        return probability / np.add.reduce(probability, axis=1, keepdims=True)
+
+    def _advice(self, played, y):
+        return np.stack([self._as_advice(response) for response in played])
+
+    def _loss_of(self, advice, y):
+        """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_classes)."""
+        codes = class_codes(y, self.classes_)
+        if self.update == "weighted_majority":
+            return (advice.argmax(axis=1) != codes).astype(np.float64)
+        right = np.take_along_axis(advice, codes[:, None].astype(np.intp), axis=1)[:, 0]
+        return -np.log(right) if self._method == "predict_proba" else 1.0 - right
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Class of each row: the most probable one or, where classes are votes, the one with most of them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        mixed = self._mixed_response(X)
+        return self.classes_[mixed.argmax(axis=1)]
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Rows) -> np.ndarray:
+        """Probability of each class: the estimators' probabilities, mixed by their weights.
+
+        It is there where the estimators are judged by the log loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._mixed_response(X)
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Rows) -> np.ndarray:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return np.log(self.predict_proba(X))
+
+
+@share(**_DOCS, **_NOTES)
+class HedgeRegressor(RegressorMixin, _Hedge):
+    """Mixture of regressors that learn online, weighted by how well each has predicted rows that were new to it.
+
+    On every sequence of rows its loss exceeds that of the best estimator by no more than a bound that no row and no
+    parameter can break, so that the choice between learners need not be made: by default between sNAG, NAG and
+    ScInOL 2, for which one reading of the rows is enough.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator), optional
+        Names and regressors with ``partial_fit``, of this package or others, or Pipelines that end with one. By default
+        ``NAGRegressor()``, ``NAGRegressor(normalization="max")`` and ``ScaleInvariantRegressor()``, by the names
+        ``"snag"``, ``"nag"`` and ``"scinol2"``.
+    update : {"adahedge", "hedge"}, default="adahedge"
+        How weights follow from total losses ``L``: by ``exp(-rate * L)``, with a rate that AdaHedge learns, whatever
+        the unit of the target [1]_, or with the fixed rate ``eta0`` [2]_.
+    {eta0}
+    loss : {"squared_error", "absolute_error"}, default="squared_error"
+        What estimators are judged by: half the squared error, or the absolute error, in units of the target; its mean
+        over outputs where there are several.
+    {max_iter}
+    {batch_size}
+    shuffle : bool, default=True
+        Whether `fit` goes through the rows in a new random order in each pass.
+    random_state : int, RandomState instance or None, default=None
+        Order of the rows.
+
+    Attributes
+    ----------
+    {weights_}
+    {expert_losses_}
+    {progressive_loss_}
+    {regret_}
+    {t_}
+    {estimators_}
+    {named_estimators_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    HedgeClassifier : The same for classification.
+    sklearn_nag.regret : What regret is bounded by.
+    sklearn.ensemble.VotingRegressor : Fixed weights.
+
+    Notes
+    -----
+    {notes}
+
+    Predictions of the estimators, in learning and in `predict`, are held within the range of the targets so far,
+    widened on either side by its own width, so that one that runs away cannot take the mixture with it.
+
+    References
+    ----------
+    .. [1] de Rooij, van Erven, Grünwald and Koolen, "Follow the leader if you can, hedge if you must", JMLR 15, 2014,
+       section 2.
+    .. [2] Freund and Schapire, "A decision-theoretic generalization of on-line learning and an application to
+       boosting", JCSS 55, 1997, section 2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn_nag import HedgeRegressor, NAGRegressor
+    >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+    >>> experts = [("nag", NAGRegressor()), ("sgd", make_pipeline(StandardScaler(), SGDRegressor(random_state=0)))]
+    >>> reg = HedgeRegressor(experts, max_iter=5, random_state=0).fit(X, y)
+    >>> reg.score(X, y) > 0.4
+    True
+    """
+
+    _updates = ("adahedge", "hedge")
+    _losses = ("squared_error", "absolute_error")
+    _target_options: dict[str, Any] = {"y_numeric": True, "multi_output": True}
+    _multi_output = True
+    _method = "predict"
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, BaseEstimator]] | None = None,
+        *,
+        update: Literal["adahedge", "hedge"] = "adahedge",
+        eta0: float = 1.0,
+        loss: Literal["squared_error", "absolute_error"] = "squared_error",
+        max_iter: int = 1,
+        batch_size: int = 100,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimators = estimators
+        self.update = update
+        self.eta0 = eta0
+        self.loss = loss
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    @staticmethod
+    def _default_estimators():
+        return [
+            ("snag", NAGRegressor()),
+            ("nag", NAGRegressor(normalization="max")),
+            ("scinol2", ScaleInvariantRegressor()),
+        ]
+
+    def _judged_by(self, learners):
+        """Name of the loss by which learners are judged."""
+        return self.loss
+
+    @unchanged_on_error
+    def partial_fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Let each estimator learn each row once, in the order given, after it has predicted it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the estimators take them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For input or parameters that cannot be used, or that one of the estimators refuses. The estimator is then
+            as it was before.
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def _check_targets_alone(self, y):
+        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+
+    def _check_targets(self, y, first):
+        y = np.asarray(y, dtype=np.float64)
+        n_outputs = y.shape[1] if y.ndim == 2 else None
+        if first:
+            self._n_outputs = n_outputs
+            self._range = np.array([[np.inf], [-np.inf]]) * np.ones(n_outputs or 1)
+        elif n_outputs != self._n_outputs:
+            made_for = "(n_samples,)" if self._n_outputs is None else f"(n_samples, {self._n_outputs})"
+            raise ValueError(f"y has shape {y.shape}; this model was made for targets of shape {made_for}.")
+        return y
+
+    def _see_all_targets(self, y):
+        """All that matters is known from the shape of the targets."""
+
+    def _see(self, y):
+        self._range = self._ranges(y)[:, -1]
+
+    def _ranges(self, y):
+        """Least and largest targets before each row, and after the last one: of shape (2, n_rows + 1, n_outputs)."""
+        y = y.reshape(len(y), -1)
+        low = np.minimum.accumulate(np.vstack([self._range[0], y]))
+        return np.array([low, np.maximum.accumulate(np.vstack([self._range[1], y]))])
+
+    def _as_advice(self, response):
+        """Predictions of shape (n_rows, n_outputs), held within the range of all targets so far."""
+        return self._held(response, *self._range)
+
+    def _held(self, response, low, high):
+        response = np.asarray(response, dtype=np.float64)
+        response = response.reshape(len(response), -1)
+        with np.errstate(over="ignore", invalid="ignore"):  # there is no range before the first row
+            least, most = np.maximum(2.0 * low - high, -_LARGEST), np.minimum(2.0 * high - low, _LARGEST)
+        return np.minimum(np.maximum(np.where(np.isnan(response), low, response), least), most)
+
+    def _advice(self, played, y):
+        low, high = self._ranges(y)[:, :-1]
+        return np.stack([self._held(response, low, high) for response in played])
+
+    def _loss_of(self, advice, y):
+        """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_outputs)."""
+        with np.errstate(over="ignore"):
+            loss = losses.REGRESSION[self._begun_with["loss"]]()
+            values = np.minimum(loss.value(advice, y.reshape(advice.shape)), _LARGEST / advice.shape[1])
+            return np.add.reduce(values, axis=1) / advice.shape[1]
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Prediction for each row, in units of the target: the estimators' predictions, mixed by their weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            As the targets were.
+        """
+        mixed = self._mixed_response(X)
+        return mixed[:, 0] if self._n_outputs is None else mixed

@@ -1,0 +1,50 @@
+"""A laboratory for regret: recorded runs, the best comparator in hindsight, the bounds of theorems, and adversaries.
+
+Regret is the total loss of a learner's predictions, each made before its row was learnt, less that of fixed weights
+``u``. Bounds are curves: an entry for each row, for the rows up to there. Runs may be stacked: arrays with more axes in
+front are as many runs, and every function here works on all of them at once.
+"""
+
+from ._adversaries import expert_game, margin_data, scaling_adversary, unlearnable
+from ._bounds import (
+    adahedge_bound,
+    entropy_bound,
+    full_bound,
+    full_lower_bound,
+    hedge_bound,
+    least_squares_bound,
+    majority_bound,
+    margin_bound,
+    nag_bound,
+    ogd_bound,
+    perceptron_bound,
+    potential_bound,
+    scinol1_bound,
+)
+from ._comparators import best_in_hindsight
+from ._display import RegretDisplay
+from ._run import Run, record
+
+__all__ = [
+    "RegretDisplay",
+    "Run",
+    "adahedge_bound",
+    "best_in_hindsight",
+    "entropy_bound",
+    "expert_game",
+    "full_bound",
+    "full_lower_bound",
+    "hedge_bound",
+    "least_squares_bound",
+    "majority_bound",
+    "margin_bound",
+    "margin_data",
+    "nag_bound",
+    "ogd_bound",
+    "perceptron_bound",
+    "potential_bound",
+    "record",
+    "scaling_adversary",
+    "scinol1_bound",
+    "unlearnable",
+]

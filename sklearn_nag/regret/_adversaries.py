@@ -1,0 +1,209 @@
+"""Rows and losses that are made to be hard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from ..estimators._validation import check_number, check_option
+
+_MOST_UNLEARNABLE = 26  # rows whose features are exact doubles
+
+
+def scaling_adversary(
+    X: ArrayLike, *, orders: float = 6.0, random_state: int | np.random.RandomState | None = None
+) -> np.ndarray:
+    """Measure each feature in another unit, chosen before the first row: the adversary of Ross et al., section 4.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        Rows.
+    orders : float, default=6.0
+        Orders of magnitude that units are spread over.
+    random_state : int, RandomState instance or None, default=None
+        Choice of the units.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+        The rows, each column multiplied by ``10 ** r``, with ``r`` uniform in ``[-orders / 2, orders / 2]``.
+
+    See Also
+    --------
+    potential_bound : A bound that no unit changes.
+
+    References
+    ----------
+    .. [1] Ross, Mineiro and Langford, "Normalized online learning", UAI 2013, section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_nag.regret import scaling_adversary
+    >>> scaling_adversary(np.ones((2, 3)), random_state=0).round(3)
+    array([[ 1.963, 19.55 ,  4.136],
+           [ 1.963, 19.55 ,  4.136]])
+    """
+    check_number("orders", orders, min_val=0)
+    X = np.asarray(X, dtype=np.float64)
+    return X * 10.0 ** check_random_state(random_state).uniform(-orders / 2, orders / 2, X.shape[-1])
+
+
+def margin_data(
+    n_rows: int, n_features: int, *, margin: float, random_state: int | np.random.RandomState | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make rows in the unit ball, on two sides of a plane from which all of them keep a distance.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Shape of the rows.
+    margin : float
+        The distance, above 0 and below 1.
+    random_state : int, RandomState instance or None, default=None
+        Choice of plane and rows.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features)
+        Rows of length 1 at most.
+    y : ndarray of shape (n_rows,)
+        Sides: -1 or 1.
+    u : ndarray of shape (n_features,)
+        Normal of the plane, of length 1: ``y * (X @ u) >= margin``.
+
+    See Also
+    --------
+    margin_bound : How many mistakes the Perceptron makes on them.
+
+    Examples
+    --------
+    >>> from sklearn_nag.regret import margin_data
+    >>> X, y, u = margin_data(100, 5, margin=0.2, random_state=0)
+    >>> bool((y * (X @ u)).min() >= 0.2)
+    True
+    """
+    check_number("margin", margin, min_val=0, max_val=1, include_boundaries="neither")
+    rng = check_random_state(random_state)
+    u = rng.normal(size=n_features)
+    u /= np.linalg.norm(u)
+    y = rng.choice([-1.0, 1.0], n_rows)
+    # Most rows are near the plane, where they are hard.
+    distance = margin * (1 + 1e-12) + (1 - margin) * rng.uniform(size=n_rows) ** 4
+    distance = np.minimum(distance, 1.0)
+    along = rng.normal(size=(n_rows, n_features))
+    along -= np.outer(along @ u, u)
+    length = np.linalg.norm(along, axis=1, keepdims=True)
+    along *= np.sqrt(1 - distance**2)[:, None] / np.where(length > 0, length, 1.0)
+    return (y * distance)[:, None] * u + along, y, u
+
+
+def expert_game(
+    kind: Literal["coins", "leader", "switch"],
+    n_rows: int,
+    n_experts: int,
+    *,
+    random_state: int | np.random.RandomState | None = None,
+) -> np.ndarray:
+    """Make losses of experts, between 0 and 1.
+
+    Parameters
+    ----------
+    kind : {"coins", "leader", "switch"}
+        ``"coins"``: 0 or 1 by chance. ``"leader"``: after a first row in which the first expert has the loss 1/2,
+        whoever leads has the loss 1 and nobody else any, so that following the leader loses every row. ``"switch"``:
+        one expert is good in the first half, another in the second.
+    n_rows, n_experts : int
+        Shape of the losses; two experts at least.
+    random_state : int, RandomState instance or None, default=None
+        For what is by chance.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_experts)
+        Losses.
+
+    See Also
+    --------
+    hedge_bound : What Hedge loses at most.
+
+    Examples
+    --------
+    >>> from sklearn_nag.regret import expert_game
+    >>> expert_game("leader", 4, 2)
+    array([[0.5, 0. ],
+           [0. , 1. ],
+           [1. , 0. ],
+           [0. , 1. ]])
+    """
+    check_option("kind", kind, ("coins", "leader", "switch"))
+    rng = check_random_state(random_state)
+    losses = rng.randint(0, 2, (n_rows, n_experts)).astype(np.float64)
+    if kind == "leader":
+        total = np.zeros(n_experts)
+        for t in range(n_rows):
+            losses[t] = 0.0
+            losses[t, 0 if t == 0 else total.argmin()] = 0.5 if t == 0 else 1.0
+            total += losses[t]
+    elif kind == "switch":
+        first, second = rng.permutation(n_experts)[:2]
+        losses[: n_rows // 2, first] = 0.0
+        losses[n_rows // 2 :, second] = 0.0
+    return losses
+
+
+def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make rows of two features whose labels can be anything, and that fixed weights predict all the same.
+
+    Each row asks on which side of the middle a hidden number lies, in an interval a quarter as long as the one before,
+    and is measured in the unit of that interval. Whatever the answers are, one vector ``u`` gives all of them by
+    margins between 2/3 and 4/3. Where each answer is against the learner's prediction, its total linear loss
+    (``-y * prediction``) is above that of ``u`` by `full_lower_bound` or more, and so for every multiple of ``u``: no
+    bound in terms of ``|u|_S`` alone can grow slower. This is what Theorem 6 of [1]_ says, by rows of our own making.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows, 26 at most: beyond, features would not be exact.
+    label : callable
+        Called with each row, an ndarray of shape (2,); returns its label, -1 or 1.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, 2)
+        Rows.
+    y : ndarray of shape (n_rows,)
+        Labels.
+    u : ndarray of shape (2,)
+        Weights with ``2/3 <= y * (X @ u) <= 4/3``.
+
+    See Also
+    --------
+    full_lower_bound : What every learner loses.
+
+    References
+    ----------
+    .. [1] Kotłowski, "Scale-invariant unconstrained online learning", ALT 2017. https://arxiv.org/abs/1708.07042
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_nag.regret import unlearnable
+    >>> coins = np.random.default_rng(0)
+    >>> X, y, u = unlearnable(20, lambda x: coins.choice([-1.0, 1.0]))
+    >>> margins = y * (X @ u)
+    >>> bool(2 / 3 <= margins.min() and margins.max() <= 4 / 3)
+    True
+    """
+    check_number("n_rows", n_rows, min_val=1, max_val=_MOST_UNLEARNABLE)
+    X, y, middle = np.empty((n_rows, 2)), np.empty(n_rows), 0.0
+    for t in range(n_rows):
+        X[t] = 4.0**t, -(4.0**t) * middle
+        y[t] = label(X[t].copy())
+        middle += y[t] / 4.0**t
+    return X, y, np.array([middle, 1.0])

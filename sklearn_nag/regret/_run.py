@@ -1,0 +1,162 @@
+"""What a learner has played, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import check_X_y
+from sklearn.utils.multiclass import check_classification_targets
+
+from .. import losses
+from ..estimators._online import OnlineLinear
+
+
+@dataclass
+class Run:
+    """Rows, targets, and the predictions that were made of them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (..., n_rows, n_features)
+        Rows, in the order in which they came.
+    y : ndarray of shape (..., n_rows)
+        Targets; -1 and 1 for classes.
+    predictions : ndarray of shape (..., n_rows)
+        Predictions, or decision values, from before each row was learnt.
+    loss : Loss
+        What they are judged by; an entry of `sklearn_nag.losses.CLASSIFICATION` or ``REGRESSION``, made.
+
+    See Also
+    --------
+    record : The run of a learner.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_nag.losses import AbsoluteError
+    >>> from sklearn_nag.regret import Run
+    >>> run = Run(np.array([[1.0], [2.0]]), np.array([1.0, 2.0]), np.zeros(2), AbsoluteError())
+    >>> run.regret([1.0])
+    array([1., 3.])
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    predictions: np.ndarray
+    loss: losses.Loss
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Loss of each row."""
+        return self.loss.value(self.predictions, self.y)
+
+    @property
+    def gradients(self) -> np.ndarray:
+        """Derivative of the loss by the prediction, for each row."""
+        return self.loss.gradient(self.predictions, self.y)
+
+    @property
+    def mistakes(self) -> np.ndarray:
+        """Whether the prediction has not the sign of the target, for each row; 0 has no sign."""
+        return self.predictions * self.y <= 0
+
+    def loss_of(self, u: ArrayLike) -> np.ndarray:
+        """Loss that fixed weights have on each row.
+
+        Parameters
+        ----------
+        u : array-like of shape (..., n_features)
+            Weights.
+
+        Returns
+        -------
+        ndarray of shape (..., n_rows)
+            Losses.
+        """
+        return self.loss.value(dot(self.X, u), self.y)
+
+    def regret(self, u: ArrayLike) -> np.ndarray:
+        """Total loss up to each row, less that of fixed weights.
+
+        Parameters
+        ----------
+        u : array-like of shape (..., n_features)
+            Weights.
+
+        Returns
+        -------
+        ndarray of shape (..., n_rows)
+            Regret.
+        """
+        return np.cumsum(self.losses - self.loss_of(u), axis=-1)
+
+
+def dot(X, u):
+    """Products of each row with ``u``, of shape (..., n_rows)."""
+    return np.einsum("...td,...d->...t", X, np.asarray(u, dtype=np.float64))
+
+
+def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
+    """Let a learner of this package play rows in their order, and record what it predicts.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier for two classes, or regressor, of this package. It is cloned, and the clone learns from scratch.
+    X : array-like of shape (n_rows, n_features)
+        Rows.
+    y : array-like of shape (n_rows,)
+        Targets.
+
+    Returns
+    -------
+    Run
+        With a last column of ones in ``X`` where the estimator has an intercept, and -1 and 1 as targets of a
+        classifier.
+
+    Raises
+    ------
+    TypeError
+        For an estimator that is not of this package.
+    ValueError
+        For more than two classes, and for what the estimator refuses.
+
+    See Also
+    --------
+    best_in_hindsight : Weights to compare with.
+
+    Notes
+    -----
+    Predictions are those of the kernel, each made before its row is learnt. Those of regressors are held within the
+    range of the targets so far, widened by its own width; with ``target_normalization=None`` they are not.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import ScaleInvariantClassifier
+    >>> from sklearn_nag.regret import record
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run = record(ScaleInvariantClassifier(), X, y)
+    >>> run.X.shape, bool(run.losses.sum() < 100)
+    ((569, 31), True)
+    """
+    if not isinstance(estimator, OnlineLinear):
+        raise TypeError(f"record needs a linear learner of this package; got {type(estimator).__name__}.")
+    learner = clone(estimator)
+    rows, labels = check_X_y(X, y, dtype=np.float64, y_numeric=not is_classifier(learner))
+    if is_classifier(learner):
+        check_classification_targets(labels)
+        classes = np.unique(labels)
+        if len(classes) != 2:
+            raise ValueError(f"record needs two classes; got {len(classes)}.")
+        targets = np.where(labels == classes[1], 1.0, -1.0)
+        decision = learner._play(rows, labels, classes=classes)
+    else:
+        targets = np.asarray(labels, dtype=np.float64)
+        decision = learner._play(rows, labels)
+    if learner.fit_intercept:
+        rows = np.column_stack([rows, np.ones(len(rows))])
+    return Run(rows, targets, decision[:, 0], learner._loss())

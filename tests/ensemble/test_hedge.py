@@ -1,0 +1,377 @@
+"""HedgeClassifier and HedgeRegressor."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import sklearn_nag
+from sklearn_nag import (
+    HedgeClassifier,
+    HedgeRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+)
+from sklearn_nag.kernels import FixedRate, Mixture, mix
+
+CANCER = load_breast_cancer(return_X_y=True)
+DIGITS = load_digits(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True, scaled=False)
+REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
+
+
+def expected_failures(estimator):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": REASON,
+        "check_sample_weight_equivalence_on_sparse_data": REASON,
+    }
+
+
+@parametrize_with_checks(
+    [
+        HedgeClassifier(max_iter=5),
+        HedgeClassifier(
+            [("nag", NAGClassifier()), ("sgd", SGDClassifier(random_state=0))],
+            update="weighted_majority",
+            max_iter=10,
+            batch_size=5,
+        ),
+        HedgeRegressor(max_iter=5),
+        HedgeRegressor([("nag", NAGRegressor())], update="hedge", loss="absolute_error", max_iter=5),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+# -- the mixture
+
+
+def adahedge(losses):
+    """Shares by de Rooij et al., figure 1, transcribed without any care for the range of numbers."""
+    n_experts = losses.shape[1]
+    total, gap, shares = np.zeros(n_experts), 0.0, []
+    for row in losses:
+        leaders = total == total.min()
+        rate = np.log(n_experts) / gap if gap > 0 else np.inf
+        weight = np.exp(-rate * (total - total.min())) if gap > 0 else leaders.astype(float)
+        share = weight / weight.sum()
+        shares.append(share)
+        if gap > 0:
+            mixed = -np.log(share @ np.exp(-rate * row)) / rate
+        else:
+            mixed = row[leaders].min()
+        gap += share @ row - mixed
+        total = total + row
+    return np.array(shares)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_shares_are_those_of_the_papers(kernel):
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    losses = np.random.default_rng(0).exponential(size=(200, 4)) * [1.0, 1.1, 0.9, 3.0]
+    with sklearn_nag.config_context(kernel=kernel):
+        np.testing.assert_allclose(mix(Mixture.new(4), losses), adahedge(losses), rtol=1e-9)
+        before = np.cumsum(np.vstack([np.zeros(4), losses[:-1]]), axis=0)
+        weight = np.exp(-0.3 * before)
+        hedge = weight / weight.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(mix(FixedRate.new(4, 0.3), losses), hedge, rtol=1e-9)
+
+
+def test_rate_zero_one_for_log_loss_is_bayes():
+    model = HedgeClassifier(update="hedge", eta0=1.0).partial_fit(*CANCER, classes=[0, 1])
+    assert model.regret_ <= np.log(3)
+    # Bayes's mixture has the total loss -log(mean over experts of exp(-total loss)).
+    totals = model.expert_losses_ * model.t_
+    bayes = totals.min() - np.log(np.mean(np.exp(totals.min() - totals)))
+    assert model.progressive_loss_ * model.t_ == pytest.approx(bayes, rel=1e-12)
+
+
+def test_weighted_majority_is_littlestone_and_warmuth():
+    experts = [("a", NAGClassifier()), ("b", NAGClassifier(eta0=30.0)), ("c", ScaleInvariantClassifier(loss="hinge"))]
+    X, y = DIGITS[0][:400], DIGITS[1][:400]
+    model = HedgeClassifier(experts, update="weighted_majority", eta0=0.7).partial_fit(X, y, classes=np.arange(10))
+    votes = np.array([clone(e)._play(X, y, classes=np.arange(10)).argmax(axis=1) for _, e in experts])[:, 1:]
+    weight, mistakes = np.ones(3), 0
+    for vote, label in zip(votes.T, y[1:]):
+        ballot = np.bincount(vote, weight, minlength=10)
+        mistakes += ballot.argmax() != label
+        weight[vote != label] *= np.exp(-0.7)
+    np.testing.assert_allclose(model.weights_, weight / weight.sum(), rtol=1e-12)
+    assert model.progressive_loss_ * model.t_ == pytest.approx(mistakes)
+    np.testing.assert_allclose(model.expert_losses_ * 399, (votes != y[1:]).sum(axis=1))
+    assert not hasattr(model, "predict_proba")
+
+
+def test_losses_are_progressive():
+    X, y = CANCER
+    model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
+    for (_, expert), loss in zip(model._default_estimators(), model.expert_losses_):
+        played = expert._play(X, y, classes=[0, 1])[1:, 0]
+        assert loss == pytest.approx(log_loss(y[1:], 1 / (1 + np.exp(-played))), rel=1e-9)
+    assert model.regret_ == pytest.approx((model.progressive_loss_ - model.expert_losses_.min()) * model.t_)
+    assert model.t_ == len(y) - 1
+
+
+def test_a_learner_alone_is_itself():
+    model = HedgeClassifier([("it", NAGClassifier())]).partial_fit(*CANCER, classes=[0, 1])
+    alone = NAGClassifier().partial_fit(*CANCER, classes=[0, 1])
+    np.testing.assert_allclose(model.predict_proba(CANCER[0]), alone.predict_proba(CANCER[0]), atol=1e-15)
+    assert model.regret_ == 0
+    assert model.weights_.tolist() == [1.0]
+
+
+def test_foreign_learners_are_judged_by_batch():
+    X, y = CANCER
+    sgd = SGDClassifier(loss="log_loss", learning_rate="constant", eta0=1e-9, random_state=0)
+    model = HedgeClassifier([("nag", NAGClassifier()), ("sgd", sgd)], batch_size=50).partial_fit(X, y, classes=[0, 1])
+    other, total = clone(sgd).partial_fit(X[:50], y[:50], classes=[0, 1]), 0.0
+    for start in range(50, len(y), 50):
+        rows = slice(start, start + 50)
+        total += log_loss(y[rows], other.predict_proba(X[rows]), labels=[0, 1], normalize=False)
+        other.partial_fit(X[rows], y[rows])
+    assert model.t_ == len(y) - 50
+    assert model.expert_losses_[1] * model.t_ == pytest.approx(total, rel=1e-9)
+    np.testing.assert_array_equal(model.named_estimators_.sgd.coef_, other.coef_)
+
+
+# -- how the stream is cut, kinds of rows, weights
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_batches_make_no_difference(size, kernel):
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    with sklearn_nag.config_context(kernel=kernel):
+        for make, (X, y), update in (
+            (HedgeClassifier, CANCER, "adahedge"),
+            (HedgeClassifier, DIGITS, "hedge"),
+            (HedgeRegressor, DIABETES, "adahedge"),
+        ):
+            X, y = X[:150], y[:150]
+            options = {"classes": np.unique(y)} if make is HedgeClassifier else {}
+            whole, parts = make(update=update).partial_fit(X, y, **options), make(update=update)
+            for start in range(0, len(y), size):
+                parts.partial_fit(X[start : start + size], y[start : start + size], **options)
+            np.testing.assert_array_equal(whole.weights_, parts.weights_)
+            assert (whole.regret_, whole.progressive_loss_) == (parts.regret_, parts.progressive_loss_)
+            np.testing.assert_array_equal(whole.predict(X), parts.predict(X))
+
+
+def test_sparse_rows():
+    X, y = np.where(CANCER[0] > np.median(CANCER[0], axis=0), CANCER[0], 0.0), CANCER[1]
+    experts = [("snag", NAGClassifier(centering=False)), ("scinol2", ScaleInvariantClassifier(centering=False))]
+    dense = HedgeClassifier(experts).partial_fit(X, y, classes=[0, 1])
+    for kind in (sparse.csr_matrix, sparse.csc_array, sparse.csr_array):
+        model = HedgeClassifier(experts).partial_fit(kind(X), y, classes=[0, 1])
+        np.testing.assert_allclose(model.weights_, dense.weights_, rtol=1e-6)
+        np.testing.assert_allclose(model.predict_proba(kind(X)), dense.predict_proba(X), rtol=1e-6)
+
+
+def test_rows_of_weight_0_are_not_there():
+    X, y = DIABETES
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    some = weight > 0
+    a = HedgeRegressor().partial_fit(X, y, sample_weight=weight)
+    b = HedgeRegressor().partial_fit(X[some], y[some], sample_weight=weight[some])
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+    assert a.regret_ == b.regret_
+    assert a.t_ == weight.sum() - weight[some][0]
+    unchanged = pickle.dumps(a)
+    assert pickle.dumps(a.partial_fit(X, y, sample_weight=np.zeros(len(y)))) == unchanged
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        HedgeRegressor().fit(X, y, sample_weight=np.zeros(len(y)))
+
+
+def test_unit_of_the_target():
+    X, y = DIABETES
+    a, b = (HedgeRegressor().partial_fit(X, scale * y) for scale in (1.0, 2.0**40))
+    np.testing.assert_array_equal(a.weights_, b.weights_)
+    np.testing.assert_array_equal(a.predict(X) * 2.0**40, b.predict(X))
+
+
+def test_several_outputs():
+    X, y = DIABETES
+    Y = np.column_stack([y, -3 * y])
+    model = HedgeRegressor(random_state=0).fit(X, Y)
+    assert model.predict(X).shape == Y.shape
+    assert model.score(X, Y) > 0.4
+    with pytest.raises(ValueError, match=r"made for targets of shape \(n_samples, 2\)"):
+        model.partial_fit(X, y)
+
+
+def test_labels_of_any_kind():
+    X, y = CANCER
+    names = np.array(["benign", "malignant"])[y]
+    sgd = ("nb", make_pipeline(StandardScaler(), GaussianNB()))
+    model = HedgeClassifier([("nag", NAGClassifier()), sgd], random_state=0).fit(X, names)
+    assert model.score(X, names) > 0.93
+    assert set(model.classes_) == set(names)
+
+
+# -- estimators of other packages, pipelines, failures
+
+
+def test_pipelines_of_what_is_no_array():
+    rng = np.random.default_rng(0)
+    rows = [[f"word{i}" for i in rng.integers(0, 50, 8)] for _ in range(400)]
+    y = np.array(["word1" in row or "word7" in row for row in rows]).astype(int)
+    hashed = make_pipeline(FeatureHasher(2**10, input_type="string"), NAGClassifier())
+    other = make_pipeline(FeatureHasher(2**10, input_type="string"), SGDClassifier(loss="log_loss", random_state=0))
+    model = HedgeClassifier([("nag", hashed), ("sgd", other)], batch_size=20, max_iter=3, random_state=0).fit(rows, y)
+    assert model.score(rows, y) > 0.9
+    frozen = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(frozen.predict_proba(rows), model.predict_proba(rows))
+
+
+def test_data_frames_reach_pipelines():
+    pd = pytest.importorskip("pandas")
+    X, y = pd.DataFrame(CANCER[0], columns=[f"f{i}" for i in range(30)]), CANCER[1]
+    model = HedgeClassifier([("nag", make_pipeline(StandardScaler(), NAGClassifier()))], random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert list(model.feature_names_in_) == list(X.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[X.columns[::-1]])
+
+
+def test_an_expert_that_runs_away_takes_nobody_with_it():
+    X, y = DIABETES
+    wild = SGDRegressor(learning_rate="constant", eta0=0.1, random_state=0)
+    model = HedgeRegressor([("nag", NAGRegressor()), ("wild", wild)], batch_size=10).partial_fit(X * 100, y)
+    assert np.abs(model.named_estimators_.wild.predict(X * 100)).max() > 1e10
+    assert model.weights_[0] > 0.999
+    assert model.score(X * 100, y) > 0.3
+
+
+class Fragile(SGDClassifier):
+    """Fails in its second call."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        if hasattr(self, "coef_"):
+            raise RuntimeError("broken")
+        return super().partial_fit(X, y, classes=classes, sample_weight=sample_weight)
+
+
+def state_of(model):
+    return pickle.dumps(vars(model))
+
+
+def test_a_failed_call_changes_nothing():
+    X, y = CANCER
+    experts = [("nag", NAGClassifier()), ("fragile", Fragile(loss="log_loss", random_state=0))]
+    model = HedgeClassifier(experts).partial_fit(X[:50], y[:50], classes=[0, 1])
+    before, predicted = state_of(model), model.predict_proba(X)
+    with pytest.raises(RuntimeError, match="broken") as error:
+        model.partial_fit(X[50:], y[50:])
+    assert "'fragile'" in error.value.__notes__[0]
+    bad = X.copy()
+    bad[3, 3] = np.nan
+    for arguments in ((bad, y), (X[:, 1:], y), (X, y + 1), (X, y, [0, 1, 2]), (X, y, None, -np.ones(len(y)))):
+        with pytest.raises(ValueError):
+            model.partial_fit(*arguments)
+    assert state_of(model) == before
+    np.testing.assert_array_equal(model.predict_proba(X), predicted)
+    new = HedgeClassifier(experts)
+    with pytest.raises(RuntimeError):
+        new.fit(X, y)
+    with pytest.raises(NotFittedError):
+        new.predict(X)
+
+
+def test_saved_models_go_on():
+    X, y = DIABETES
+    model = HedgeRegressor().partial_fit(X[:200], y[:200])
+    twin = pickle.loads(pickle.dumps(model))
+    before = copy.deepcopy(model.weights_)
+    for m in (model, twin):
+        m.partial_fit(X[200:], y[200:])
+    assert (model.weights_ != before).any()
+    np.testing.assert_array_equal(model.predict(X), twin.predict(X))
+    assert model.regret_ == twin.regret_
+
+
+def test_a_new_fit_forgets():
+    X, y = CANCER
+    model = HedgeClassifier(random_state=0).fit(X, y)
+    first = model.predict_proba(X)
+    model.set_params(estimators=[("it", NAGClassifier())]).fit(X, y)
+    assert len(model.weights_) == 1
+    np.testing.assert_array_equal(model.set_params(estimators=None).fit(X, y).predict_proba(X), first)
+
+
+# -- parameters
+
+
+def test_nested_parameters():
+    experts = [("nag", NAGClassifier(eta0=0.3)), ("pipe", make_pipeline(StandardScaler(), SGDClassifier()))]
+    model = HedgeClassifier(experts, update="hedge")
+    params = model.get_params()
+    assert params["nag__eta0"] == 0.3
+    assert params["pipe__sgdclassifier__alpha"] == 1e-4
+    assert params["nag"] is experts[0][1]
+    assert set(model.get_params(deep=False)) == set(clone(model).get_params(deep=False))
+    model.set_params(nag=ScaleInvariantClassifier(), nag__loss="hinge", pipe__sgdclassifier__alpha=0.5, eta0=2.0)
+    assert model.estimators[0][1].loss == "hinge"
+    assert model.eta0 == 2.0
+    assert experts[0][1].eta0 == 0.3
+    assert model.get_params()["pipe__sgdclassifier__alpha"] == 0.5
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        model.set_params(nothing__here=1)
+    search = GridSearchCV(HedgeClassifier([("nag", NAGClassifier())]), {"nag__eta0": [1e-9, 0.5]}, cv=2).fit(*CANCER)
+    assert search.best_params_ == {"nag__eta0": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"estimators": []}, "empty list"),
+        ({"estimators": 3}, "list of"),
+        ({"estimators": [("a", NAGClassifier()), ("a", NAGClassifier())]}, "different strings"),
+        ({"estimators": [("loss", NAGClassifier())]}, "names of parameters"),
+        ({"estimators": [("a__b", NAGClassifier())]}, "without '__'"),
+        ({"estimators": [("svc", SGDClassifier())], "loss": "log_loss"}, "predict_proba"),
+        ({"update": "weighted_majority", "loss": "log_loss"}, "counts mistakes"),
+        ({"update": "exponential"}, "update must be one of"),
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"eta0": 0}, "eta0"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"max_iter": 0}, "max_iter"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        HedgeClassifier(**options).fit(*CANCER)
+
+
+def test_estimators_that_cannot_learn_from_a_stream():
+    from sklearn.linear_model import LogisticRegression
+
+    with pytest.raises(TypeError, match="partial_fit"):
+        HedgeClassifier([("lr", LogisticRegression())]).fit(*CANCER)
+
+
+def test_what_may_not_change():
+    model = HedgeClassifier().partial_fit(*CANCER, classes=[0, 1]).set_params(update="hedge")
+    with pytest.raises(ValueError, match="update was 'adahedge' when this model was new and is 'hedge' now"):
+        model.partial_fit(*CANCER)
+    with pytest.raises(ValueError, match="first call"):
+        HedgeClassifier().partial_fit(*CANCER)
+    with pytest.raises(AttributeError):
+        HedgeClassifier().weights_  # noqa: B018

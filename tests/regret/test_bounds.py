@@ -1,0 +1,399 @@
+"""Measured regret stays under the bound of each theorem, on a thousand sequences, after every row.
+
+``sequences`` are by chance and by design: in many units, with repeated rows and features, one feature at a time, with
+targets that contradict what was learnt. Comparators are small and large, along what could have been learnt and not.
+"""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Perceptron as PeerPerceptron
+
+from sklearn_nag import NAGClassifier, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag.kernels import Mixture
+from sklearn_nag.losses import AbsoluteError, Log, Perceptron, SquaredError
+from sklearn_nag.regret import (
+    Run,
+    adahedge_bound,
+    entropy_bound,
+    expert_game,
+    full_bound,
+    full_lower_bound,
+    hedge_bound,
+    least_squares_bound,
+    majority_bound,
+    margin_bound,
+    margin_data,
+    nag_bound,
+    ogd_bound,
+    perceptron_bound,
+    potential_bound,
+    record,
+    scaling_adversary,
+    scinol1_bound,
+    unlearnable,
+)
+
+from . import plain
+
+N, T, D = 1000, 40, 3
+PLAIN = {"normalization": None, "adaptive": False, "importance_aware": False, "fit_intercept": False, "average": False}
+
+
+def sequences(seed=0, classes=True):
+    """Rows of the shape (N, T, D) and targets."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, T, D))
+    y = rng.choice([-1.0, 1.0], (N, T))
+    fifth = N // 5
+    X[fifth : 2 * fifth] *= 10.0 ** rng.uniform(-4, 4, (fifth, 1, D))  # units
+    X[2 * fifth : 3 * fifth] *= rng.uniform(size=(fifth, T, D)) < 0.3  # sparse
+    X[3 * fifth : 4 * fifth] = np.sign(X[3 * fifth : 4 * fifth])  # repeated rows
+    X[4 * fifth :, :, 1] = 2 * X[4 * fifth :, :, 0]  # repeated features
+    X[4 * fifth :: 2] *= 2.0 ** np.arange(0, T)[:, None] / 2.0 ** (T // 2)  # growing
+    w = rng.normal(size=(N, 1, D))
+    y[::3] = np.sign((X[::3] * w[::3]).sum(axis=2) + 1e-9)  # learnable
+    y[1::6, T // 2 :] = -y[1::6, T // 2 :]  # contradicted
+    if not classes:
+        y = y * np.abs(rng.normal(size=(N, T))) + (X * w).sum(axis=2) * (rng.uniform(size=(N, 1)) < 0.3)
+    return X, y
+
+
+def comparators(X, y, seed=1):
+    """Weights for each run: what goes with the targets, and directions by chance, small and large."""
+    rng = np.random.default_rng(seed)
+    size = np.sqrt((X**2).mean(axis=1)) + 1e-300
+    along = (X * y[:, :, None]).mean(axis=1) / size
+    for scale in (0.0, 0.1, 1.0, 10.0):
+        yield scale * along / size
+        yield scale * rng.normal(size=along.shape) / size
+
+
+def check(run, bound, us):
+    """The bound holds for all comparators, to rounding; and is not so loose that nothing could break it."""
+    for u in us:
+        regret, limit = run.regret(u), bound(run, u)
+        assert limit.shape == regret.shape == run.y.shape
+        total = np.cumsum(run.losses + run.loss_of(u), axis=-1)
+        worst = (regret - limit - 1e-9 * (1 + total)).max()
+        assert worst <= 0, f"regret exceeds the bound by {worst}"
+
+
+def breaks(run, bound, us):
+    """Whether the run exceeds the bound anywhere, for any of the comparators."""
+    return any((run.regret(u) > bound(run, u) * 1.001 + 1e-6).any() for u in us)
+
+
+def stacked(make, X, y):
+    """Runs of learners of the package, one for each sequence."""
+    runs = [record(make(), rows, targets) for rows, targets in zip(X, y)]
+    return Run(
+        np.stack([r.X for r in runs]),
+        np.stack([r.y for r in runs]),
+        np.stack([r.predictions for r in runs]),
+        runs[0].loss,
+    )
+
+
+def with_both_classes(X, y):
+    """Targets of which the first is -1 and the second 1, as a classifier needs both."""
+    y = y.copy()
+    y[:, :2] = -1.0, 1.0
+    return X, y
+
+
+# -- gradient descent, FTRL
+
+
+@pytest.mark.parametrize(
+    ("loss", "gradient"), [(Log(), plain.log_gradient), (AbsoluteError(), plain.absolute_gradient)]
+)
+@pytest.mark.parametrize("projection", [None, "lazy", "greedy"])
+def test_gradient_descent(loss, gradient, projection):
+    X, y = sequences()
+    X = X / np.linalg.norm(X, axis=2).max(axis=1)[:, None, None]
+    radius = np.inf if projection is None else 2.0
+    us = [u if projection is None else plain.to_ball(u, radius) for u in comparators(X, y)]
+    for eta in (0.03, 1.0, 30.0):
+        run = Run(X, y, plain.ogd(X, y, gradient, eta, radius, projection == "lazy"), loss)
+        check(run, lambda run, u, eta=eta: ogd_bound(run, u, eta), us)
+    tuned = 2.0 / np.sqrt(T)  # rows of length 1 at most, |u| <= 2, derivatives within [-1, 1]
+    run = Run(X, y, plain.ogd(X, y, gradient, tuned, radius, projection == "lazy"), loss)
+    for u in us:
+        assert (run.regret(plain.to_ball(u, 2.0))[:, -1] <= 2.0 * np.sqrt(T)).all()
+
+
+def test_the_packages_ogd_is_the_plain_one():
+    X, y = with_both_classes(*sequences())
+    X = X / np.abs(X).max(axis=(1, 2))[:, None, None]
+    run = stacked(lambda: NAGClassifier(eta0=0.5, **PLAIN), X, y)
+    np.testing.assert_allclose(run.predictions, plain.ogd(X, y, plain.log_gradient, 0.5), rtol=1e-9, atol=1e-12)
+    check(run, lambda run, u: ogd_bound(run, u, 0.5), comparators(X, y))
+
+
+def test_exponentiated_gradient():
+    X, y = sequences()
+    X = X / np.abs(X).max(axis=(1, 2))[:, None, None]
+    rng = np.random.default_rng(2)
+    us = [rng.dirichlet(np.full(D, a), N) for a in (0.05, 1.0, 20.0)] + [np.eye(D)[rng.integers(0, D, N)]]
+    for eta in (0.03, 0.3, 3.0):
+        run = Run(X, y, plain.exponentiated_gradient(X, y, plain.absolute_gradient, eta), AbsoluteError())
+        check(run, lambda run, u, eta=eta: entropy_bound(run, u, eta), us)
+
+
+def test_normalized_adaptive_gradients():
+    X, y = sequences()
+    scale, radius = np.abs(X).max(axis=1), 3.0
+    rng = np.random.default_rng(3)
+    us = [radius * rng.dirichlet(np.full(D, a), N) * rng.choice([-1, 1], (N, D)) / scale for a in (0.05, 1.0)]
+    run = Run(X, y, plain.nag(X, y, plain.absolute_gradient, scale, radius), AbsoluteError())
+    check(run, lambda run, u: nag_bound(run, scale, radius), us)
+
+
+# -- experts
+
+
+def games():
+    """Losses of the shape (N, T, 4): by chance, against the leader, switching, and of any size."""
+    kinds = ["coins", "leader", "switch"]
+    losses = np.stack([expert_game(kinds[i % 3], T, 4, random_state=i) for i in range(N)])
+    rng = np.random.default_rng(0)
+    losses[::5] *= 10.0 ** rng.uniform(-3, 3, (len(losses[::5]), 1, 1))
+    losses[1::5] += rng.exponential(size=losses[1::5].shape) * [0.0, 0.1, 1.0, 5.0]
+    losses[3::5, :, 1] = losses[3::5, :, 0]
+    return losses
+
+
+def against_best(played, losses):
+    return np.cumsum(played, axis=1) - np.cumsum(losses, axis=1).min(axis=2)
+
+
+@pytest.mark.parametrize("eta", [0.01, 0.3, 5.0])
+def test_hedge(eta):
+    losses = games()
+    regret = against_best(plain.hedge(losses, eta), losses)
+    assert (regret <= hedge_bound(losses, eta) + 1e-9).all()
+
+
+def test_adahedge():
+    losses = games()
+    mixture, played = Mixture(np.zeros((N, 4)), np.zeros(N)), np.empty((N, T))
+    for t in range(T):
+        share = mixture.weights()
+        played[:, t] = (share * losses[:, t]).sum(axis=1)
+        mixture.suffer(share, losses[:, t])
+    regret, largest = against_best(played, losses), np.maximum.accumulate(np.ptp(losses, axis=2), axis=1)
+    assert (regret <= adahedge_bound(losses) * (1 + 1e-9)).all()
+    # Twice the mixability gap bounds it as well, which leaves no room for a wrong gap.
+    assert (regret[:, -1] <= 2 * mixture.gap * (1 + 1e-9)).all()
+    root = np.sqrt(np.arange(1, T + 1) * np.log(4))
+    assert (adahedge_bound(losses) <= largest * (root + 16 / 3 * np.log(4) + 2) * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("eta", [0.1, 0.7, 3.0])
+def test_weighted_majority(eta):
+    rng = np.random.default_rng(0)
+    votes = rng.choice([-1, 1], (N, T, 5), p=[0.3, 0.7])
+    votes[::2, :, 1:3] = votes[::2, :, :1]
+    weight, mistakes, wrong = np.ones((N, 5)), np.zeros((N, T)), np.empty(votes.shape)
+    for t in range(T):
+        majority = np.where((weight * votes[:, t]).sum(axis=1) > 0, 1, -1)
+        label = np.where(np.arange(N) % 4 < 3, -majority, rng.choice([-1, 1], N))  # most are against the majority
+        mistakes[:, t] = majority != label
+        wrong[:, t] = votes[:, t] != label[:, None]
+        weight *= np.exp(-eta * wrong[:, t])
+    assert (np.cumsum(mistakes, axis=1) <= majority_bound(wrong, eta) + 1e-9).all()
+
+
+# -- the Perceptron
+
+
+def perceptron(**options):
+    return NAGClassifier("perceptron", eta0=1.0, centering=False, **{**PLAIN, **options})
+
+
+def test_perceptron_is_that_of_scikit_learn():
+    X, y = with_both_classes(*sequences())
+    for rows, labels in zip(X[::10], y[::10]):
+        peer, own = PeerPerceptron(shuffle=False), perceptron(fit_intercept=True)
+        for t in range(0, T, 8):
+            part = rows[t : t + 8], labels[t : t + 8]
+            peer.partial_fit(*part, classes=[-1, 1])
+            own.partial_fit(*part, classes=[-1, 1])
+            np.testing.assert_allclose(own.coef_, peer.coef_, rtol=1e-12)
+            np.testing.assert_allclose(own.intercept_, peer.intercept_, rtol=1e-12)
+
+
+def test_perceptron():
+    X, y = with_both_classes(*sequences())
+    run = stacked(perceptron, X, y)
+    for u in comparators(X, y):
+        assert (np.cumsum(run.mistakes, axis=1) <= perceptron_bound(run, u) + 1e-9).all()
+
+
+def test_perceptron_with_a_margin():
+    rows, targets, us = zip(
+        *(margin_data(T, D, margin=0.02 + 0.5 * (seed % 10) / 10, random_state=seed) for seed in range(N))
+    )
+    X, y, u = np.stack(rows), np.stack(targets), np.stack(us)
+    keep = (y > 0).any(axis=1) & (y < 0).any(axis=1)
+    run = stacked(perceptron, X[keep], y[keep])
+    mistakes = np.cumsum(run.mistakes, axis=1)
+    assert (mistakes <= margin_bound(run, u[keep]) * (1 + 1e-9)).all()
+    for scale in (1.0, 50.0):
+        assert (mistakes <= perceptron_bound(run, scale * u[keep]) + 1e-9).all()
+    assert mistakes.max() > 10
+    assert np.isinf(margin_bound(run, -u[keep])).all()
+
+
+# -- learners without a learning rate
+
+
+POTENTIAL = {"update": "potential", "fit_intercept": False, "centering": False}
+
+
+def test_potential():
+    X, y = with_both_classes(*sequences())
+    alpha = 1.2
+    run = stacked(lambda: ScaleInvariantClassifier(alpha=alpha, **POTENTIAL), X, y)
+    check(run, lambda run, u: potential_bound(run, u, alpha), comparators(X, y))
+
+
+def test_potential_for_regression():
+    X, y = (a[::5] for a in sequences(classes=False))
+    plain_target = {"target_normalization": None, **POTENTIAL}
+    run = stacked(lambda: ScaleInvariantRegressor(loss="absolute_error", **plain_target), X, y)
+    check(run, potential_bound, comparators(X, y))
+
+
+def test_scinol1():
+    X, y = with_both_classes(*sequences())
+    run = stacked(lambda: ScaleInvariantClassifier(**{**POTENTIAL, "update": "scinol1"}), X, y)
+    check(run, scinol1_bound, comparators(X, y))
+
+
+def test_full_invariance():
+    X, y = with_both_classes(*sequences())
+    X = X[: N * 4 // 5]  # rank is read off the factor by the learner and off the sums by the bound
+    y = y[: N * 4 // 5]
+    run = stacked(lambda: ScaleInvariantClassifier(invariance="full", alpha=1.5, fit_intercept=False), X, y)
+    check(run, full_bound, comparators(X, y))
+
+
+def test_units_change_neither_regret_nor_bound():
+    X, y, u = margin_data(200, 4, margin=0.05, random_state=0)
+    scaled = scaling_adversary(X, random_state=1)
+    v = u * X[0] / scaled[0]
+    for make, bound in (
+        (lambda: ScaleInvariantClassifier(**POTENTIAL), potential_bound),
+        (lambda: ScaleInvariantClassifier(invariance="full", fit_intercept=False), full_bound),
+    ):
+        a, b = record(make(), X, y), record(make(), scaled, y)
+        np.testing.assert_allclose(a.regret(u), b.regret(v), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(bound(a, u), bound(b, v), rtol=1e-6)
+
+
+def test_unlearnable_rows():
+    rng = np.random.default_rng(0)
+    least = np.inf
+    for _ in range(N):
+        predictions = []
+
+        def answer(x, predictions=predictions):
+            predictions.append(rng.normal())
+            return -np.sign(predictions[-1])
+
+        X, y, u = unlearnable(int(rng.integers(1, 27)), answer)
+        run = Run(X, y, np.array(predictions), AbsoluteError())
+        for scale in (0.1, 10.0):
+            linear_regret = np.cumsum(-y * run.predictions + y * (X @ (scale * u)))
+            assert (linear_regret >= full_lower_bound(run, scale * u)).all()
+        least = min(least, (y * (X @ u)).min())
+    assert least >= 2 / 3
+
+
+def test_a_learner_on_unlearnable_rows():
+    learner = ScaleInvariantClassifier(invariance="full", fit_intercept=False, average=False, loss="hinge")
+    seen, played = [], []
+
+    def answer(x):
+        played.append(float(learner.decision_function(x[None])[0]) if seen else 0.0)
+        label = -1.0 if played[-1] > 0 else 1.0
+        learner.partial_fit(x[None], [label], classes=[-1.0, 1.0])
+        seen.append(label)
+        return label
+
+    X, y, u = unlearnable(20, answer)
+    run = Run(X, y, np.array(played), AbsoluteError())
+    assert (np.cumsum(-y * run.predictions + y * (X @ u)) >= full_lower_bound(run, u)).all()
+    assert len(set(y)) == 2
+
+
+# -- least squares
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.1, 10.0])
+def test_least_squares(penalty):
+    X, y = sequences(classes=False)
+    X, y = X[: N * 4 // 5], y[: N * 4 // 5]
+    X = np.concatenate([X, X[: N // 5] * 3.0])
+    y = np.concatenate([y, -y[: N // 5]])
+    run = Run(X, y, plain.forecaster(X, y, penalty), SquaredError())
+    best = np.stack([np.linalg.lstsq(rows, targets, rcond=None)[0] for rows, targets in zip(X, y)])
+    check(run, lambda run, u: least_squares_bound(run, u, penalty), [best, *comparators(X, y)])
+    if penalty:
+        S = np.einsum("nti,ntj->nij", X, X)
+        log_det = np.linalg.slogdet(np.eye(D) + S / penalty)[1]
+        loose = 0.5 * (penalty * (best**2).sum(axis=1) + (y**2).max(axis=1) * log_det)
+        assert (least_squares_bound(run, best, penalty)[:, -1] <= loose * (1 + 1e-9)).all()
+
+
+# -- a wrong update breaks a bound
+
+
+def test_wrong_updates_break_bounds():
+    X, y = sequences()
+    unit = X / np.linalg.norm(X, axis=2).max(axis=1)[:, None, None]
+    us = list(comparators(unit, y))
+    ascent = Run(unit, y, plain.ogd(unit, y, plain.log_gradient, -0.3), Log())
+    assert breaks(ascent, lambda run, u: ogd_bound(run, u, 0.3), us)
+    too_fast = Run(unit, y, plain.ogd(unit, y, plain.absolute_gradient, 3.0), AbsoluteError())
+    assert breaks(too_fast, lambda run, u: ogd_bound(run, u, 0.1), us)
+    still = Run(unit, y, plain.ogd(unit, y, plain.log_gradient, 0.0), Log())
+    assert breaks(still, lambda run, u: ogd_bound(run, u, 1.0), us)
+
+    simplex = [np.eye(D)[np.full(N, i)] for i in range(D)]
+    flipped = Run(unit, y, plain.exponentiated_gradient(unit, y, plain.absolute_gradient, -1.0), AbsoluteError())
+    assert breaks(flipped, lambda run, u: entropy_bound(run, u, 0.3), simplex)
+
+    scale = np.abs(X).max(axis=1)
+    corners = [3.0 * s * np.eye(D)[np.full(N, i)] / scale for i in range(D) for s in (-1, 1)]
+    wrong = Run(X, y, plain.nag(X, y, plain.absolute_gradient, scale, 3.0, step=-1.0), AbsoluteError())
+    assert breaks(wrong, lambda run, u: nag_bound(run, scale, 3.0), corners)
+
+    losses = np.minimum(games(), 1.0)
+    assert (against_best(plain.hedge(losses, -0.3), losses) > hedge_bound(losses, 0.3)).any()
+    leader = against_best(plain.hedge(losses, 1e9), losses)
+    assert (leader > adahedge_bound(losses)).any()
+
+    rows, targets = X[: N // 5], sequences(classes=False)[1][: N // 5]
+    late = plain.forecaster(rows, targets, 0.1)
+    late = Run(rows, targets, np.roll(late, 1, axis=1), SquaredError())  # predictions of the row before
+    assert breaks(late, lambda run, u: least_squares_bound(run, u, 0.1), comparators(rows, targets))
+
+
+def test_wrong_learners_break_their_bounds():
+    X, y = with_both_classes(*sequences())
+    X, y = X[::5], y[::5]
+    us = list(comparators(X, y))
+    for rate, bound in ((100.0, potential_bound), (100.0, full_bound), (100.0, scinol1_bound)):
+        run = Run(X, y, plain.ogd(X, y, plain.log_gradient, rate), Log())
+        assert breaks(run, bound, us)
+    rows, targets, u = margin_data(400, D, margin=0.3, random_state=0)
+    for options, bound in ((POTENTIAL, potential_bound), ({"invariance": "full", "fit_intercept": False}, full_bound)):
+        negative = record(ScaleInvariantClassifier(**options), rows, targets)
+        check(negative, bound, [5 * u])
+        negative.predictions = -negative.predictions
+        assert breaks(negative, bound, [u, 5 * u])
+    always_wrong = Run(rows, targets, -targets, Perceptron())
+    assert np.cumsum(always_wrong.mistakes)[-1] > margin_bound(always_wrong, u)[-1]
+    assert np.cumsum(always_wrong.mistakes)[-1] > perceptron_bound(always_wrong, u / 0.3)[-1]

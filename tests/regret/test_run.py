@@ -1,0 +1,76 @@
+"""Recorded runs and adversaries."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.linear_model import SGDClassifier
+
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
+from sklearn_nag.regret import expert_game, margin_data, record, scaling_adversary, unlearnable
+
+
+@pytest.mark.parametrize("learner", [NAGClassifier(), ScaleInvariantClassifier(loss="hinge")])
+def test_losses_are_those_the_learner_counts(learner):
+    X, y = load_breast_cancer(return_X_y=True)
+    run = record(learner, X, y)
+    learner.partial_fit(X, y, classes=[0, 1])
+    assert run.losses.mean() == pytest.approx(learner.progressive_loss_, rel=1e-9)
+    assert run.X.shape == (len(y), X.shape[1] + 1)
+    np.testing.assert_array_equal(run.y, 2.0 * y - 1)
+    np.testing.assert_allclose(run.regret(np.zeros(31))[-1], (run.losses - run.loss.value(0.0, run.y)).sum())
+
+
+def test_regressors():
+    X, y = load_diabetes(return_X_y=True)
+    run = record(NAGRegressor(fit_intercept=False, target_normalization=None, eta0=10.0), X, y)
+    assert run.X.shape == X.shape
+    np.testing.assert_array_equal(run.y, y)
+    u = np.full(10, 3.0)
+    np.testing.assert_allclose(run.loss_of(u), 0.5 * (X @ u - y) ** 2)
+    assert not run.mistakes.all()
+
+
+def test_what_cannot_be_recorded():
+    with pytest.raises(ValueError, match="two classes"):
+        record(NAGClassifier(), *load_iris(return_X_y=True))
+    with pytest.raises(TypeError, match="SGDClassifier"):
+        record(SGDClassifier(), *load_breast_cancer(return_X_y=True))
+
+
+def test_following_the_leader_loses_every_row():
+    losses = expert_game("leader", 30, 3)
+    before = np.cumsum(losses, axis=0) - losses
+    assert (losses[1:][np.arange(29), before[1:].argmin(axis=1)] == 1.0).all()
+    assert (losses.sum(axis=0) <= 11).all()
+
+
+def test_switching_experts():
+    losses = expert_game("switch", 100, 5, random_state=0)
+    assert (losses[:50].sum(axis=0) == 0).sum() == (losses[50:].sum(axis=0) == 0).sum() == 1
+    assert set(np.unique(losses)) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 30])
+def test_margins(n_features):
+    for seed in range(20):
+        X, y, u = margin_data(50, n_features, margin=0.1, random_state=seed)
+        assert np.linalg.norm(X, axis=1).max() <= 1 + 1e-12
+        assert (y * (X @ u)).min() >= 0.1
+        assert np.linalg.norm(u) == pytest.approx(1.0)
+
+
+def test_units():
+    X = np.random.default_rng(0).normal(size=(20, 50))
+    scaled = scaling_adversary(X, orders=4, random_state=0)
+    units = scaled / X
+    np.testing.assert_allclose(units, np.tile(units[0], (20, 1)), rtol=1e-12)
+    assert 0.01 <= units.min() < 0.1 < 10 < units.max() <= 100
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="kind must be one of"):
+        expert_game("chess", 3, 2)
+    with pytest.raises(ValueError, match="margin"):
+        margin_data(3, 2, margin=1.0)
+    with pytest.raises(ValueError, match="n_rows"):
+        unlearnable(27, lambda x: 1.0)
