@@ -1,10 +1,19 @@
 """Online linear learners for scikit-learn that take data in whatever units it comes."""
 
 from ._version import __version__
-from .estimators import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from .estimators import (
+    FTRLClassifier,
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+)
 from .kernels._backend import config_context, get_config, set_config
 
 __all__ = [
+    "FTRLClassifier",
+    "FTRLRegressor",
     "NAGClassifier",
     "NAGRegressor",
     "ScaleInvariantClassifier",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import coordinatewise, full, nag
+from . import coordinatewise, ftrl, full, nag
 from ._backend import backend
 from ._threads import over_threads
 from .state.lifts import positive
@@ -21,6 +21,7 @@ __all__ = [
     "LinearRule",
     "LinearState",
     "coordinatewise",
+    "ftrl",
     "full",
     "learn",
     "nag",
