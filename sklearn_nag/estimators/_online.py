@@ -16,15 +16,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
+from ._locks import lock_of
 from ._passes import Passes
 from ._validation import (
     _ROWS,
     Rows,
-    canonical,
     check_flag,
-    check_nonzeros,
     check_number,
     check_option,
+    check_repeated,
+    check_sparse,
     check_weights,
     is_plain,
     unchanged_on_error,
@@ -229,11 +230,11 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _validate(self, X, y, sample_weight, first, finite=True):
         """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
-        check_nonzeros(X)
+        check_sparse(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
             X, y = validate_data(self, X, y, reset=first, ensure_all_finite=finite, **self._target_options, **_ROWS)
             y = self._check_targets(y, first)
-        return canonical(X), y, check_weights(sample_weight, X.shape[0])
+        return X, y, check_weights(sample_weight, X.shape[0])
 
     def _takes_as_is(self, X, finite=True):
         """Whether ``X`` needs no validation. It does where names of features are to be compared."""
@@ -283,6 +284,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
                 kernels.learn(state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs)
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
+                check_repeated(X)
                 raise Divergence(
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
                     f"too small for it{self._why_diverged}."
@@ -316,15 +318,18 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """Return ``read(state)``; before fitting raise AttributeError, as there is no such attribute yet."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-        return read(self._state)
+        with lock_of(self):
+            return read(self._state)
 
     def _decision(self, X):
         """Decision values of each row, by the weights that the model predicts with."""
         if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
             check_is_fitted(self)
+        check_sparse(X)
         if not self._takes_as_is(X):
             X = validate_data(self, X, reset=False, **_ROWS)
-        return kernels.predict(self._state, X)
+        with lock_of(self):
+            return kernels.predict(self._state, X)
 
     @property
     def coef_(self) -> np.ndarray | sparse.csr_matrix:

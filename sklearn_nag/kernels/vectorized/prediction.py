@@ -51,4 +51,5 @@ def predict_unit_free(state, X):
         z = x / s
         for head, weight in enumerate(u[:, :n_features]):
             p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
-    return np.nan_to_num(p + np.resize(state.targets.origin, rule.n_played), nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    p = (p + np.resize(state.targets.origin, rule.n_played)) / state.targets.lift
+    return np.nan_to_num(p, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
