@@ -1,6 +1,6 @@
 """FTRL-Proximal beside its peers: the time of a row, and loss against the number of weights that are not zero.
 
-    python -m benchmarks.ftrl [--data-dir FOLDER] [--output FOLDER] [--quick]
+    python -m benchmarks.ftrl [--data-dir FOLDER] [--quick]
 
 First, times a row in one pass, as medians of ratios of turns: against SGDClassifier with an L1 penalty, River's
 FTRLProximal and Vowpal Wabbit's ``--ftrl``, where these are installed. Then, for the sets in the folder (Reuters, w8a,
@@ -9,6 +9,7 @@ log loss on the rest, for strengths of L1 from hardly any to one that leaves a h
 defaults and at the best of four learning rates, SGDClassifier at the best of its schedules for each number of weights.
 """
 
+import argparse
 import gc
 import gzip
 import subprocess
@@ -27,7 +28,7 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import FTRLClassifier, datasets
 
-from .data import parse, reuters
+from .data import reuters
 from .speed import HAVE, Table, dense_rows, once, seconds, zipf_rows
 
 HASHED_TO = 2**20
@@ -186,7 +187,10 @@ def sparsity(folder, quick):
 
 def main():
     """Print both tables."""
-    options = parse(__doc__, "unused", "fewer rows and strengths")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", type=Path, help="folder with Reuters, Census and w8a.libsvm.gz")
+    parser.add_argument("--quick", action="store_true", help="fewer rows and strengths")
+    options = parser.parse_args()
     times(Table(3 if options.quick else 5), options.quick)
     if options.data_dir is not None:
         sparsity(options.data_dir, options.quick)

@@ -63,6 +63,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     """
 
     _state: kernels.LinearState
+    _solved = False  # whether a further pass over the same rows would change nothing
 
     # -- parameters
 
@@ -70,9 +71,14 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """The rule of the kernel that the parameters stand for, for features that are centred or not."""
         raise NotImplementedError
 
+    @property
+    def _loss_name(self):
+        """Name of the loss that the parameters stand for."""
+        return self.loss
+
     def _loss(self):
         """The loss that the parameters name, with the parameters it takes."""
-        loss = self._losses[self.loss]
+        loss = self._losses[self._loss_name]
         return loss(**{name: getattr(self, name) for name in loss.parameters})
 
     def _centred(self, is_sparse):
@@ -115,7 +121,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """Raise for parameters that are out of range or unknown."""
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
             check_flag(name, getattr(self, name))
-        check_option("loss", self.loss, tuple(self._losses))
+        check_option("loss", self._loss_name, tuple(self._losses))
         centering = bool(self.centering) if isinstance(self.centering, np.bool_) else self.centering
         check_option("centering", centering, (True, False, "auto"))
         if centering is True and not self.fit_intercept:
@@ -192,9 +198,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             stopped = task.call_on_fit_task_end(
                 estimator=self, X=X, y=passes.y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
             )
-            if settled or stopped:
+            settled = settled or stopped or self._solved
+            if settled:
                 break
-        passes.warn_about(loss, settled or stopped)
+        passes.warn_about(loss, settled)
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None):
