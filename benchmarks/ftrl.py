@@ -117,6 +117,34 @@ def vowpal_wabbit_seconds(X, y, repeats):
     return float(np.median([a - b for a, b in pairs]))
 
 
+def agreement():
+    """The largest difference to River's optimiser, with and without bringing its weights up to date before a row."""
+    from river import optim
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 12)) * (rng.random((2000, 12)) < 0.5)
+    y = (X @ rng.normal(size=12) + rng.normal(size=2000) > 0).astype(int)
+    own = FTRLClassifier(normalization=None, fit_intercept=False, eta0=0.1, beta=1.0, l1=1.0, l2=0.5)
+    played, label = [], {"classes": [0, 1]}
+    for i in range(len(X)):
+        played.append(own.decision_function(X[i : i + 1])[0] if i else 0.0)
+        own.partial_fit(X[i : i + 1], y[i : i + 1], **label)
+    for title, fresh in (("brought up to date", True), ("as they are", False)):
+        optimizer, w, farthest = optim.FTRLProximal(alpha=0.1, beta=1.0, l1=1.0, l2=0.5), {}, 0.0
+        for x, target, p in zip(X, y, played):
+            named = np.flatnonzero(x)
+            if fresh:
+                w.update(dict.fromkeys(named, 0.0))
+                w = optimizer.step(w, dict.fromkeys(named, 0.0))
+            theirs = sum(w.get(j, 0.0) * x[j] for j in named)
+            farthest = max(farthest, abs(theirs - p))
+            slope = 1.0 / (1.0 + np.exp(-theirs)) - target
+            w = optimizer.step(w, {j: slope * x[j] for j in named})
+        print(
+            f"normalization=None, predictions less those of River's FTRLProximal with weights {title}: {farthest:.1e}"
+        )
+
+
 def times(table, quick):
     """Time a row, on dense rows and CSR."""
     n, few = (20_000, 500) if quick else (100_000, 3_000)
@@ -191,6 +219,8 @@ def main():
     parser.add_argument("--data-dir", type=Path, help="folder with Reuters, Census and w8a.libsvm.gz")
     parser.add_argument("--quick", action="store_true", help="fewer rows and strengths")
     options = parser.parse_args()
+    if HAVE["river"]:
+        agreement()
     times(Table(3 if options.quick else 5), options.quick)
     if options.data_dir is not None:
         sparsity(options.data_dir, options.quick)

@@ -484,7 +484,7 @@ def test_average_can_be_changed_on_the_way(rng, kind):
         ({"invariance": "full", "alpha": np.nan}, "alpha"),
         ({"invariance": "partial"}, "invariance must be one of 'coordinatewise', 'full'"),
         ({"update": "nag"}, "update must be one of"),
-        ({"invariance": "full", "update": "scinol1"}, "invariance='full' needs update='potential'"),
+        ({"invariance": "full", "update": "scinol1"}, "invariance='full' needs update='auto' or 'potential'"),
         ({"invariance": "full", "centering": False}, "centering=False"),
         ({"epsilon": "large"}, "epsilon must be"),
         ({"epsilon": -1.0}, "epsilon"),

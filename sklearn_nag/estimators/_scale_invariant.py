@@ -218,8 +218,8 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     ----------
     loss : {"auto", "huber", "squared_error", "absolute_error", "epsilon_insensitive", \
 "squared_epsilon_insensitive", "quantile"}, default="auto"
-        Loss of each output. ``"auto"``: ``"squared_error"`` with ``invariance="full"``, where it is solved exactly,
-        else ``"huber"``. The theorems of the other updates need a bound on the gradient. ``"huber"`` has one and, at
+        Loss of each output. ``"auto"``: ``"squared_error"`` where ``update`` can solve it exactly, else
+        ``"huber"``. The theorems of the other updates need a bound on the gradient. ``"huber"`` has one and, at
         two standard deviations, predicts the mean nearly as the squared error does; the two squared losses have none:
         their gradient is divided by the largest so far, which no theorem covers, and which one early outlier can stall.
     {invariance}
@@ -371,7 +371,8 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     def _loss_name(self):
         if self.loss != "auto":
             return self.loss
-        return "squared_error" if self.invariance == "full" else "huber"
+        exact = self.invariance == "full" and self.update in ("auto", "least_squares")
+        return "squared_error" if exact else "huber"
 
     @property
     def _solved(self):

@@ -197,6 +197,7 @@ def test_which_update_the_parameters_stand_for():
         ({"invariance": "full"}, "least_squares", "squared_error"),
         ({"invariance": "full", "loss": "huber"}, "potential", "huber"),
         ({"invariance": "full", "loss": "squared_error", "update": "potential"}, "potential", "squared_error"),
+        ({"invariance": "full", "update": "potential"}, "potential", "huber"),
         ({}, "scinol2", "huber"),
     ]:
         reg = ScaleInvariantRegressor(**options).partial_fit(X, y)
