@@ -140,9 +140,7 @@ def agreement():
             farthest = max(farthest, abs(theirs - p))
             slope = 1.0 / (1.0 + np.exp(-theirs)) - target
             w = optimizer.step(w, {j: slope * x[j] for j in named})
-        print(
-            f"normalization=None, predictions less those of River's FTRLProximal with weights {title}: {farthest:.1e}"
-        )
+        print(f"normalization=None, largest difference to River's predictions, with weights {title}: {farthest:.1e}")
 
 
 def times(table, quick):

@@ -18,8 +18,6 @@ from ._validation import check_flag, check_number, check_option
 class _FTRLRule(OnlineLinear):
     """What the parameters of the family mean to the kernel."""
 
-    average, n_jobs = False, None  # parameters of other families: the last weights predict, learnt by one thread
-
     def _check_parameters(self):
         super()._check_parameters()
         check_option("regularizer", self.regularizer, ("proximal", "l2", "entropy"))

@@ -133,13 +133,14 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         check_number(
             "validation_fraction", self.validation_fraction, min_val=0, max_val=1, include_boundaries="neither"
         )
-        if isinstance(self.average, str):
-            check_option("average", self.average, ("auto",))
-        elif not isinstance(self.average, np.bool_):
-            check_number("average", self.average, Integral, min_val=0)
+        average, n_jobs = (getattr(self, name, None) for name in ("average", "n_jobs"))  # not all families have them
+        if isinstance(average, str):
+            check_option("average", average, ("auto",))
+        elif "average" in parameter_names(type(self)) and not isinstance(average, np.bool_):
+            check_number("average", average, Integral, min_val=0)
         check_number("verbose", self.verbose, Integral, min_val=0)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, Integral)
+        if n_jobs is not None:
+            check_number("n_jobs", n_jobs, Integral)
 
     # -- learning
 
@@ -288,7 +289,16 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
-                kernels.learn(state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs)
+                kernels.learn(
+                    state,
+                    loss,
+                    X,
+                    encoded,
+                    weight,
+                    order=order,
+                    predictions=predictions,
+                    n_jobs=getattr(self, "n_jobs", 1),
+                )
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 check_repeated(X)
