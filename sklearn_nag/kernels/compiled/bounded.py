@@ -10,7 +10,7 @@ LARGEST_WEIGHT = 1  # entry of ``clock``
 
 
 def compiled_bound(loss):
-    """Lipschitz constant of a loss, negative where it is the largest derivative so far; whether the unit scales it."""
+    """Lipschitz constant of a loss, -1 if it has none, and whether the unit of the target scales it."""
     bound = loss.lipschitz(1.0)
     return -1.0 if bound is None else float(bound), bound is not None and loss.lipschitz(2.0) != bound
 

@@ -7,7 +7,7 @@ shares a line with the package.
 
 import math
 
-from .reference import gradient, moments
+from ..nag.reference import gradient, moments
 
 
 def proximal(X, y, loss, alpha, beta, l1, l2, weights=None):

@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 from sklearn_nag import config_context, losses
 from sklearn_nag.kernels import _backend, ftrl, learn, new_state, predict
 
-from .. import ftrl_reference as reference
-from .helpers import LOSSES, flat, make_data
+from ..helpers import LOSSES, flat, make_data
+from . import reference
 
 KERNELS = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(not _backend._has_numba(), reason="no Numba"))]
 REGULARIZERS = ["proximal", "l2", "entropy"]
