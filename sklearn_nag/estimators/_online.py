@@ -318,7 +318,10 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return tags
 
     def __getstate__(self):
-        state = {**super().__getstate__(), "_state_version": _STATE_VERSION}
+        with lock_of(self):
+            state = {**super().__getstate__(), "_state_version": _STATE_VERSION}
+            if "_state" in state:  # a copy, as another thread may go on learning before it has been written
+                state["_state"] = state["_state"].copy()
         state.pop("_made", None)
         return state
 

@@ -137,19 +137,23 @@ def all_finite(subset, first, fields, n):
 
 
 @fast
-def read_entries(subset, x, index, places, data, indices, start, stop):
+def read_entries(subset, x, index, places, data, indices, start, stop, n_columns, intercept):
     """Copy a CSR row to the row ``x`` of ``subset`` and to ``index``; return the number of columns that it names.
 
-    Columns may come in any order, and be named more than once: their values are added up.
+    Columns may come in any order, and be named more than once: their values are added up. With ``intercept`` the last
+    one of all is named as well.
     """
     unordered, previous = 0, np.int64(-1)
     for i in range(stop - start):
-        j = np.uint64(start) + np.uint64(i)  # an entry's number that may be negative is checked for each
+        j = np.uint64(start) + np.uint64(i)  # unsigned, as Numba checks whether a signed index is negative
         column = np.int64(indices[j])
         index[i], subset[x, i] = column, data[j]
         unordered |= column <= previous
         previous = column
-    return add_up_repeated(subset, x, index, places, stop - start) if unordered else stop - start
+    width = add_up_repeated(subset, x, index, places, stop - start) if unordered else stop - start
+    if intercept:
+        index[width], subset[x, width] = n_columns - 1, 1.0
+    return width + intercept
 
 
 @slow

@@ -26,7 +26,7 @@ def inner(**options):
 # ``fastmath=False``, as a function that says nothing of it is compiled with the flags of its caller.
 fast, slow = inner(fastmath=FAST, forceinline=True), inner(fastmath=FAST)
 contracted = inner(fastmath={"contract"}, forceinline=True)
-strict = inner(fastmath=False, forceinline=True)
+strict, strict_slow = inner(fastmath=False, forceinline=True), inner(fastmath=False)
 
 
 def entry(function):
