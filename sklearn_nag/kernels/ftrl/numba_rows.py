@@ -236,10 +236,7 @@ def learn_sparse(
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
-        width = read_entries(subset, f.x, index, places, data, indices, start, stop)
-        if rule.intercept:
-            index[width], subset[f.x, width] = columns.shape[0] - 1, 1.0
-            width += 1
+        width = read_entries(subset, f.x, index, places, data, indices, start, stop, columns.shape[0], rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
