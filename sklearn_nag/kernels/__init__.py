@@ -14,12 +14,13 @@ from ._threads import over_threads
 from .state.lifts import LARGEST, positive
 from .state.model import Diverged, LinearState
 from .state.rule import LinearRule
-from .vectorized.prediction import predict, predict_unit_free
+from .vectorized.prediction import contributions, predict, predict_unit_free
 
 __all__ = [
     "Diverged",
     "LinearRule",
     "LinearState",
+    "contributions",
     "coordinatewise",
     "ftrl",
     "full",

@@ -202,6 +202,11 @@ class LinearState:
         """Running mean of each column; 0 where the rule is not centred."""
         return self.lifted_mean() / self.columns.lift
 
+    def far(self, distance=FARTHEST):
+        """Whether the mean of each column is so many scales from 0 that weights in raw units lose digits."""
+        with np.errstate(all="ignore"):
+            return ~(np.abs(self.lifted_mean() / positive(self.size())) < distance)
+
     def linear(self):
         """Weights in raw units, kept until the next row is learnt.
 
@@ -233,7 +238,7 @@ class LinearState:
                 coef, intercept = coef / self.targets.lift, intercept / self.targets.lift
                 sizes = np.abs(coef)
                 in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
-                near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
+                near = ~self.far() & (scale > 0) | ~used
                 exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
             if not exact:
                 coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))

@@ -31,8 +31,11 @@ class Targets:
         self.table, self.lift = table, lift
         self.origin, self.sum, self.spread, self.low, self.high = table
 
-    def __reduce__(self):
-        return Targets, (self.table, self.lift)
+    def __getstate__(self):  # without the views, which would come back as arrays of their own
+        return {"table": self.table, "lift": self.lift}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
 
     def copy(self):
         """Independent copy."""
