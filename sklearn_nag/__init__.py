@@ -2,10 +2,19 @@
 
 from ._version import __version__
 from .ensemble import HedgeClassifier, HedgeRegressor
-from .estimators import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from .estimators import (
+    FTRLClassifier,
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+)
 from .kernels._backend import config_context, get_config, set_config
 
 __all__ = [
+    "FTRLClassifier",
+    "FTRLRegressor",
     "HedgeClassifier",
     "HedgeRegressor",
     "NAGClassifier",

@@ -289,8 +289,10 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
         return np.copysign(beyond * -np.expm1(-2.0 * a), y - p)
 
 
-CLASSIFICATION = {loss.name: loss for loss in (Log, Hinge, SquaredHinge, ModifiedHuber, Perceptron)}
-REGRESSION = {
+CLASSIFICATION: dict[str, type[Loss]] = {
+    loss.name: loss for loss in (Log, Hinge, SquaredHinge, ModifiedHuber, Perceptron)
+}
+REGRESSION: dict[str, type[Loss]] = {
     loss.name: loss
     for loss in (
         SquaredError,

@@ -30,13 +30,14 @@ FLOORS = [
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
-# Tests of the package as a whole, of its documentation, or of benchmarks.
+# Tests of the package as a whole, of its documentation, of benchmarks, or of what several files do together.
 TESTS_OF_NO_FILE = {
     "test_adding_a_family",
     "test_architecture",
     "test_common",
     "test_docstrings",
     "test_ecosystem",
+    "test_least_squares",
     "test_paper",
     "test_hostile",
     "test_units",

@@ -1,6 +1,14 @@
 """The estimators: parameters, validation, passes over the rows, and attributes."""
 
+from ._ftrl import FTRLClassifier, FTRLRegressor
 from ._nag import NAGClassifier, NAGRegressor
 from ._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 
-__all__ = ["NAGClassifier", "NAGRegressor", "ScaleInvariantClassifier", "ScaleInvariantRegressor"]
+__all__ = [
+    "FTRLClassifier",
+    "FTRLRegressor",
+    "NAGClassifier",
+    "NAGRegressor",
+    "ScaleInvariantClassifier",
+    "ScaleInvariantRegressor",
+]

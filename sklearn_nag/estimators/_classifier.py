@@ -49,7 +49,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     """Base of the classifiers: one decision value for two classes, else one for each class."""
 
     # Regression losses as SGDClassifier's, for targets of -1 and 1; the others would tell no more than the hinge does.
-    _losses = losses.CLASSIFICATION | {
+    _losses: ClassVar[dict[str, type[losses.Loss]]] = losses.CLASSIFICATION | {
         name: losses.REGRESSION[name]
         for name in ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
     }

@@ -77,6 +77,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     """
 
     _state: kernels.LinearState
+    _solved = False  # whether a further pass over the same rows would change nothing
 
     # -- parameters
 
@@ -84,9 +85,19 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """The rule of the kernel that the parameters stand for, for features that are centred or not."""
         raise NotImplementedError
 
+    @property
+    def _threads(self):
+        """Threads over which targets may be spread: ``n_jobs``, which not all families have."""
+        return getattr(self, "n_jobs", None)
+
+    @property
+    def _loss_name(self):
+        """Name of the loss that the parameters stand for."""
+        return self.loss
+
     def _loss(self):
         """The loss that the parameters name, with the parameters it takes."""
-        loss = self._losses[self.loss]
+        loss = self._losses[self._loss_name]
         return loss(**{name: getattr(self, name) for name in loss.parameters})
 
     def _centred(self, is_sparse):
@@ -132,7 +143,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Raise for parameters that are out of range or unknown."""
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
             check_flag(name, getattr(self, name))
-        check_option("loss", self.loss, tuple(self._losses))
+        check_option("loss", self._loss_name, tuple(self._losses))
         centering = bool(self.centering) if isinstance(self.centering, np.bool_) else self.centering
         check_option("centering", centering, (True, False, "auto"))
         if centering is True and not self.fit_intercept:
@@ -144,10 +155,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         check_number(
             "validation_fraction", self.validation_fraction, min_val=0, max_val=1, include_boundaries="neither"
         )
-        if not isinstance(self.average, np.bool_):
+        names = parameter_names(type(self))  # not all families have all parameters
+        if "average" in names and not isinstance(self.average, np.bool_):
             check_number("average", self.average, Integral, min_val=0, options=("auto",))
         check_number("verbose", self.verbose, Integral, min_val=0)
-        if self.n_jobs is not None:
+        if "n_jobs" in names and self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, Integral, hint="-1 is for all cores.")
             if self.n_jobs == 0:
                 allowed = "None, the number of threads or, below 0, -1 for all cores and -2 for all but one"
@@ -303,9 +315,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             stopped = task.call_on_fit_task_end(
                 estimator=self, X=X, y=passes.y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
             )
-            if settled or stopped:
+            settled = settled or stopped or self._solved
+            if settled:
                 break
-        passes.warn_about(self, loss, settled or stopped)
+        passes.warn_about(self, loss, settled)
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None):
@@ -426,7 +439,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                     self._learn_and_print(state, loss, X, encoded, weight, order, predictions)
                 else:
                     kernels.learn(
-                        state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs
+                        state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self._threads
                     )
             except kernels.Diverged:
                 self._check_finite(X)
@@ -445,7 +458,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         def learn(start, stop):
             played = None if predictions is None else predictions[start:stop]
             kernels.learn(
-                state, loss, X, encoded, weight, order=order[start:stop], predictions=played, n_jobs=self.n_jobs
+                state, loss, X, encoded, weight, order=order[start:stop], predictions=played, n_jobs=self._threads
             )
 
         self._table.learn(state, len(order), learn)

@@ -20,12 +20,15 @@ LEAST_ALPHA = 9.0 / 8.0  # the theorem needs more
 class _InvariantRule(OnlineLinear):
     """What the parameters of the scale-invariant learners mean to the kernel."""
 
+    _updates: tuple[str, ...] = ("auto", "potential", "scinol1", "scinol2")
+
     def _check_parameters(self):
         super()._check_parameters()
         check_option("invariance", self.invariance, ("coordinatewise", "full"))
-        check_option("update", self.update, ("auto", "potential", "scinol1", "scinol2"))
-        if self.invariance == "full" and self.update not in ("auto", "potential"):
-            raise ValueError(f"invariance='full' needs update='potential' or 'auto'; got {self.update!r}.")
+        check_option("update", self.update, self._updates)
+        allowed = tuple(name for name in self._updates if name not in ("scinol1", "scinol2"))
+        if self.invariance == "full" and self.update not in allowed:
+            raise ValueError(f"invariance='full' needs update={' or '.join(map(repr, allowed))}; got {self.update!r}.")
         if self.invariance == "full" and self.fit_intercept and not self.centering:
             raise ValueError(
                 "centering=False cannot be with invariance='full': moving the origins of features is one of the maps "
@@ -40,7 +43,10 @@ class _InvariantRule(OnlineLinear):
         """The update that the parameters stand for."""
         if self.update != "auto":
             return self.update
-        return "potential" if self.invariance == "full" else "scinol2"
+        if self.invariance != "full":
+            return "scinol2"
+        exact = "least_squares" in self._updates and self._loss_name == "squared_error"
+        return "least_squares" if exact else "potential"
 
     @property
     def _fixed(self):
@@ -69,7 +75,7 @@ class _InvariantRule(OnlineLinear):
             "coupled": loss.coupled,
         }
         if self.invariance == "full":
-            return kernels.full.Rule(**shared)
+            return kernels.full.Rule(update=self._update, **shared)
         return kernels.coordinatewise.Rule(update=self._update, **shared)
 
     _why_useless = "There may be nothing to learn from these features, or too few rows so far."
@@ -228,13 +234,19 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
 
     Parameters
     ----------
-    loss : {"huber", "squared_error", "absolute_error", "epsilon_insensitive", "squared_epsilon_insensitive", \
-"quantile"}, default="huber"
-        Loss of each output. The theorems need a bound on the gradient. ``"huber"`` has one and, at two standard
-        deviations, predicts the mean nearly as the squared error does; the two squared losses have none: their gradient
-        is divided by the largest so far, which no theorem covers, and which one early outlier can stall.
+    loss : {"auto", "huber", "squared_error", "absolute_error", "epsilon_insensitive", \
+"squared_epsilon_insensitive", "quantile"}, default="auto"
+        Loss of each output. ``"auto"``: ``"squared_error"`` where ``update`` can solve it exactly, else
+        ``"huber"``. The theorems of the other updates need a bound on the gradient. ``"huber"`` has one and, at
+        two standard deviations, predicts the mean nearly as the squared error does; the two squared losses have none:
+        their gradient is divided by the largest so far, which no theorem covers, and which one early outlier can stall.
     {invariance}
-    {update}
+    update : {"auto", "potential", "scinol1", "scinol2", "least_squares"}, default="auto"
+        ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
+        ``invariance="coordinatewise"`` only. ``"least_squares"``, for ``invariance="full"`` and the squared error,
+        keeps the least-squares solution of all rows so far and predicts by it, before each row by the forecaster of
+        Vovk, Azoury and Warmuth [3]_ without its regulariser [4]_. ``"auto"``: ``"scinol2"`` coordinate by coordinate,
+        ``"least_squares"`` with ``invariance="full"`` where the loss is the squared error, else ``"potential"``.
     {potential_alpha}
     {centering}
     target_normalization : {"standard", None}, default="standard"
@@ -280,12 +292,20 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     -----
     With ``invariance="full"`` a feature that depends linearly on those before it has the weight 0.
 
+    With ``update="least_squares"`` one pass of `fit` is all it takes, ``alpha`` and ``average`` have no effect, and the
+    regret against every linear predictor is at most ``d B^2 log T`` and a term that does not grow, with ``B`` the
+    largest target [4]_. Before a row is learnt its target is taken to be the mean of those before.
+
     References
     ----------
     .. [1] Kotłowski, "Scale-invariant unconstrained online learning", ALT 2017, Algorithms 1 (coordinatewise) and 2
        (full). https://arxiv.org/abs/1708.07042
     .. [2] Kempka, Kotłowski and Warmuth, "Adaptive scale-invariant online algorithms for learning linear models",
        ICML 2019, Algorithms 1 and 2. https://arxiv.org/abs/1902.07528
+    .. [3] Azoury and Warmuth, "Relative loss bounds for on-line density estimation with the exponential family of
+       distributions", Machine Learning 43, 2001.
+    .. [4] Gaillard, Gerchinovitz, Huang and Stoltz, "Uniform regret bounds over R^d for the sequential linear
+       regression problem with the square loss", ALT 2019. https://arxiv.org/abs/1805.11386
 
     Examples
     --------
@@ -302,11 +322,17 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     def __init__(
         self,
         loss: Literal[
-            "huber", "squared_error", "absolute_error", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile"
-        ] = "huber",
+            "auto",
+            "huber",
+            "squared_error",
+            "absolute_error",
+            "epsilon_insensitive",
+            "squared_epsilon_insensitive",
+            "quantile",
+        ] = "auto",
         *,
         invariance: Literal["coordinatewise", "full"] = "coordinatewise",
-        update: Literal["auto", "potential", "scinol1", "scinol2"] = "auto",
+        update: Literal["auto", "potential", "scinol1", "scinol2", "least_squares"] = "auto",
         potential_alpha: float = 1.5,
         centering: bool | Literal["auto"] = "auto",
         target_normalization: Literal["standard"] | None = "standard",
@@ -346,7 +372,30 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         self.warm_start = warm_start
         self.average = average
 
+    _updates = (*_InvariantRule._updates, "least_squares")
+
+    def _check_parameters(self):
+        check_option("loss", self.loss, ("auto", *self._losses))
+        super()._check_parameters()
+        if self.update == "least_squares" and (self.invariance, self._loss_name) != ("full", "squared_error"):
+            raise ValueError(
+                "update='least_squares' needs invariance='full' and loss='squared_error' or 'auto'; got "
+                f"invariance={self.invariance!r}, loss={self.loss!r}."
+            )
+
+    @property
+    def _loss_name(self):
+        if self.loss != "auto":
+            return self.loss
+        exact = self.invariance == "full" and self.update in ("auto", "least_squares")
+        return "squared_error" if exact else "huber"
+
+    @property
+    def _solved(self):
+        return self._update == "least_squares"
+
     def _loss(self):
-        if self.epsilon == "auto" and "epsilon" in self._losses[self.loss].parameters:
-            return self._losses[self.loss](2.0 if self.loss == "huber" else 0.1)
+        name = self._loss_name
+        if self.epsilon == "auto" and "epsilon" in self._losses[name].parameters:
+            return self._losses[name](2.0 if name == "huber" else 0.1)
         return super()._loss()

@@ -134,3 +134,31 @@ scale_ : ndarray of shape (n_features,)
 mean_ : ndarray of shape (n_features,)
     Mean of each feature; 0 where features are not centred.
 """)
+
+FTRL = entries("""
+regularizer : {"proximal", "l2", "entropy"}, default="proximal"
+    ``"proximal"`` is FTRL-Proximal [1]_, with a learning rate for each weight. ``"l2"`` is lazy online gradient
+    descent (dual averaging, [2]_), ``"entropy"`` exponentiated gradient [3]_, whose weights have sizes that add up
+    to ``radius``.
+normalization : {"max", "rms", None}, default="max"
+    Scale of a feature: the largest absolute value so far, the root mean square so far, or none; of deviations from
+    the mean where features are centred. With a scale, rows are also divided by the root of their mean square length,
+    so that ``eta0`` does not depend on the number of features; not for ``"entropy"``. None is the printed algorithm.
+beta : float, default=0.1
+    What is added to the root of the sum of a weight's squared gradients, for ``"proximal"``: damps its first steps.
+power_t : float, default=0.5
+    The learning rate is ``eta0 / t ** power_t`` for ``"l2"`` and ``"entropy"``; 0 keeps it constant.
+l1 : float, default=0.0
+    Strength of the L1 norm of the weights, in the unit of the sum (not the mean) of the losses. The larger it is, the
+    more weights are exactly 0. Weights are those of features over their sizes, so it depends on no unit; the
+    intercept is not penalised. Not for ``"entropy"``.
+l2 : float, default=0.0
+    Strength of half the squared L2 norm of the weights, likewise.
+radius : float, default=10.0
+    Sum of the sizes of the weights ``coef_ * scale_``, for ``"entropy"``; for a regressor in standard deviations of
+    the target where these are learnt. The weight of the intercept is free. To weigh experts, whose predictions are the
+    features, take ``radius=1, positive=True, normalization=None, fit_intercept=False`` and, for a regressor,
+    ``target_normalization=None``.
+positive : bool, default=False
+    Whether weights are not negative, for ``"entropy"``: they then are a probability distribution times ``radius``.
+""")

@@ -10,7 +10,7 @@ import importlib
 
 import numpy as np
 
-from . import coordinatewise, full, nag
+from . import coordinatewise, ftrl, full, nag
 from ._backend import backend, is_compiled
 from ._threads import over_threads
 from .state.lifts import LARGEST, positive
@@ -27,6 +27,7 @@ __all__ = [
     "Mixture",
     "contributions",
     "coordinatewise",
+    "ftrl",
     "full",
     "learn",
     "mix",

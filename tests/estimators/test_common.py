@@ -5,10 +5,21 @@ import inspect
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+)
 from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
 
 ESTIMATORS = [
+    FTRLClassifier(max_iter=20),
+    FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=20),
+    FTRLRegressor(max_iter=20),
+    FTRLRegressor(loss="huber", regularizer="entropy", max_iter=20),
     NAGClassifier(max_iter=20),
     NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=20),
     NAGRegressor(max_iter=20),
@@ -16,7 +27,8 @@ ESTIMATORS = [
     ScaleInvariantClassifier(max_iter=5),
     ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=5),
     ScaleInvariantRegressor(max_iter=5),
-    ScaleInvariantRegressor(loss="squared_error", invariance="full", max_iter=2),
+    ScaleInvariantRegressor(invariance="full"),
+    ScaleInvariantRegressor(loss="huber", invariance="full", max_iter=2),
     NAGClassifierCV(NAGClassifier(max_iter=3, random_state=0), [0.25, 1.0], cv=2),
     NAGRegressorCV(NAGRegressor(max_iter=3, random_state=0), [0.25, 1.0], cv=2),
 ]

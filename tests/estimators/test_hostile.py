@@ -12,6 +12,8 @@ import pytest
 from scipy import sparse
 
 from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
@@ -21,7 +23,14 @@ from sklearn_nag import (
 from sklearn_nag.kernels._backend import _has_numba
 
 KERNELS = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(not _has_numba(), reason="no Numba"))]
-LEARNERS = [NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor]
+LEARNERS = [
+    FTRLClassifier,
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+]
 
 
 def good_rows():
@@ -127,6 +136,8 @@ def test_columns_in_any_order_and_named_more_than_once(rng, make, kernel):
         ScaleInvariantRegressor,
         lambda **options: ScaleInvariantRegressor(update="potential", **options),
         lambda **options: ScaleInvariantRegressor(invariance="full", **options),
+        FTRLRegressor,
+        lambda **options: FTRLRegressor(regularizer="l2", **options),
     ],
 )
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])

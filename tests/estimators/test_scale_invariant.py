@@ -109,7 +109,7 @@ def test_average_can_be_changed_on_the_way(rng, kind):
             "'invariance' parameter of ScaleInvariantRegressor must be one of 'coordinatewise', 'full'",
         ),
         ({"update": "nag"}, "'update' parameter of ScaleInvariantRegressor must be one of"),
-        ({"invariance": "full", "update": "scinol1"}, "invariance='full' needs update='potential'"),
+        ({"invariance": "full", "update": "scinol1"}, "invariance='full' needs update='auto' or 'potential'"),
         ({"invariance": "full", "centering": False}, "centering=False"),
         ({"epsilon": "large"}, "'epsilon' parameter of ScaleInvariantRegressor must be 'auto' or a float"),
         ({"epsilon": -1.0}, "epsilon"),

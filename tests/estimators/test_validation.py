@@ -13,7 +13,14 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+)
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
 
 from ..kernels.helpers import flat
@@ -79,6 +86,8 @@ CASES = [(NAGClassifier(centering=False), *case) for case in {**BOTH, **CLASSIFI
 CASES += [(NAGRegressor(centering=False), *case) for case in {**BOTH, **REGRESSOR}.items()]
 CASES += [(ScaleInvariantClassifier(centering=False), *case) for case in {**BOTH, **CLASSIFIER}.items()]
 CASES += [(ScaleInvariantRegressor(centering=False), *case) for case in {**BOTH, **REGRESSOR}.items()]
+CASES += [(FTRLClassifier(centering=False), *case) for case in {**BOTH, **CLASSIFIER}.items()]
+CASES += [(FTRLRegressor(centering=False), *case) for case in {**BOTH, **REGRESSOR}.items()]
 
 
 @pytest.mark.parametrize(("estimator", "name", "case"), CASES, ids=[f"{type(e).__name__}-{n}" for e, n, _ in CASES])
@@ -202,6 +211,8 @@ WRONG = {
     [
         NAGClassifier(),
         NAGRegressor(),
+        FTRLClassifier(),
+        FTRLRegressor(),
         ScaleInvariantClassifier(update="potential"),
         ScaleInvariantRegressor(invariance="full"),
     ],

@@ -20,7 +20,7 @@ def make_state(d, kind=KINDS[0], n_targets=1, loss=losses.Log, **options):
     is_full = kind[0] == "full"
     options = {"alpha": 1.5, "intercept": True, "averaged": True, "target_unit": False, **options}
     options.setdefault("centred", is_full and options["intercept"])
-    Rule = full.Rule if is_full else partial(coordinatewise.Rule, kind[1])
+    Rule = partial(full.Rule if is_full else coordinatewise.Rule, kind[1])
     return new_state(Rule(n_targets=n_targets, degree=loss.degree, coupled=loss.coupled, **options), d)
 
 

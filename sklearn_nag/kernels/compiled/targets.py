@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..state.lifts import TINY
-from .columns import T
-from .heads import CLIPPED, PREDICTION, TARGET, UNIT
-from .jit import slow, strict
+from ..state.lifts import LARGEST, TINY
+from .columns import T, finite
+from .heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT
+from .jit import fast, slow, strict
+from .losses import SOFTMAX, loss_and_gradient, margins
 
 ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of `state.targets.Targets.table`
 
@@ -74,3 +75,31 @@ def read_targets_and_scale(heads, target, intercept, clock, before, c):
         heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
         heads[PREDICTION, j] = mean + heads[UNIT, j] * heads[PREDICTION, j]
         target[LOW, j], target[HIGH, j] = min(low, y), max(high, y)
+
+
+@fast
+def suffer(heads, rule, loss, clock, before, c, target, losses):
+    """Count the losses; leave derivatives in ``GRADIENT`` and clipped predictions in ``PLAYED``.
+
+    For rules whose predictions are in units of the target; tells whether they are finite.
+    """
+    n = losses.size
+    if rule.target_unit:
+        read_targets_and_scale(heads, target, rule.intercept, clock, before, c)
+    else:
+        for j in range(n):
+            heads[CLIPPED, j] = heads[PREDICTION, j]
+    for j in range(n):
+        heads[PREDICTION, j] = min(max(heads[PREDICTION, j], -LARGEST), LARGEST)
+        heads[PLAYED, j] = heads[CLIPPED, j]
+    if loss.code == SOFTMAX:
+        margins(heads, PREDICTION, 0, n)
+        margins(heads, CLIPPED, 0, n)
+    for j in range(n):
+        parameter = loss.parameter * heads[UNIT, j] if loss.scaled else loss.parameter
+        _, heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, j], heads[TARGET, j])
+        value, _ = loss_and_gradient(loss.code, parameter, heads[CLIPPED, j], heads[TARGET, j])
+        losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
+        if rule.target_unit:
+            heads[PLAYED, j] = heads[PLAYED, j] + target[ORIGIN, j] if before > 0 else 0.0
+    return finite(heads, PLAYED, n)

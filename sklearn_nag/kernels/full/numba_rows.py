@@ -9,12 +9,12 @@ import numpy as np
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import PADDING, T, finite, lift_of, padded
 from ..compiled.handover import run
-from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
+from ..compiled.heads import CLIPPED, GRADIENT, N_ROWS, PLAYED, PREDICTION, TARGET, UNIT
 from ..compiled.jit import entry, fast, slow, strict, strict_slow
-from ..compiled.losses import compiled_loss
-from ..compiled.targets import read_row
+from ..compiled.losses import compiled_loss, loss_and_gradient
+from ..compiled.targets import ORIGIN, SUM, read_row, read_targets
 from ..state.bounded import LARGEST_POWER
-from ..state.lifts import HIGHEST, LOWEST
+from ..state.lifts import HIGHEST, LARGEST, LOWEST, TINY
 from ..state.model import Diverged
 from .rule import GROWTH, ROUNDING
 
@@ -149,6 +149,33 @@ def rotate_in(table, f, factor, x, v, w, rests, root):
     return is_new
 
 
+@slow
+def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is_new):
+    """As `numpy_rows._regress_row`, once the row is rotated in; tells whether predictions are finite."""
+    n, root, leverage = table.shape[1], np.sqrt(c), 0.0
+    for i in range(n):
+        leverage += v[i] * v[i]
+    for k in range(losses.size):
+        inner = 0.0
+        for i in range(n):
+            inner += table[f.weight + k, i] * v[i]
+        mean = target[SUM, k] / max(before, TINY)
+        heads[PREDICTION, k] = 0.0 if is_new else inner / root + (leverage - 1.0) * mean
+        heads[CLIPPED, k] = heads[PREDICTION, k]
+    if rule.target_unit:
+        read_targets(heads, target, rule.intercept, clock, before, c, losses.size)
+    for k in range(losses.size):
+        y = heads[TARGET, k]
+        value, _ = loss_and_gradient(loss.code, loss.parameter, heads[CLIPPED, k], y)
+        losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
+        heads[PLAYED, k] = heads[CLIPPED, k]
+        if rule.target_unit:
+            heads[PLAYED, k] = heads[CLIPPED, k] + target[ORIGIN, k] if before > 0 else 0.0
+        for i in range(n):
+            table[f.weight + k, i] += root * y * v[i]
+    return finite(heads, PLAYED, losses.size)
+
+
 @entry
 def learn_dense(
     X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, largest_gradient, model, Gamma,
@@ -183,6 +210,13 @@ def learn_dense(
         before = clock[T]
         clock[T] += c
         clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
+        if rule.least_squares:
+            if not regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is_new):
+                return False
+            if keep:
+                for j in range(n_heads):
+                    played[step, j] = heads[PLAYED, j]
+            continue
         clock[AVERAGED] += c * clock[T]
         length = 0.0
         for i in range(n):
@@ -219,6 +253,7 @@ def learn_dense(
 class CompiledRule(NamedTuple):
     """`Rule`, with the bound of the loss: negative where it is the largest so far."""
 
+    least_squares: bool
     alpha: float
     intercept: bool
     target_unit: bool
@@ -248,7 +283,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     model = (
         state.columns.table,
         Fields(**state.columns.rows()),
-        CompiledRule(state.rule.alpha, state.rule.intercept, state.rule.target_unit, *compiled_bound(loss)),
+        compiled_rule(state.rule, loss),
         heads,
         clock,
         compiled_loss(loss),
@@ -263,3 +298,9 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     state.t, state.largest_weight, state.averaged = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
+
+
+def compiled_rule(rule, loss):
+    """`CompiledRule` of a rule and the bound of a loss."""
+    least_squares = rule.update == "least_squares"
+    return CompiledRule(least_squares, rule.alpha, rule.intercept, rule.target_unit, *compiled_bound(loss))

@@ -30,7 +30,10 @@ def _learn_block(state, columns, loss, x, y, c, played):
     target_rows = read_targets(state, y, c, t)
     for i in range(len(c)):
         state.t = float(t[i + 1])
-        _learn_row(state, loss, target_rows, i, x[i], c[i], played)
+        if state.rule.update == "least_squares":
+            _regress_row(state, target_rows, i, x[i], c[i], played)
+        else:
+            _learn_row(state, loss, target_rows, i, x[i], c[i], played)
     count_losses(state, loss, target_rows, c, played, first)
     if not columns.finite():
         raise Diverged
@@ -47,6 +50,18 @@ def _learn_row(state, loss, target_rows, i, x, c, played):
     columns.past += c * state.t * factor[:, None] * q
     q -= (root * g)[:, None] * v
     state.Gamma += c * g * g * np.add.reduce(v * v)
+
+
+def _regress_row(state, target_rows, i, x, c, played):
+    """Least squares, by ``S`` with the row and, in place of its target, the mean of those before."""
+    rows, root = target_rows, np.sqrt(c)
+    v, is_new = rotate_in(state, relative(state, x) * root, root)
+    q = state.columns.weight
+    state.largest_weight = float(max(state.largest_weight, c))
+    inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
+    leverage = 1.0 if is_new else np.add.reduce(v * v)
+    played[i] = np.clip(inner / root + leverage * rows.mean[i], rows.least[i], rows.most[i])
+    q += (root * rows.y[i])[:, None] * v
 
 
 def relative(state, x):

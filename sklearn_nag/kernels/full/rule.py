@@ -2,6 +2,9 @@
 
 Notation (paper: Kotłowski, "Scale-invariant unconstrained online learning", 2017, Algorithm 2). ``g`` is a derivative
 divided by the largest that it can be, ``h = -sum c g x``, ``S = sum c x x^T``, and the weights are a function of these.
+
+Least squares has the sum of ``c y x`` in the place of ``h``, and the weights ``S^+ h``: the forecaster of Vovk (1998)
+and of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz, Huang and Stoltz, 2019).
 """
 
 from __future__ import annotations
@@ -20,10 +23,12 @@ GROWTH = 2.0**200  # by which a column may grow before the average of the weight
 
 @dataclass(frozen=True)
 class Rule(LinearRule):
-    """The update of Algorithm 2.
+    """The update of Algorithm 2, or least squares.
 
     Attributes
     ----------
+    update : {"potential", "least_squares"}
+        Which of the two.
     n_targets : int
         Number of targets; each has one head.
     alpha : float
@@ -36,6 +41,7 @@ class Rule(LinearRule):
         See `LinearRule`.
     """
 
+    update: str
     n_targets: int
     alpha: float
     intercept: bool
@@ -45,7 +51,6 @@ class Rule(LinearRule):
     degree: int
     coupled: bool
 
-    update = "potential"
     experts = 1
     mixed = True
     lifted = True
@@ -71,8 +76,8 @@ class State(BoundedState):
 
     ``S = sum c x x^T`` is kept as a triangular factor of the rows, ``S = factor^T factor``, with lifted ``x`` relative
     to the first row. ``columns.weight`` holds ``q`` with ``h = factor^T q``, ``columns.past`` the factor times the
-    sum of ``c t w``, and ``columns.deviation`` the largest size of an ``x``. A row of the factor without a diagonal is
-    0: its column depends on the ones before, and has no weight.
+    sum of ``c t w`` (0 for least squares), and ``columns.deviation`` the largest size of an ``x``. A row of the factor
+    without a diagonal is 0: its column depends on the ones before, and has no weight.
 
     Attributes
     ----------
@@ -96,6 +101,13 @@ class State(BoundedState):
     def small_arrays(self):
         """Copies of the arrays that do not grow with the rows."""
         return {**super().small_arrays(), "factor": self.factor.copy(), "Gamma": self.Gamma.copy()}
+
+    def relift_targets(self, factor):
+        """Multiply by ``factor`` the targets and what has their unit: for least squares, ``q``."""
+        super().relift_targets(factor)
+        if self.rule.update == "least_squares":
+            self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
+            self.columns.weight *= factor
 
     def relift(self, index, new):
         """Change the lifts of the columns at ``index``."""
@@ -130,8 +142,10 @@ class State(BoundedState):
         return played_factor(power, self.rule.alpha, self.largest_weight)
 
     def unit_free_weight(self):
-        """``u`` to predict with, in units of the target: the average, or the last one."""
-        if self.rule.averaged and self.averaged > 0:
+        """``u`` to predict with, in units of the target: the average, or the last one, or the solution."""
+        if self.rule.update == "least_squares":
+            q = self.columns.weight
+        elif self.rule.averaged and self.averaged > 0:
             q = self.columns.past / self.averaged
         else:
             q = self.potential()[:, None] * self.columns.weight
@@ -140,7 +154,11 @@ class State(BoundedState):
         u = w * positive(size)
         if self.rule.intercept:
             u[:, -1] += (w * mean).sum(axis=1)
-        return u * self.unit()[:, None]
+        if self.rule.update != "least_squares":
+            return u * self.unit()[:, None]
+        if self.rule.target_unit and self.rule.intercept:  # from which predictions are counted
+            u[:, -1] -= self.targets.mean(self.t)
+        return u
 
 
 Rule.State = State

@@ -69,7 +69,7 @@ class Columns:
     lift: np.ndarray
     largest: np.ndarray
     weight: np.ndarray
-    shrunk = squares = origin = sum = deviation = G = past = credit = beta = None
+    shrunk = squares = origin = sum = deviation = G = past = root = credit = beta = None
 
     def __init__(self, table, shared, per_head, n_heads):
         self.table, self.shared, self.per_head, self.n_heads = table, shared, per_head, n_heads

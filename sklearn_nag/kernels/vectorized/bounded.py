@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..state.lifts import LARGEST
+from . import targets
 
 
 def suffer(state, loss, target_rows, i, p):
@@ -28,13 +28,9 @@ def suffer(state, loss, target_rows, i, p):
     g, clipped : ndarray of shape (n_heads,)
         The derivative, between -1 and 1, and the prediction, relative to the origin of the targets.
     """
-    rows = target_rows
-    clipped = np.clip(rows.mean[i] + rows.unit_before[i] * p, rows.least[i], rows.most[i])
-    p = np.clip(rows.mean[i] + rows.moved[i] + rows.unit[i] * p, -LARGEST, LARGEST)
-    if loss.coupled:
-        p = loss.margins(p)
-    g = loss.gradient(p, rows.y[i], rows.unit[i])
-    bound = loss.lipschitz(rows.unit[i])
+    g, clipped = targets.suffer(loss, target_rows, i, p)
+    unit = target_rows.unit[i]
+    bound = loss.lipschitz(unit)
     if bound is None:
         bound = np.maximum(state.largest_gradient, np.abs(g), out=state.largest_gradient)
     return np.clip(g / np.where(bound > 0, bound, 1.0), -1.0, 1.0), clipped

@@ -71,6 +71,30 @@ def read_targets(state, y, c, t):
     return TargetRows(y, means[:-1], moved, unit[1:], unit[:-1], (low - width)[:-1], (high + width)[:-1], spread)
 
 
+def suffer(loss, rows, i, p):
+    """Derivative at the prediction for a row, and the prediction, clipped, where weights are in units of the target.
+
+    Parameters
+    ----------
+    loss : object
+        The loss.
+    rows : TargetRows
+        Targets and their units.
+    i : int
+        The row.
+    p : ndarray of shape (n_heads,)
+        ``sum u z``.
+
+    Returns
+    -------
+    g, clipped : ndarray of shape (n_heads,)
+        The derivative, and the prediction, relative to the origin of the targets.
+    """
+    clipped = np.clip(rows.mean[i] + rows.unit_before[i] * p, rows.least[i], rows.most[i])
+    p = np.clip(rows.mean[i] + rows.moved[i] + rows.unit[i] * p, -LARGEST, LARGEST)
+    return loss.gradient(loss.margins(p) if loss.coupled else p, rows.y[i], rows.unit[i]), clipped
+
+
 def count_losses(state, loss, target_rows, c, played, first):
     """Add the losses of the predictions ``played``, which then become absolute, not relative to the first target.
 

@@ -1,0 +1,350 @@
+"""Follow the regularised leader: FTRL-Proximal, lazy online gradient descent, exponentiated gradient."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from .. import kernels, losses
+from .._docstrings import share
+from . import _shared_docs
+from ._classifier import OnlineClassifier
+from ._online import OnlineLinear
+from ._regressor import OnlineRegressor
+from ._validation import check_flag, check_number, check_option
+
+
+class _FTRLRule(OnlineLinear):
+    """What the parameters of the family mean to the kernel."""
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_option("regularizer", self.regularizer, ("proximal", "l2", "entropy"))
+        check_option("normalization", self.normalization, ("max", "rms", None))
+        check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
+        check_number("radius", self.radius, min_val=0, include_boundaries="neither")
+        for name in ("beta", "power_t", "l1", "l2"):
+            check_number(name, getattr(self, name), min_val=0)
+        check_flag("positive", self.positive)
+        if self.regularizer == "entropy" and (self.l1 or self.l2):
+            raise ValueError(
+                f"regularizer='entropy' takes no l1 and l2, as radius bounds its weights; got l1={self.l1!r}, "
+                f"l2={self.l2!r}."
+            )
+        if self.positive and self.regularizer != "entropy":
+            raise ValueError(f"positive=True needs regularizer='entropy'; got {self.regularizer!r}.")
+
+    @property
+    def _fixed(self):
+        return (*super()._fixed, "normalization", "regularizer")
+
+    def _centred(self, is_sparse):
+        return super()._centred(is_sparse) and not (self.centering == "auto" and self.normalization is None)
+
+    @property
+    def _why_useless(self):
+        return f"eta0={self.eta0!r} may be too large, or too small for the unit of the target; the defaults are safe."
+
+    @property
+    def _why_diverged(self):
+        return f", or eta0={self.eta0!r} is too large"
+
+    def _rule(self, centred):
+        loss = self._loss()
+        return kernels.ftrl.Rule(
+            regularizer=self.regularizer,
+            n_targets=self._n_targets,
+            normalization=self.normalization,
+            eta=float(self.eta0),
+            beta=float(self.beta),
+            power_t=float(self.power_t),
+            l1=float(self.l1),
+            l2=float(self.l2),
+            radius=float(self.radius),
+            positive=bool(self.positive),
+            intercept=bool(self.fit_intercept),
+            centred=centred,
+            target_unit=self._target_unit,
+            degree=loss.degree,
+            coupled=loss.coupled,
+        )
+
+    _why_too_little = None
+
+
+@share(**_shared_docs.ALL, **_shared_docs.CLASSIFIER, **(_shared_docs.NAG | _shared_docs.FTRL))
+class FTRLClassifier(_FTRLRule, OnlineClassifier):
+    """Linear classifier that follows the regularised leader, with features in any units.
+
+    The weights for each row are those that would have been best for the gradients of all rows before, were they paid
+    for by a regulariser. ``regularizer="proximal"`` is the FTRL-Proximal of advertising systems [1]_: a learning rate
+    for each weight, and an L1 norm that leaves true zeros, so that most of many sparse features cost nothing when a
+    model is used. Features are divided by their scales, learnt on the way, so that one ``eta0`` and one ``l1`` serve
+    data in any units. Read more in the :ref:`documentation <ftrl>`.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``.
+    {regularizer}
+    {normalization}
+    {centering}
+    {multi_class}
+    eta0 : float, default=2.0
+        Learning rate, positive: ``alpha`` of FTRL-Proximal. Without unit where ``normalization`` is used.
+    {beta}
+    {power_t}
+    {l1}
+    {l2}
+    {radius}
+    {positive}
+    {fit_intercept}
+    {max_iter}
+    {tol}
+    {shuffle}
+    {verbose}
+    {random_state}
+    {early_stopping}
+    {validation_fraction}
+    {n_iter_no_change}
+    {class_weight}
+    {warm_start}
+
+    Attributes
+    ----------
+    {classes_}
+    {coef_}
+    {intercept_}
+    {scale_}
+    {mean_}
+    {progressive_loss_}
+    {t_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    FTRLRegressor : The same for regression.
+    NAGClassifier : Normalized adaptive gradients, which averages the weights of all rows.
+    sklearn.linear_model.SGDClassifier : Stochastic gradient descent, which needs scaled features.
+
+    Notes
+    -----
+    A feature takes 16 bytes, 8 more with ``normalization="rms"`` (and 16 more where it is centred), and for each class
+    16 more (8, where ``regularizer`` is not ``"proximal"``). A sparse row costs time in proportion to its nonzeros,
+    but with ``regularizer="entropy"``, where each row changes all weights.
+
+    Results do not depend on how a stream is cut into calls of `partial_fit`.
+
+    References
+    ----------
+    .. [1] McMahan et al., "Ad click prediction: a view from the trenches", KDD 2013, Algorithm 1.
+    .. [2] Xiao, "Dual averaging methods for regularized stochastic learning and online optimization", JMLR 11, 2010.
+    .. [3] Kivinen and Warmuth, "Exponentiated gradient versus gradient descent for linear predictors", Information and
+       Computation 132, 1997.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn_nag import FTRLClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> clf = FTRLClassifier(l1=1.0, random_state=0).fit(X_train, y_train)
+    >>> clf.score(X_test, y_test) > 0.95
+    True
+    """
+
+    _losses = losses.CLASSIFICATION
+
+    def __init__(
+        self,
+        loss: Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] = "log_loss",
+        *,
+        regularizer: Literal["proximal", "l2", "entropy"] = "proximal",
+        normalization: Literal["max", "rms"] | None = "max",
+        centering: bool | Literal["auto"] = "auto",
+        multi_class: Literal["multinomial", "ovr"] = "multinomial",
+        eta0: float = 2.0,
+        beta: float = 0.1,
+        power_t: float = 0.5,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        radius: float = 10.0,
+        positive: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: dict | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+    ):
+        self.loss = loss
+        self.regularizer = regularizer
+        self.normalization = normalization
+        self.centering = centering
+        self.multi_class = multi_class
+        self.eta0 = eta0
+        self.beta = beta
+        self.power_t = power_t
+        self.l1 = l1
+        self.l2 = l2
+        self.radius = radius
+        self.positive = positive
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+
+
+@share(**_shared_docs.ALL, **_shared_docs.REGRESSOR, **(_shared_docs.NAG | _shared_docs.FTRL))
+class FTRLRegressor(_FTRLRule, OnlineRegressor):
+    """Linear regression that follows the regularised leader, with features and targets in any units.
+
+    As :class:`FTRLClassifier`; predictions are counted from the running mean of the target and in units of its running
+    standard deviation. With several outputs all of them are learnt in one pass. Read more in the :ref:`documentation
+    <ftrl>`.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", \
+"quantile"}, default="squared_error"
+        Loss of each output; ``"squared_error"`` is half the square.
+    {regularizer}
+    {normalization}
+    {centering}
+    target_normalization : {"standard", None}, default="standard"
+        ``"standard"`` counts predictions from the running mean of the target and in units of its running standard
+        deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept`` it is
+        the root mean square, and the origin stays at 0.
+    eta0 : float, default=1.0
+        Learning rate, positive: ``alpha`` of FTRL-Proximal. Without unit where ``normalization`` and
+        ``target_normalization`` are used.
+    {beta}
+    {power_t}
+    {l1}
+    {l2}
+    {radius}
+    {positive}
+    epsilon : float, default=0.1
+        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
+        target so far or, with ``target_normalization=None``, in its unit.
+    {quantile}
+    {fit_intercept}
+    {max_iter}
+    {tol}
+    {shuffle}
+    {verbose}
+    {random_state}
+    {early_stopping}
+    {validation_fraction}
+    {n_iter_no_change}
+    {warm_start}
+
+    Attributes
+    ----------
+    {coef_}
+    {intercept_}
+    {scale_}
+    {mean_}
+    {progressive_loss_}
+    {t_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    FTRLClassifier : The same for classification; its notes state memory and time.
+    NAGRegressor : Normalized adaptive gradients, which averages the weights of all rows.
+    sklearn.linear_model.SGDRegressor : Stochastic gradient descent, which needs scaled features.
+
+    References
+    ----------
+    .. [1] McMahan et al., "Ad click prediction: a view from the trenches", KDD 2013, Algorithm 1.
+    .. [2] Xiao, "Dual averaging methods for regularized stochastic learning and online optimization", JMLR 11, 2010.
+    .. [3] Kivinen and Warmuth, "Exponentiated gradient versus gradient descent for linear predictors", Information and
+       Computation 132, 1997.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_nag import FTRLRegressor
+    >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+    >>> reg = FTRLRegressor(random_state=0).fit(X, y)
+    >>> reg.score(X, y) > 0.45
+    True
+    """
+
+    def __init__(
+        self,
+        loss: Literal[
+            "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile"
+        ] = "squared_error",
+        *,
+        regularizer: Literal["proximal", "l2", "entropy"] = "proximal",
+        normalization: Literal["max", "rms"] | None = "max",
+        centering: bool | Literal["auto"] = "auto",
+        target_normalization: Literal["standard"] | None = "standard",
+        eta0: float = 1.0,
+        beta: float = 0.1,
+        power_t: float = 0.5,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        radius: float = 10.0,
+        positive: bool = False,
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        warm_start: bool = False,
+    ):
+        self.loss = loss
+        self.regularizer = regularizer
+        self.normalization = normalization
+        self.centering = centering
+        self.target_normalization = target_normalization
+        self.eta0 = eta0
+        self.beta = beta
+        self.power_t = power_t
+        self.l1 = l1
+        self.l2 = l2
+        self.radius = radius
+        self.positive = positive
+        self.epsilon = epsilon
+        self.quantile = quantile
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_number("epsilon", self.epsilon, min_val=0)

@@ -1,0 +1,333 @@
+"""The updates of `numpy_rows` as compiled loops, held equal to them by test."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled.arithmetic import inverse_sqrt_of_any
+from ..compiled.columns import (
+    T,
+    add_deviations,
+    add_squares,
+    all_finite,
+    centre,
+    gather,
+    inverse_size,
+    lift_of,
+    padded,
+    raise_lifts,
+    read_entries,
+    scatter,
+    update_maxima,
+)
+from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
+from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
+from ..compiled.jit import contracted, entry, fast, slow
+from ..compiled.losses import compiled_loss
+from ..compiled.targets import read_row, suffer
+from ..state.lifts import TINY
+from ..state.model import Diverged
+from .numpy_rows import FAR
+
+REGULARIZERS = ("proximal", "l2", "entropy")
+PROXIMAL, L2, ENTROPY = range(3)
+NONE, MAX, RMS = range(3)
+N = 1  # entry of ``clock`` after ``T``
+SCRATCH = ("x", "z", "size", "inverse", "v")  # rows below the fields of a table; the last one for each head
+
+
+@fast
+def normalise(table, f, rule, clock, before, c, n, bias):
+    """Lift and centre the row ``x``; fill ``size``, its scale, and ``z = x / s``; return the mean length of such rows.
+
+    ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller.
+    """
+    if rule.centred:
+        centre(table, f, clock, before, c, n, bias)
+    if rule.norm == RMS:
+        if rule.centred:
+            add_deviations(table, f, n, c, before / clock[T])
+            if bias >= 0:
+                table[f.squares, bias] = clock[T]
+        else:
+            add_squares(table, f, n, c)
+        root = np.sqrt(clock[T])
+        for i in range(n):
+            squares = table[f.squares, i]
+            inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 0.0
+            table[f.size, i] = squares * inverse / clock[T]
+            table[f.z, i] = table[f.x, i] * inverse
+    elif rule.norm == MAX and rule.centred:
+        for i in range(n):
+            x = table[f.x, i]
+            size = max(table[f.deviation, i], abs(x))
+            table[f.deviation, i] = size
+            table[f.size, i] = size
+            table[f.z, i] = x / size if size > 0 else 0.0
+    elif rule.norm == MAX:
+        for i in range(n):
+            lift = table[f.lift, i]
+            x = table[f.x, i] * lift
+            table[f.x, i] = x
+            table[f.size, i] = table[f.largest, i] * lift
+            table[f.z, i] = x * table[f.inverse, i]
+    else:
+        for i in range(n):
+            lift, x = table[f.lift, i], table[f.x, i]
+            table[f.size, i] = lift
+            table[f.z, i] = x / lift if rule.centred else x
+            table[f.x, i] = x if rule.centred else x * lift
+    squared = 0.0
+    for i in range(n):
+        squared += table[f.z, i] * table[f.z, i]
+    clock[N] += c * squared
+    return np.sqrt(clock[N] / clock[T]) if rule.shrinks and clock[N] > 0 else 1.0
+
+
+@fast
+def play_quadratic(table, f, k, rule, factor, growth, bias, n):
+    """As `rule.quadratic_leader`, of one head; return its prediction, but for the length of rows."""
+    p, inverse_eta = 0.0, 1.0 / rule.eta
+    if rule.regularizer == PROXIMAL:
+        for i in range(n):
+            z, size = table[f.weight + k, i], table[f.size, i] * factor
+            l1, l2 = (rule.l1, rule.l2) if i != bias else (0.0, 0.0)
+            beyond = abs(z) - l1 * size
+            strength = (size * rule.beta + table[f.root + k, i]) * inverse_eta + l2 * size
+            v = -np.copysign(beyond, z) / strength if beyond > 0.0 and strength > 0.0 else 0.0
+            table[f.v + k, i] = v
+            p += v * table[f.z, i]
+        return p
+    for i in range(n):
+        z, size = table[f.weight + k, i], table[f.size, i] * factor
+        l1, l2 = (rule.l1, rule.l2) if i != bias else (0.0, 0.0)
+        beyond = abs(z) - l1 * size
+        strength = size * growth * inverse_eta + l2 * size
+        v = -np.copysign(beyond, z) / strength if beyond > 0.0 and strength > 0.0 else 0.0
+        table[f.v + k, i] = v
+        p += v * table[f.z, i]
+    return p
+
+
+@slow
+def play_entropy(table, f, k, rule, factor, growth, bias, width):
+    """As `play_quadratic`, where weights share their sum."""
+    inner = width - 1 if bias >= 0 else width
+    rate, top = -rule.eta / growth, -np.inf
+    for i in range(inner):
+        size = table[f.size, i] * factor
+        power = rate * (table[f.weight + k, i] / size) if size > 0 else 0.0
+        table[f.v + k, i] = power
+        top = max(top, power if rule.positive else abs(power))
+    total = 0.0
+    for i in range(inner):
+        power = table[f.v + k, i]
+        share = np.exp(power - top)
+        other = 0.0 if rule.positive else np.exp(-power - top)
+        total += share + other
+        table[f.v + k, i] = share - other
+    p = 0.0
+    for i in range(inner):
+        v = rule.radius * (table[f.v + k, i] / total)
+        table[f.v + k, i] = v
+        p += v * table[f.z, i]
+    if bias >= 0:
+        size = table[f.size, bias] * factor
+        v = rate * table[f.weight + k, bias] / (size if size > 0 else 1.0)
+        table[f.v + k, bias] = v
+        p += v
+    return p
+
+
+@contracted
+def growth_of_root(root, gradient, power, inverse):
+    """As `numpy_rows.growth_of_root`, of a gradient that is lifted by ``power``, the inverse of ``inverse``."""
+    near, squared = min(root * power, FAR), gradient * gradient
+    return squared / (np.sqrt(near * near + squared) + near + TINY) * inverse
+
+
+@fast
+def add_row(table, f, k, rule, slope, n):
+    """Add the gradient of one head to the sums that its weights are made of."""
+    if rule.regularizer != PROXIMAL:
+        for i in range(n):
+            table[f.weight + k, i] += slope * table[f.x, i]
+        return
+    power = lift_of(abs(slope))
+    lifted, inverse, inverse_eta = slope * power, 1.0 / power, 1.0 / rule.eta
+    for i in range(n):
+        x, root = table[f.x, i], table[f.root + k, i]
+        more = growth_of_root(root, lifted * x, power, inverse)
+        table[f.root + k, i] = root + more
+        table[f.weight + k, i] += slope * x - more * table[f.v + k, i] * inverse_eta
+
+
+@fast
+def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
+    """Learn the row ``x`` of the table, whose lifts are up to date; tell whether predictions are finite."""
+    before = clock[T]
+    clock[T] += c
+    length = normalise(table, f, rule, clock, before, c, n, bias)
+    growth = max(clock[T], 1.0) ** rule.power_t if rule.power_t > 0.0 else 1.0
+    for k in range(losses.size):
+        factor = length * (heads[UNIT, k] if rule.degree == 2 else 1.0)
+        if rule.regularizer == ENTROPY:
+            p = play_entropy(table, f, k, rule, factor, growth, bias, width)
+        else:
+            p = play_quadratic(table, f, k, rule, factor, growth, bias, n)
+        heads[PREDICTION, k] = p / length
+    if not suffer(heads, rule, loss, clock, before, c, target, losses):
+        return False
+    for k in range(losses.size):
+        slope = c * heads[GRADIENT, k]
+        if slope != 0.0:
+            add_row(table, f, k, rule, slope, n)
+    return True
+
+
+@entry
+def learn_dense(
+    X, y, codes, weights, order, table, f, powers, rule, heads, clock, loss, losses, target, played,
+):  # fmt: skip
+    """Learn the rows in order; return whether all numbers stayed in range."""
+    d, n_heads = X.shape[1], losses.size
+    width = d + rule.intercept
+    n = padded(width)
+    bias = width - 1 if rule.intercept else -1
+    keep = played.shape[0] > 0
+    keeps_inverse = rule.norm == MAX and not rule.centred
+    if keeps_inverse:
+        for i in range(n):
+            table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
+    for step in range(order.size if order.size > 0 else X.shape[0]):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        read_row(y, codes, row, heads, n_heads)
+        grew = 0
+        for i in range(d):
+            value = X[row, i]
+            table[f.x, i] = value
+            grew |= abs(value) > table[f.largest, i]
+        if bias >= 0:
+            table[f.x, bias] = 1.0
+            grew |= table[f.largest, bias] < 1.0
+        if grew and update_maxima(table, f, n, keeps_inverse):
+            raise_lifts(table, f, powers, n_heads, width)
+        if not learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
+            return False
+        if keep:
+            for j in range(n_heads):
+                played[step, j] = heads[PLAYED, j]
+    return all_finite(table, f.lift, f.x, n)
+
+
+@entry
+def learn_sparse(
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, f, powers, rule, heads, clock,
+    loss, losses, target, played,
+):  # fmt: skip
+    """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
+    fields, n_heads = columns.shape[1], losses.size
+    keep = played.shape[0] > 0
+    for step in range(order.size if order.size > 0 else indptr.size - 1):
+        row = order[step] if order.size > 0 else step
+        c = weights[row] if weights.size > 0 else 1.0
+        read_row(y, codes, row, heads, n_heads)
+        start, stop = indptr[row], indptr[row + 1]
+        width = read_entries(subset, f.x, index, places, data, indices, start, stop, columns.shape[0], rule.intercept)
+        bias = width - 1 if rule.intercept else -1
+        n = padded(width)
+        gather(subset, f, columns, index, width, n)
+        needs_lift = update_maxima(subset, f, n, rule.norm == MAX)
+        if needs_lift:
+            raise_lifts(subset, f, powers, n_heads, width)
+        if not learn_row(subset, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
+            return False
+        if keep:
+            for j in range(n_heads):
+                played[step, j] = heads[PLAYED, j]
+        if not all_finite(subset, f.largest + 1, fields, n):
+            return False
+        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+    return True
+
+
+# -- from arrays and names to what compiled code takes
+
+
+class Fields(NamedTuple):
+    """First row of each field in the table; 0 for those that are absent."""
+
+    largest: int = 0
+    lift: int = 0
+    squares: int = 0
+    origin: int = 0
+    sum: int = 0
+    deviation: int = 0
+    weight: int = 0
+    root: int = 0
+    G: int = 0
+    x: int = 0
+    z: int = 0
+    size: int = 0
+    inverse: int = 0
+    v: int = 0
+
+
+class CompiledRule(NamedTuple):
+    """`Rule`, without names and without heads."""
+
+    regularizer: int
+    norm: int
+    shrinks: bool
+    eta: float
+    beta: float
+    power_t: float
+    l1: float
+    l2: float
+    radius: float
+    positive: bool
+    intercept: bool
+    centred: bool
+    target_unit: bool
+    degree: int
+
+
+def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+    """As `numpy_rows.learn_rows`."""
+    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
+        return
+    rule, columns = state.rule, state.columns
+    by_row = not isinstance(X, np.ndarray) and rule.lazy
+    columns.arrange("F" if by_row else "C")
+    tables = workspace(columns, len(SCRATCH) - 1 + rule.n_heads, X.indptr if by_row else None)
+    clock = np.array([state.t, state.N])
+    heads = np.zeros((N_ROWS, rule.n_heads))
+    heads[UNIT] = state.unit()
+    model = (
+        *tables,
+        *table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head),
+        compiled_rule(rule),
+        heads,
+        clock,
+        compiled_loss(loss),
+        state.loss,
+        state.targets.table,
+    )
+    sparse, row_cost = learn_sparse if by_row else None, 2 * entries_of_row(X) * rule.n_heads
+    ok = run(sparse, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
+    if ok and not by_row:
+        put_back(columns, *tables)
+    state.t, state.N = clock.tolist()
+    if not (ok and np.isfinite(clock).all()):
+        raise Diverged
+
+
+def compiled_rule(rule):
+    """`CompiledRule` of a rule."""
+    named = ("regularizer", "norm", "shrinks")
+    values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
+    norm = (None, "max", "rms").index(rule.normalization)
+    return CompiledRule(REGULARIZERS.index(rule.regularizer), norm, rule.shrinks_rows(), **values)

@@ -1,0 +1,210 @@
+"""Follow the regularised leader: its rules, its models, and the weights they play.
+
+Notation (papers: McMahan et al., "Ad click prediction: a view from the trenches", KDD 2013; Xiao, "Dual averaging
+methods for regularized stochastic learning and online optimization", JMLR 11, 2010; Kivinen and Warmuth,
+"Exponentiated gradient versus gradient descent for linear predictors", 1997). ``g`` is a derivative of the loss by the
+prediction, ``z`` the sum that McMahan et al. call so, ``n`` their sum of squared gradients.
+
+The algorithms run on ``x / a``, with weights ``v`` in units of the target. The size ``a`` of a column is its scale
+``s`` times ``sqrt(N / t)``, which gives the rows ``x / a`` the mean square length 1; for the entropy ``s`` itself.
+What is kept is in the unit of ``g x``: ``z`` over ``a`` and ``root``, the root of ``n``, over ``a`` are those of the
+printed algorithm, so nothing has to change where ``a`` does, as ``v`` of the past keeps its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..state.lifts import positive
+from ..state.model import LinearState
+from ..state.rule import LinearRule
+
+
+@dataclass(frozen=True)
+class Rule(LinearRule):
+    """A regulariser with its parameters.
+
+    Attributes
+    ----------
+    regularizer : {"proximal", "l2", "entropy"}
+        FTRL-Proximal, with a learning rate for each weight; lazy gradient descent; exponentiated gradient.
+    n_targets : int
+        Number of targets; each has one head.
+    normalization : {"max", "rms", None}
+        The scale ``s``: the largest ``|x|``, the root mean square of ``x``, or 1.
+    eta : float
+        Learning rate: ``alpha`` of McMahan et al.
+    beta : float
+        Their ``beta``, for "proximal".
+    power_t : float
+        The learning rate falls as ``t ** -power_t``, for the other two.
+    l1, l2 : float
+        The regulariser has ``l1 |v|_1 + l2 |v|^2 / 2`` besides; not for "entropy".
+    radius : float
+        Sum of the sizes of the weights, for "entropy".
+    positive : bool
+        Whether weights are not negative, for "entropy".
+    intercept : bool
+        Whether the last column is the constant 1, whose weight is free: neither penalised nor part of the ``radius``.
+    centred, target_unit, degree, coupled
+        See `LinearRule`.
+    """
+
+    regularizer: str
+    n_targets: int
+    normalization: str | None
+    eta: float
+    beta: float
+    power_t: float
+    l1: float
+    l2: float
+    radius: float
+    positive: bool
+    intercept: bool
+    centred: bool
+    target_unit: bool
+    degree: int
+    coupled: bool
+
+    experts = 1
+    mixed = True
+    lifted = True
+    penalised = False
+    averaged = False
+
+    @property
+    def n_heads(self):
+        return self.n_targets
+
+    @property
+    def lazy(self):
+        """The weights of "entropy" share their sum, so each row changes all of them."""
+        return not self.centred and self.regularizer != "entropy"
+
+    @property
+    def fields(self):
+        """Fields of `Columns` that heads share."""
+        needed = {
+            "squares": self.normalization == "rms",
+            "origin": self.centred,
+            "sum": self.centred,
+            "deviation": self.centred and self.normalization == "max",
+        }
+        return tuple(name for name, is_needed in needed.items() if is_needed)
+
+    @property
+    def fields_per_head(self):
+        """Fields of `Columns` that each head has of its own."""
+        return ("weight", "root") if self.regularizer == "proximal" else ("weight",)
+
+    @property
+    def lift_powers(self):
+        """By which power of a lift each field is multiplied."""
+        return {"origin": 1, "sum": 1, "deviation": 1, "squares": 2, "weight": 1, "root": 1}
+
+    def shrinks_rows(self):
+        """Whether rows are divided by the root of their mean square length."""
+        return self.normalization is not None and self.regularizer != "entropy"
+
+
+@dataclass(eq=False)
+class State(LinearState):
+    """A model that follows the regularised leader.
+
+    ``columns.weight`` holds ``z``: the sum of ``g x``, less that of ``sigma v`` for "proximal"; ``columns.root`` the
+    root of the sum of ``(g x)^2``.
+
+    Attributes
+    ----------
+    N : float
+        ``sum c (x / s)^2`` over rows and columns.
+    """
+
+    N: float = 0.0
+
+    def clocks(self):
+        """The numbers that rows count up, by name."""
+        return {**super().clocks(), "N": self.N}
+
+    def relift_targets(self, factor):
+        """Multiply by ``factor`` the targets and what has their unit: for losses of degree 2, sums of gradients."""
+        super().relift_targets(factor)
+        if self.rule.degree == 2:
+            self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
+            self.columns.weight *= factor
+            if self.columns.root is not None:
+                self.columns.root *= factor
+
+    def unit_free_weight(self):
+        """``u`` to predict with, in units of the target: that of the next row, which minimises the regularised loss."""
+        length = mean_length(self.rule, self.N, self.t)
+        with np.errstate(all="ignore"):
+            v = leader(self.rule, self.columns, self.size() * length, self.t, self.unit())
+            return v / length * self.unit()[:, None]
+
+
+Rule.State = State
+
+
+def mean_length(rule, N, t):
+    """Root of the mean square length of the rows ``x / s``; 1 where they are not divided by it."""
+    return np.sqrt(N / t) if rule.shrinks_rows() and N > 0 else 1.0
+
+
+def leader(rule, columns, size, t, unit):
+    """Weights ``v`` that minimise the regularised sum of losses.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+    columns : Columns
+        With the sums of the rows before.
+    size : ndarray of shape (n_columns,)
+        ``a``, lifted.
+    t : float
+        Total weight of the rows.
+    unit : ndarray of shape (n_heads,)
+        Of the targets.
+
+    Returns
+    -------
+    ndarray of shape (n_heads, n_columns)
+        ``v``.
+    """
+    z = columns.weight
+    size = size * (unit ** (rule.degree - 1))[:, None]
+    growth = max(t, 1.0) ** rule.power_t
+    if rule.regularizer != "entropy":
+        return quadratic_leader(rule, z, columns.root, size, growth)
+    inner = slice(0, z.shape[1] - rule.intercept)
+    v = np.empty(z.shape)
+    v[:, inner] = entropy_leader(rule, z[:, inner], size[:, inner], growth)
+    v[:, inner.stop :] = -rule.eta * z[:, inner.stop :] / (growth * positive(size[:, inner.stop :]))
+    return v
+
+
+def quadratic_leader(rule, z, root, size, growth):
+    """As `leader`, where the regulariser is a square and, by the weights' L1 norm, leaves zeros."""
+    l1, l2 = np.full(z.shape[1], rule.l1), np.full(z.shape[1], rule.l2)
+    if rule.intercept:
+        l1[-1] = l2[-1] = 0.0
+    beyond = np.maximum(np.abs(z) - l1 * size, 0.0)
+    strength = size * (growth if root is None else rule.beta) + (0.0 if root is None else root)
+    strength = strength / rule.eta + l2 * size
+    return np.where(strength > 0, -np.copysign(beyond, z) / positive(strength), 0.0) + 0.0  # which has no -0
+
+
+def entropy_leader(rule, z, size, growth):
+    """As `leader`, for weights whose sizes add up to the radius."""
+    if z.shape[1] == 0:
+        return z
+    power = np.where(size > 0, -rule.eta / growth * (z / positive(size)), 0.0)
+    if rule.positive:
+        share = np.exp(power - power.max(axis=1, keepdims=True))
+        return rule.radius * (share / np.add.reduce(share, axis=1, keepdims=True))
+    top = np.abs(power).max(axis=1, keepdims=True)
+    up, down = np.exp(power - top), np.exp(-power - top)
+    return rule.radius * ((up - down) / np.add.reduce(up + down, axis=1, keepdims=True))
