@@ -24,11 +24,10 @@ from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import (
     _ROWS,
     Rows,
-    canonical,
     check_flag,
-    check_nonzeros,
     check_number,
     check_option,
+    check_sparse,
     check_weights,
     class_codes,
     two_or_more,
@@ -175,7 +174,7 @@ class _Hedge(NamedEstimators):
 
     def _validate(self, X, y, sample_weight, first):
         """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
-        check_nonzeros(X)
+        check_sparse(X)
         if self._takes_anything():
             validate_data(self, X, reset=first, skip_check_array=True)
             check_consistent_length(X, y)
@@ -183,7 +182,6 @@ class _Hedge(NamedEstimators):
             y = self._check_targets_alone(y)
         else:
             X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
-            X = canonical(X)
         y = self._check_targets(y, first)
         weight = check_weights(sample_weight, count_rows(X))
         if weight is not None:
@@ -239,6 +237,7 @@ class _Hedge(NamedEstimators):
     def _mixed_response(self, X):
         """What the estimators advise for rows, mixed by the present weights."""
         check_is_fitted(self)
+        check_sparse(X)
         if self._takes_anything():
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
