@@ -237,6 +237,7 @@ class _Hedge(NamedEstimators):
     def _mixed_response(self, X):
         """What the estimators advise for rows, mixed by the present weights."""
         check_is_fitted(self)
+        check_sparse(X)
         if self._takes_anything():
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
