@@ -111,13 +111,14 @@ class Passes:
         The loss of the pass is summed by itself: a difference of running sums would lose its digits.
         """
         state = model._state
-        before, t = state.loss.copy(), state.t
+        before, t, lift = state.loss.copy(), state.t, state.targets.lift
         state.loss[:] = 0.0
         try:
             model._learn(self.X, self.targets, self.effective_weight, order)
             return state.mean_loss(state.t - t)
         finally:  # also when the model diverges, as a sweep goes on from there
             with np.errstate(over="ignore"):
+                before = state.in_unit_of_loss(before, state.targets.lift / lift)
                 state.loss[:] = np.minimum(before + state.loss, np.finfo(float).max)
 
     def score(self, model):
@@ -140,7 +141,10 @@ class Passes:
             return False
         rule, loss_function = model._state.rule, model._loss()
         p = kernels.predict(model._state, self.X[rows])
-        targets, unit = model._targets_of_heads(self.targets[rows]), np.resize(model._state.unit(), p.shape[1])
+        targets, unit = (
+            model._targets_of_heads(self.targets[rows]),
+            np.resize(model._state.unit() / model._state.targets.lift, p.shape[1]),
+        )
 
         def mean_loss(p):
             values = loss_function.value(loss_function.margins(p) if loss_function.coupled else p, targets, unit)

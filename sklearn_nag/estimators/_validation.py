@@ -11,10 +11,13 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
+from ._locks import lock_of
+
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can tell apart
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1
+LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
 
 
@@ -39,10 +42,17 @@ def _of_public_class(error, method, owner):
 
 
 def unchanged_on_error(method):
-    """Make ``method`` leave the attributes of its object as they were when it raises."""
+    """Make ``method`` leave the attributes of its object as they were when it raises, and wait for its turn.
+
+    Calls that change an object are made one after another, whatever threads they come from; see `lock_of`.
+    """
 
     @functools.wraps(method)
     def wrapped(self, *args, **kwargs):
+        with lock_of(self):
+            return undone_on_error(self, *args, **kwargs)
+
+    def undone_on_error(self, *args, **kwargs):
         before = vars(self).copy()
         try:
             return method(self, *args, **kwargs)
@@ -205,7 +215,7 @@ def check_finite(values, name, owner, names=None):
     names : sequence, optional
         Names of the columns.
     """
-    data = values.data if sparse.issparse(values) else values
+    data = values.data[: values.indptr[-1]] if sparse.issparse(values) else values
     with np.errstate(all="ignore"):
         if np.isfinite(data.sum()) or np.isfinite(data).all():  # a sum may overflow
             return
@@ -224,12 +234,56 @@ def check_finite(values, name, owner, names=None):
     raise ValueError(f"Input {name} contains {what} in {_place(place, names)}.{advice}")
 
 
-def check_nonzeros(X):
-    """Raise for sparse ``X`` with more nonzeros than one call takes."""
-    if sparse.issparse(X) and X.nnz > _MOST_NONZEROS:
+def check_sparse(X):
+    """Raise for sparse ``X`` whose arrays do not make a matrix, or that has more nonzeros than one call takes.
+
+    SciPy believes what it is given, and both its loops and ours would read and write out of bounds.
+    """
+    if not sparse.issparse(X):
+        return
+    if X.nnz > _MOST_NONZEROS:
         raise ValueError(
             f"X has {X.nnz} nonzeros; one call takes at most {_MOST_NONZEROS}: give the rows to partial_fit in batches."
         )
+    n_rows, n_columns = X.shape
+    if X.format == "csr":
+        _check_compressed(X, "row", "column", n_rows, n_columns)
+    elif X.format == "csc":
+        _check_compressed(X, "column", "row", n_columns, n_rows)
+    elif X.format == "bsr":
+        height, width = X.blocksize
+        _check_compressed(X, "block row", "block column", n_rows // height, n_columns // width)
+    elif X.format == "coo":
+        _check_places(X.row, "row", n_rows)
+        _check_places(X.col, "column", n_columns)
+
+
+def _check_compressed(X, line, across, n_lines, n_across):
+    """Raise unless ``indptr`` and ``indices`` name ``n_lines`` lines of entries, each at a place below ``n_across``."""
+    indptr = X.indptr
+    if indptr.shape != (n_lines + 1,):
+        raise ValueError(
+            f"X has an indptr of shape {indptr.shape}; with {n_lines} {line}s it must be ({n_lines + 1},)."
+        )
+    if indptr.dtype.kind != "i" or X.indices.dtype.kind != "i":
+        raise ValueError(
+            f"X must have signed integers as indptr and indices; they are {indptr.dtype}, {X.indices.dtype}."
+        )
+    n_entries = int(indptr[-1])
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("X has an indptr that does not begin at 0 or decreases.")
+    if n_entries > min(len(X.indices), len(X.data)):
+        raise ValueError(
+            f"X has an indptr that ends at {n_entries}; there are {len(X.indices)} indices and {len(X.data)} entries."
+        )
+    _check_places(X.indices[:n_entries], across, n_across)
+
+
+def _check_places(places, what, n):
+    """Raise unless all ``places`` are from 0 to ``n - 1``; seen as unsigned, negative ones are large."""
+    if places.size and places.view(f"u{places.itemsize}").max() >= n:
+        wrong = places[(places < 0) | (places >= n)][0]
+        raise ValueError(f"X has an entry in {what} {wrong}; its {what}s go from 0 to {n - 1}.")
 
 
 def is_plain(X, n_features, finite):
@@ -240,7 +294,7 @@ def is_plain(X, n_features, finite):
     if type(X) is np.ndarray:
         data, fits = X, X.ndim == 2
     elif sparse.issparse(X) and X.format == "csr":
-        data, fits = X.data, X.has_canonical_format and X.indices.dtype.kind == "i"
+        data, fits = X.data, True
     else:
         return False
     if not (fits and data.dtype in (np.float64, np.float32) and X.shape[0] > 0 and X.shape[1] == n_features):
@@ -251,14 +305,14 @@ def is_plain(X, n_features, finite):
         return bool(np.isfinite(data.sum()))
 
 
-def canonical(X):
-    """``X`` as the kernel takes it: dense, or CSR with sorted columns, each at most once in a row."""
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-        if not np.isfinite(X.data).all():
+def check_repeated(X):
+    """Raise for sparse ``X`` that names a place more than once with values whose sum is not finite."""
+    if sparse.issparse(X):
+        with np.errstate(all="ignore"):
+            summed = X.astype(np.float64)
+            summed.sum_duplicates()
+        if not np.isfinite(summed.data).all():
             raise ValueError("X has entries for the same place whose sum is infinite.")
-    return X
 
 
 def check_weights(sample_weight, n_rows):
@@ -279,6 +333,14 @@ def check_weights(sample_weight, n_rows):
     if n_rows and weight.min() < 0:
         row = int(np.argmin(weight))
         raise ValueError(f"sample_weight must not be negative; it is {weight[row]} at row {row}.")
+    if n_rows and (weight.max() > LARGEST_WEIGHT or weight.min() < 1.0 / LARGEST_WEIGHT):
+        beyond = (weight > LARGEST_WEIGHT) | ((weight > 0) & (weight < 1.0 / LARGEST_WEIGHT))
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise ValueError(
+                f"sample_weight must be 0 or between {1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}; it is "
+                f"{weight[row]} at row {row}."
+            )
     return weight
 
 

@@ -11,15 +11,16 @@ import numpy as np
 from . import coordinatewise, full, nag
 from ._backend import backend
 from ._threads import over_threads
-from .state.lifts import positive
+from .state.lifts import LARGEST, positive
 from .state.model import Diverged, LinearState
 from .state.rule import LinearRule
-from .vectorized.prediction import predict, predict_unit_free
+from .vectorized.prediction import contributions, predict, predict_unit_free
 
 __all__ = [
     "Diverged",
     "LinearRule",
     "LinearState",
+    "contributions",
     "coordinatewise",
     "full",
     "learn",
@@ -45,7 +46,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     loss : object
         With ``value(p, y)`` and ``gradient(p, y)``, a ``name`` and the names of its ``parameters``.
     X : ndarray or CSR array of shape (n_rows, n_features)
-        Finite float32 or float64, dense in any order; CSR in canonical form, with int32 or int64 indices.
+        Finite float32 or float64, dense in any order; CSR with int32 or int64 indices within the
+        features, in any order.
     y : ndarray of shape (n_rows, n_targets), or of shape (n_rows,) with integers
         Targets; or classes, from which targets are made: 1 for the class of a head, else -1 (with a single target: 1
         for class 1, else -1).
@@ -67,16 +69,26 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     state.cached = None
     learn_rows = over_threads(backend(state.rule).learn_rows, state, X, n_jobs)
     if sample_weight is None or sample_weight.all():
-        return learn_rows(state, loss, X, y, sample_weight, order, predictions)
+        return _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order
     named = sample_weight[order] > 0
     if predictions is None:
         if named.any():
-            learn_rows(state, loss, X, y, sample_weight, order[named], None)
+            _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order[named], None)
         return
     for run in np.split(np.arange(len(order)), np.flatnonzero(np.diff(named)) + 1):
         rows = order[run]
         if named[run[0]]:
-            learn_rows(state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
+            _learn_lifted(learn_rows, state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
         else:
             predictions[run] = predict_unit_free(state, X[rows])
+
+
+def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):
+    """Learn rows of positive weight, from targets that are in range."""
+    if state.rule.target_unit:
+        y = state.lift_targets(y)
+    learn_rows(state, loss, X, y, sample_weight, order, predictions)
+    if predictions is not None and state.targets.lift != 1.0:
+        np.divide(predictions, state.targets.lift, out=predictions)
+        np.clip(predictions, -LARGEST, LARGEST, out=predictions)

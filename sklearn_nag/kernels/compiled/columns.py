@@ -127,16 +127,6 @@ def padded(n):
 
 
 @strict
-def clear_last(table, f, stop):
-    """Clear the last columns before ``stop``: as features that are always 0, the padding changes no result."""
-    for field in range(table.shape[0]):
-        for i in range(stop - PADDING, stop):
-            table[field, i] = 0.0
-    for i in range(stop - PADDING, stop):
-        table[f.lift, i] = 1.0
-
-
-@strict
 def all_finite(subset, first, fields, n):
     """Whether no field from the ``first`` on is NaN or infinite; by vectors, as nothing leaves the loop early."""
     wrong = 0
@@ -147,14 +137,62 @@ def all_finite(subset, first, fields, n):
 
 
 @fast
-def gather(subset, x, columns, index, data, indices, start, stop, intercept):
-    """Copy a CSR row to the row ``x`` of ``subset``, and the columns that it names above it, four fields at a time."""
+def read_entries(subset, x, index, places, data, indices, start, stop, n_columns, intercept):
+    """Copy a CSR row to the row ``x`` of ``subset`` and to ``index``; return the number of columns that it names.
+
+    Columns may come in any order, and be named more than once: their values are added up. With ``intercept`` the last
+    one of all is named as well.
+    """
+    unordered, previous = 0, np.int64(-1)
     for i in range(stop - start):
         j = np.uint64(start) + np.uint64(i)  # unsigned, as Numba checks whether a signed index is negative
-        index[i], subset[x, i] = indices[j], data[j]
-    width, fields = stop - start + intercept, columns.shape[1]
+        column = np.int64(indices[j])
+        index[i], subset[x, i] = column, data[j]
+        unordered |= column <= previous
+        previous = column
+    width = add_up_repeated(subset, x, index, places, stop - start) if unordered else stop - start
     if intercept:
-        index[width - 1], subset[x, width - 1] = columns.shape[0] - 1, 1.0
+        index[width], subset[x, width] = n_columns - 1, 1.0
+    return width + intercept
+
+
+@slow
+def add_up_repeated(subset, x, index, places, n):
+    """Make each column of a row appear once; ``places`` is room for a hash table of its columns.
+
+    The table has as many places as is a power of two at least twice the number of columns.
+    """
+    size = 4
+    while size < 2 * n:
+        size *= 2
+    for i in range(size):
+        places[i] = 0
+    width = 0
+    for i in range(n):
+        place = (np.int64(index[i]) * 0x9E3779B1 >> 7) & (size - 1)
+        while places[place] != 0 and index[places[place] - 1] != index[i]:
+            place = (place + 1) & (size - 1)
+        if places[place] == 0:
+            index[width], subset[x, width] = index[i], subset[x, i]
+            width += 1
+            places[place] = width
+        else:
+            subset[x, places[place] - 1] += subset[x, i]
+    return width
+
+
+@fast
+def gather(subset, f, columns, index, width, n):
+    """Copy the columns of a row to ``subset``, above its row ``x``, four fields at a time; clear it up to ``n``.
+
+    The last columns become those of features that are always 0: loops take them along and change nothing.
+    """
+    fields = columns.shape[1]
+    for field in range(subset.shape[0]):
+        for i in range(width, n):
+            subset[field, i] = 0.0
+    for i in range(width, n):
+        subset[f.lift, i] = 1.0
     four = fields // 4 * 4
     for a in range(0, four, 4):
         for i in range(width):

@@ -12,6 +12,7 @@ from ..vectorized.blocks import dense_blocks
 # agree in the last 12 bits, a processor takes what is to be read for what was just written, and waits.
 APART, STEP = 72, 128
 LINE = 8  # numbers of 8 bytes in a cache line
+AT_ONCE = 2**22  # numbers that a call goes through, in some hundredths of a second
 
 
 def constant(array, dtype=None):
@@ -33,7 +34,8 @@ def workspace(columns, n_scratch, indptr):
     n_fields, width = columns.table.shape
     if indptr is not None:
         room = rows_of_zeros(n_fields + n_scratch, longest(indptr) + 1)  # 1 for the intercept
-        return columns.table.T, room, np.empty(room.shape[1], np.uint64)
+        places = np.zeros(1 << int(2 * room.shape[1] - 1).bit_length(), np.int64)
+        return columns.table.T, room, np.empty(room.shape[1], np.uint64), places
     table = rows_of_zeros(n_fields + n_scratch, width)
     table[:n_fields, :width] = columns.table
     table[columns.rows()["lift"], width:] = 1.0
@@ -62,8 +64,12 @@ def put_back(columns, table):
     columns.table[:] = table[:n_fields, :width]
 
 
-def run(sparse, dense, X, y, sample_weight, order, model, predictions):
-    """Give rows to ``sparse``, which learns CSR rows, or where it is None to ``dense``; return what that returns."""
+def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_cost):
+    """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones.
+
+    Rows go in calls of a bounded length, as Python heeds signals only between them; ``row_cost`` is about how many
+    numbers the learning of a row goes through. Returns whether all went well; no call is made after one that did not.
+    """
     targets = (
         constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
         constant(y, np.int32) if y.ndim == 1 else NO_CLASSES,
@@ -71,16 +77,57 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions):
     )
     order = NO_INTEGERS if order is None else constant(order, np.int64)
     kept = NOTHING_KEPT if predictions is None else predictions
-    if sparse is not None:
-        return sparse(constant(X.data), constant(X.indices), constant(X.indptr), *targets, order, *model, kept)
-    if isinstance(X, np.ndarray) and X.flags.c_contiguous:
-        return dense(constant(X), *targets, order, *model, kept)
-    ok = True
+    if sparse is None and not (isinstance(X, np.ndarray) and X.flags.c_contiguous):
+        return _run_blocks(dense, X, targets, order, model, kept)
+    learn, arrays = (dense, (constant(X),)) if sparse is None else (sparse, tuple(map(constant, csr_arrays(X))))
+    n, step = len(order) or X.shape[0], int(max(1, AT_ONCE // row_cost))
+    if n <= step:
+        return _called(learn, *arrays, *targets, order, *model, kept)
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        if len(order):
+            ok = _called(learn, *arrays, *targets, order[rows], *model, kept[rows])
+        else:
+            some = (constant(a[rows]) if len(a) else a for a in targets)
+            # CSR rows are those between the entries of ``indptr``, of which there is one more.
+            *whole, cut = arrays
+            cut = cut[start : start + step + (sparse is not None)]
+            ok = _called(learn, *whole, constant(cut), *some, order, *model, kept[rows])
+        if not ok:
+            return False
+    return True
+
+
+def _run_blocks(dense, X, targets, order, model, kept):
+    """Rows that do not lie one after another in memory, or are sparse, as dense blocks."""
     for rows, block in dense_blocks(X, order if len(order) else None):
-        some = (a[rows] if len(a) else a for a in targets)
+        some = (constant(a[rows]) if len(a) else a for a in targets)
         first, kept = kept[: len(block)], kept[len(block) :]
-        ok = ok and dense(constant(block), *map(constant, some), NO_INTEGERS, *model, first)
-    return ok
+        if not _called(dense, constant(block), *some, NO_INTEGERS, *model, first):
+            return False
+    return True
+
+
+def _called(function, *args):
+    """``function(*args)``; an interrupt while it runs may come back wrapped by the call."""
+    try:
+        return function(*args)
+    except SystemError as error:
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+
+
+def csr_arrays(X):
+    """Data, indices and ends of the rows of a CSR array."""
+    return X.data, X.indices, X.indptr
+
+
+def entries_of_row(X):
+    """How many entries a row has, on average, with the constant of the intercept."""
+    entries = X.size if isinstance(X, np.ndarray) else len(X.data)
+    return entries / max(X.shape[0], 1) + 1
 
 
 def in_own_lines(array):

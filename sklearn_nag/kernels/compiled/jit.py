@@ -1,4 +1,4 @@
-"""How functions are compiled, and where what was compiled is kept.
+"""How functions are compiled.
 
 Where nothing else is said, sums may be reordered and products contracted. NaN and infinity are kept, as they tell that
 a model diverges.
@@ -6,12 +6,9 @@ a model diverges.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import lru_cache
-from pathlib import Path
-
 from numba import njit
-from numba.core.caching import FunctionCache
+
+from .cache import cache_of
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 
@@ -29,32 +26,11 @@ def inner(**options):
 # ``fastmath=False``, as a function that says nothing of it is compiled with the flags of its caller.
 fast, slow = inner(fastmath=FAST, forceinline=True), inner(fastmath=FAST)
 contracted = inner(fastmath={"contract"}, forceinline=True)
-strict = inner(fastmath=False, forceinline=True)
+strict, strict_slow = inner(fastmath=False, forceinline=True), inner(fastmath=False)
 
 
 def entry(function):
     """`numba.njit` for what Python calls, with a cache on disk where there can be one."""
     dispatcher = njit(nogil=True, error_model="numpy", fastmath=FAST)(function)
-    with suppress(RuntimeError):  # no folder to write to
-        dispatcher._cache = KernelCache(function)
+    dispatcher._cache = cache_of(function)  # what cache=True would set, to a cache of Numba's own
     return dispatcher
-
-
-class KernelCache(FunctionCache):
-    """Numba's cache on disk, which goes stale when any file that compiled functions are made of changes.
-
-    Numba itself looks at the file of the function called from Python alone, and would go on with old code when a
-    function that it calls has changed.
-    """
-
-    def __init__(self, function):
-        super().__init__(function)
-        self._cache_file._source_stamp = (self._cache_file._source_stamp, source_stamp())
-
-
-@lru_cache
-def source_stamp():
-    """Time of the last change, and size, of each file that compiled functions are made of."""
-    kernels = Path(__file__).parents[1]
-    stats = [file.stat() for file in (*sorted(kernels.rglob("*.py")), kernels.parent / "losses.py")]
-    return tuple((stat.st_mtime, stat.st_size) for stat in stats)

@@ -14,14 +14,14 @@ from ..compiled.columns import (
     add_squares,
     all_finite,
     centre,
-    clear_last,
     gather,
     padded,
     raise_lifts,
+    read_entries,
     scatter,
     update_maxima,
 )
-from ..compiled.handover import put_back, run, table_layout, workspace
+from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
 from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
 from ..compiled.jit import entry, fast
 from ..compiled.losses import compiled_loss
@@ -195,8 +195,8 @@ def learn_dense(
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, f, powers, rule, heads, clock, loss,
-    losses, target, largest_gradient, played,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, f, powers, rule, heads, clock,
+    loss, losses, target, largest_gradient, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
     fields, n_heads = columns.shape[1], losses.size
@@ -206,11 +206,10 @@ def learn_sparse(
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
-        width = stop - start + rule.intercept
+        width = read_entries(subset, f.x, index, places, data, indices, start, stop, columns.shape[0], rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
-        clear_last(subset, f, n)
-        gather(subset, f.x, columns, index, data, indices, start, stop, rule.intercept)
+        gather(subset, f, columns, index, width, n)
         needs_lift = update_maxima(subset, f, n, False)
         if needs_lift:
             raise_lifts(subset, f, powers, n_heads, width)
@@ -283,7 +282,8 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.targets.table,
         state.largest_gradient,
     )
-    ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
+    sparse, row_cost = learn_sparse if by_row else None, 4 * entries_of_row(X) * state.rule.n_heads
+    ok = run(sparse, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
     if ok and not by_row:
         put_back(columns, *tables)
     state.t, state.largest_weight = clock.tolist()

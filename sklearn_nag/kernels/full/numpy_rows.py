@@ -16,7 +16,7 @@ from ..state.model import Diverged
 from ..vectorized.blocks import learn_in_blocks
 from ..vectorized.bounded import suffer
 from ..vectorized.targets import count_losses, read_targets
-from .rule import played_factor, rank_tolerance, solve
+from .rule import GROWTH, played_factor, rank_tolerance, solve
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -50,7 +50,11 @@ def _learn_row(state, loss, target_rows, i, x, c, played):
 
 
 def relative(state, x):
-    """The row, lifted and relative to the first one; lifts, sizes and the origin are brought up to date."""
+    """The row, lifted and relative to the first one; lifts, sizes and the origin are brought up to date.
+
+    Where a column grows by more than ``GROWTH``, the weights played before count no more in their average: what they
+    predict for such a row would overflow.
+    """
     columns, bias = state.columns, state.rule.intercept
     size = np.abs(x)
     needs = np.flatnonzero(needs_lift(size, size * columns.lift, columns.largest > 0))
@@ -61,7 +65,10 @@ def relative(state, x):
     if bias and state.largest_weight == 0:
         columns.origin[:-1] = x[:-1]
     x -= columns.origin
-    np.maximum(columns.deviation, np.abs(x), out=columns.deviation)
+    deviation = np.abs(x)
+    if ((columns.deviation > 0) & (deviation > GROWTH * columns.deviation)).any():
+        columns.past[:] = state.averaged = 0.0
+    np.maximum(columns.deviation, deviation, out=columns.deviation)
     return x
 
 

@@ -15,6 +15,7 @@ from ..state.lifts import TINY, positive
 from ..state.rule import LinearRule
 
 ROUNDING = np.finfo(np.float64).eps
+GROWTH = 2.0**200  # by which a column may grow before the average of the weights played begins anew, lest it overflow
 
 
 @dataclass(frozen=True)

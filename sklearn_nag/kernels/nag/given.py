@@ -32,9 +32,9 @@ def set_linear(state, coef, intercept):
     n_features, size = coef.shape[1], positive(state.size())
     u = np.zeros((rule.n_targets, columns.lift.size))
     with np.errstate(all="ignore"):
-        u[:, :n_features] = coef * state.scale()[:n_features]
+        u[:, :n_features] = coef * state.targets.lift * state.scale()[:n_features]
         if rule.intercept:
-            constant = intercept - state.targets.origin - state.targets.mean(state.t)
+            constant = intercept * state.targets.lift - state.targets.origin - state.targets.mean(state.t)
             if rule.centred:
                 constant = constant + (u * (state.lifted_mean() / size)).sum(axis=1)
             u[:, -1] = constant

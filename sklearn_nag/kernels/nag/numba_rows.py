@@ -17,17 +17,17 @@ from ..compiled.columns import (
     add_squares,
     all_finite,
     centre,
-    clear_last,
     finite,
     gather,
     inverse_size,
     lift_of,
     padded,
     raise_lifts,
+    read_entries,
     scatter,
     update_maxima,
 )
-from ..compiled.handover import constant, in_own_lines, put_back, run, table_layout, workspace
+from ..compiled.handover import constant, entries_of_row, in_own_lines, put_back, run, table_layout, workspace
 from ..compiled.heads import (
     CLIPPED,
     GRADIENT,
@@ -322,8 +322,8 @@ def learn_dense(
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, f, powers, rule, eta, heads, gradient_lift,
-    clock, loss, losses, target, mixture, played,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, f, powers, rule, eta, heads,
+    gradient_lift, clock, loss, losses, target, mixture, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
@@ -338,11 +338,10 @@ def learn_sparse(
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_targets)
         start, stop = indptr[row], indptr[row + 1]
-        width = stop - start + rule.intercept
+        width = read_entries(subset, f.x, index, places, data, indices, start, stop, columns.shape[0], rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
-        clear_last(subset, f, n)
-        gather(subset, f.x, columns, index, data, indices, start, stop, rule.intercept)
+        gather(subset, f, columns, index, width, n)
         if rule.penalised:
             shrink(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
         needs_lift = update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted
@@ -431,12 +430,16 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         target,
         (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
     )
-    ok = run(learn_sparse if by_row else None, learn_dense, X, y, sample_weight, order, model, predictions)
-    if by_row:
-        ok, G_before = ok
-        if G_before.size:
+
+    def learn_some_sparse(*args):
+        ok, G_before = learn_sparse(*args)
+        if G_before.size and state.G_before is None:
             state.G_before = G_before.T
-    elif ok:
+        return ok
+
+    sparse, row_cost = learn_some_sparse if by_row else None, entries_of_row(X) * rule.n_heads
+    ok = run(sparse, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
+    if ok and not by_row:
         put_back(state.columns, *tables)
     state.loss[:] = losses
     if target is not None:

@@ -17,7 +17,6 @@ from ..state.lifts import LARGEST_LIFT, positive
 from ..state.mixture import Mixture
 from ..state.model import LinearState
 from ..state.rule import LinearRule
-from ..state.targets import Targets
 
 STEEPEST = 1e150
 
@@ -176,6 +175,18 @@ class State(LinearState):
         """The numbers that rows count up, by name."""
         return {**super().clocks(), "N": self.N, "shrinkage": self.shrinkage}
 
+    def relift_targets(self, factor):
+        """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""
+        super().relift_targets(factor)
+        self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
+        self.columns.weight *= factor
+        if self.columns.past is not None:
+            self.columns.past *= factor
+        if self.rule.adaptive and self.rule.degree == 2:  # lifted gradients, and G, stay as they are
+            lifts = np.minimum(self.gradient_lift, LARGEST_LIFT * factor) / factor
+            self.columns.rescale_G((lifts / self.gradient_lift * factor)[:, None] ** 2)
+            self.gradient_lift = lifts
+
     # -- some of the heads
 
     def select_experts(self, experts, rule):
@@ -194,7 +205,7 @@ class State(LinearState):
             What learning by ``rule`` from the start would have given, bit for bit; with arrays of its own.
         """
         heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
-        return replace(self._with_heads(heads, rule), targets=Targets(self.targets.table.copy()), loss=self.loss[heads])
+        return replace(self._with_heads(heads, rule), targets=self.targets.copy(), loss=self.loss[heads])
 
     def for_targets(self, which):
         """Some of the targets, which must not be coupled, as a state of its own; it learns what they would among all.
@@ -211,7 +222,7 @@ class State(LinearState):
         """
         heads = self.rule.heads(np.arange(self.rule.experts), which)
         subset = self._with_heads(heads, replace(self.rule, eta=tuple(self.rule.eta[head] for head in heads)))
-        subset.targets = Targets(self.targets.table[:, which])
+        subset.targets = self.targets.take(which)
         subset.mixture = Mixture(self.mixture.excess[which], self.mixture.gap[which])
         subset.loss = self.loss[which if self.rule.mixed else heads]
         return subset

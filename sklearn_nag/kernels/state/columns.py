@@ -107,8 +107,11 @@ class Columns:
         """Columns with the same fields and another table, for as many heads or for some of them."""
         return Columns(table, self.shared, self.per_head, self.n_heads if n_heads is None else n_heads)
 
-    def __reduce__(self):
-        return Columns, (self.table, self.shared, self.per_head, self.n_heads)
+    def __getstate__(self):  # without the views, which would come back as arrays of their own
+        return {"table": self.table, "shared": self.shared, "per_head": self.per_head, "n_heads": self.n_heads}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
 
     def copy(self):
         """Copy of all columns."""

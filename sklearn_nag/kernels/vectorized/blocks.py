@@ -78,10 +78,14 @@ def _learn_sparse(learn_block, state, loss, X, rows, y, weight, played):
     intercept = state.rule.intercept
     for i, row in enumerate(rows):
         named = slice(X.indptr[row], X.indptr[row + 1])
-        n = named.stop - named.start
+        places, values = X.indices[named], X.data[named].astype(np.float64, copy=False)
+        if (places[1:] <= places[:-1]).any():  # in another order, or some columns more than once
+            places, which = np.unique(places, return_inverse=True)
+            values = np.bincount(which, values)
+        n = len(places)
         index = np.empty(n + intercept, dtype=np.intp)
         x = np.ones((1, n + intercept))
-        index[:n], x[0, :n] = X.indices[named], X.data[named]
+        index[:n], x[0, :n] = places, values
         index[n:] = width - 1
         subset = state.columns.take(index)
         learn_block(state, subset, loss, x, y[i : i + 1], weight[i : i + 1], played[i : i + 1])

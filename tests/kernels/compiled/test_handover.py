@@ -13,6 +13,6 @@ def test_room_for_the_longest_row():
     for place in [0, 2**14 - 1, 2**14, 39_999]:
         entries = np.ones(max(place + 1, 3), int)
         entries[place] = 3_000
-        _, table, index = workspace(columns, 4, np.append(0, entries.cumsum()))
+        _, table, index, _ = workspace(columns, 4, np.append(0, entries.cumsum()))
         assert table.shape[1] == index.size > 3_000
         assert table.ctypes.data % 64 == 0

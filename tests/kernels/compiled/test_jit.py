@@ -28,4 +28,4 @@ def test_where_nothing_can_be_cached():
 def test_a_cache_on_disk(tmp_path):
     environment = {_backend.ENVIRONMENT: "numba", "NUMBA_CACHE_DIR": str(tmp_path)}
     assert fresh(FIT, **environment) == fresh(FIT, **environment)
-    assert list(tmp_path.rglob("*.nbi"))
+    assert list(tmp_path.rglob("*.nbc"))

@@ -1,0 +1,142 @@
+"""Where compiled code is kept between processes.
+
+Numba's own cache goes stale only when the file of the function called from Python changes, trusts what it finds, and
+lets processes that write at the same time exchange one another's code. So what is kept here has a file for each
+function and each combination of types, named after all that it depends on and checked when it is read; without one, or
+when one is damaged, code is compiled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+import uuid
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+import numba
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.serialize import dumps
+
+logger = logging.getLogger("sklearn_nag")
+_DIGEST = hashlib.sha256().digest_size
+
+
+class Damaged(Exception):
+    """A file of compiled code does not hold what was written to it."""
+
+
+@lru_cache
+def version_of_code():
+    """Short hash of Numba's version and of the files that compiled functions are made of."""
+    kernels = Path(__file__).parents[1]
+    stats = [file.stat() for file in (*sorted(kernels.rglob("*.py")), kernels.parent / "losses.py")]
+    stamp = numba.__version__, [(stat.st_mtime_ns, stat.st_size) for stat in stats]
+    return hashlib.sha256(repr(stamp).encode()).hexdigest()[:12]
+
+
+class CodeFiles:
+    """The files of one compiled function; takes the place of Numba's index and data files.
+
+    Parameters
+    ----------
+    folder : str
+        Where they are.
+    name : str
+        What their names begin with.
+    """
+
+    def __init__(self, folder, name):
+        self.folder, self.name = Path(folder), name
+
+    def _path(self, key):
+        return (
+            self.folder / f"{self.name}.{version_of_code()}.{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.nbc"
+        )
+
+    def load(self, key):
+        """What was saved under the key, or None."""
+        try:
+            content = self._path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        digest, data = content[:_DIGEST], content[_DIGEST:]
+        if hashlib.sha256(data).digest() != digest:
+            raise Damaged(f"{self._path(key)} is damaged")
+        return pickle.loads(data)
+
+    def save(self, key, data):
+        """Write a file in one step, so that no process reads half of it; remove those of other versions of the code."""
+        data, path = dumps(data), self._path(key)
+        temporary = path.with_suffix(f".{uuid.uuid4().hex[:16]}")
+        try:
+            temporary.write_bytes(hashlib.sha256(data).digest() + data)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        for other in self.folder.glob(f"{self.name}.*.nbc"):
+            if not other.name.startswith(f"{self.name}.{version_of_code()}."):
+                other.unlink(missing_ok=True)
+
+    def flush(self):
+        """Remove all files of the function."""
+        for path in self.folder.glob(f"{self.name}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one function, in `CodeFiles`; whatever goes wrong with these, the function is compiled."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._cache_file = CodeFiles(self._cache_path, self._impl.filename_base)
+
+    def load_overload(self, sig, target_context):
+        """Compiled code for a signature, or None."""
+        found = None
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception as error:
+            _warn_once(f"compiled code cannot be read ({error}); it is compiled anew.")
+        if found is None:
+            _announce_once("once on this machine for each kind of model")
+        return found
+
+    def save_overload(self, sig, data):
+        """Keep compiled code for a signature where that can be done."""
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            _warn_once(f"compiled code cannot be kept ({error}); each process compiles it anew.")
+
+
+class NoCache(NullCache):
+    """Stands where there is no folder to write to."""
+
+    def load_overload(self, sig, target_context):
+        """Nothing."""
+        _announce_once("in each process, as there is no folder to keep compiled code in")
+
+    def save_overload(self, sig, cres):
+        """Nothing either."""
+
+
+@lru_cache
+def _warn_once(message):
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+@lru_cache
+def _announce_once(how_often):
+    logger.info("compiling the update kernel, which takes some seconds, %s", how_often)
+
+
+def cache_of(function):
+    """A cache for a compiled function, which keeps nothing where there is no folder to write to."""
+    try:
+        return KernelCache(function)
+    except (RuntimeError, OSError):
+        return NoCache()
