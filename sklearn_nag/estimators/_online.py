@@ -352,7 +352,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         before, weight = self._state.t, self._weigh(y, weight)
         self._learn(X, self._encode(y), weight, predictions=played)
         self.n_iter_ = 1
-        if self._state.t == before > 0 and (weight is None or weight.any()):
+        did_not_count = self._state.t == before > 0 and (weight is None or weight.any())
+        if did_not_count and not vars(self).get("_has_said_rows_do_not_count"):
+            self._has_said_rows_do_not_count = True
             warnings.warn(
                 f"these rows did not count: the model has learnt rows of a total weight of {before:.4g}, against which "
                 "theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more weight, or begin "

@@ -141,7 +141,10 @@ class Passes:
             return False
         rule, loss_function = model._state.rule, model._loss()
         p = kernels.predict(model._state, self.X[rows])
-        targets, unit = model._targets_of_heads(self.targets[rows]), np.resize(model._state.unit(), p.shape[1])
+        targets, unit = (
+            model._targets_of_heads(self.targets[rows]),
+            np.resize(model._state.unit() / model._state.targets.lift, p.shape[1]),
+        )
 
         def mean_loss(p):
             values = loss_function.value(loss_function.margins(p) if loss_function.coupled else p, targets, unit)

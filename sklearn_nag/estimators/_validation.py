@@ -215,7 +215,7 @@ def check_finite(values, name, owner, names=None):
     names : sequence, optional
         Names of the columns.
     """
-    data = values.data if sparse.issparse(values) else values
+    data = values.data[: values.indptr[-1]] if sparse.issparse(values) else values
     with np.errstate(all="ignore"):
         if np.isfinite(data.sum()) or np.isfinite(data).all():  # a sum may overflow
             return

@@ -32,7 +32,7 @@ def set_linear(state, coef, intercept):
     n_features, size = coef.shape[1], positive(state.size())
     u = np.zeros((rule.n_targets, columns.lift.size))
     with np.errstate(all="ignore"):
-        u[:, :n_features] = coef * state.scale()[:n_features] * state.targets.lift
+        u[:, :n_features] = coef * state.targets.lift * state.scale()[:n_features]
         if rule.intercept:
             constant = intercept * state.targets.lift - state.targets.origin - state.targets.mean(state.t)
             if rule.centred:

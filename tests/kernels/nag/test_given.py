@@ -145,6 +145,12 @@ def test_federated_averaging():
     assert clients[0].set_coef(coef, intercept).score(X, y) > max(alone)
 
 
+def test_targets_near_the_end_of_the_range():
+    X, y = DIABETES
+    reg = NAGRegressor().fit(X, y * 1e300).set_coef(SOLVED.coef_ * 1e300, SOLVED.intercept_ * 1e300)
+    np.testing.assert_allclose(reg.predict(X) / 1e300, SOLVED.predict(X), rtol=1e-10)
+
+
 def test_two_classes_and_outputs():
     X, y = DIABETES
     for coef, intercept in ((np.ones(10), 2.0), (np.ones((1, 10)), [2.0])):
