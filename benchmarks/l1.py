@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import ElasticNet, LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.linear_model import ElasticNet, LogisticRegression
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
@@ -78,11 +78,6 @@ def compare(name, X, y, alpha, l1_ratio, passes):
         coef = np.ravel(learner.coef_)
         value = objective(Z, y, coef * scale, np.ravel(learner.intercept_)[0] + coef @ mean, alpha, l1_ratio)
         cells.append(f"{learner.n_iter_:5d}: {np.count_nonzero(coef):4d} {100 * (value / least - 1):6.2f} %")
-    peer = SGDRegressor(**options) if regression else SGDClassifier("log_loss", **options)
-    peer.fit(Z, y)
-    u = np.ravel(peer.coef_)
-    value = objective(Z, y, u, np.ravel(peer.intercept_)[0], alpha, l1_ratio)
-    cells.append(f"{np.count_nonzero(u):5d} {100 * (value / least - 1):6.2f} %")
     print(" | ".join(cells), flush=True)
 
 
@@ -90,10 +85,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", type=Path, help="folder of sms_spam.txt.gz")
     parser.add_argument("--seeds", type=int, default=3, help="how many draws of the dense rows")
-    parser.add_argument("--passes", type=int, nargs="*", default=[30, 100], help="numbers of passes besides that of fit")
+    parser.add_argument(
+        "--passes", type=int, nargs="*", default=[30, 100], help="numbers of passes besides that of fit"
+    )
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    print("data | alpha | l1_ratio | nonzeros of the exact solution | passes: nonzeros, excess | SGD: nonzeros, excess")
+    print("data | alpha | l1_ratio | nonzeros of the exact solution | passes: nonzeros, excess")
     for regression in (False, True):
         for seed in range(args.seeds):
             X, y = dense(seed, regression)

@@ -31,7 +31,7 @@ from ._validation import (
     unchanged_on_error,
 )
 
-_STATE_VERSION = 4
+_STATE_VERSION = 5
 
 
 class Divergence(ValueError):
