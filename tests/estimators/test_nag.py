@@ -81,7 +81,7 @@ def test_l1_finds_the_exact_solution_on_bags_of_words(rng):
     y = rng.integers(0, 2, 1000)
     bags = [rng.choice(1000, 15, p=p / p.sum()) for p in (topic if label else often for label in y)]
     X = CountVectorizer().fit_transform(" ".join(f"word{i}" for i in bag) for bag in bags).astype(float)
-    model = NAGClassifier(penalty="l1", alpha=0.03, max_iter=30, tol=None, random_state=0).fit(X, y)
+    model = NAGClassifier(penalty="l1", alpha=0.03, max_iter=50, tol=None, random_state=0).fit(X, y)
     exact = LogisticRegression(
         penalty="l1", C=1.0 / 30.0, solver="liblinear", intercept_scaling=100.0, tol=1e-6, max_iter=1000
     )
