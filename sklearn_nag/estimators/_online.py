@@ -16,8 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
+from ._exporting import ExportableMixin
+from ._growing_table import GrowingTable
 from ._locks import lock_of
 from ._passes import Passes
+from ._reading import ReadableMixin
+from ._state_versions import STATE_VERSION, of_this_version
 from ._validation import (
     _ROWS,
     Rows,
@@ -30,8 +34,6 @@ from ._validation import (
     is_plain,
     unchanged_on_error,
 )
-
-_STATE_VERSION = 5
 
 
 class Divergence(ValueError):
@@ -52,7 +54,7 @@ class Made(NamedTuple):
     loss: losses.Loss
 
 
-class OnlineLinear(CallbackSupportMixin, BaseEstimator):
+class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEstimator):
     """Base of the online linear learners.
 
     The public classes have the parameters that are read here. Their ``__init__`` repeat them and only store them, as
@@ -177,6 +179,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         self._see_all_targets(y, first)
         self._state = self._new_state(X) if first else self._continued_state(self._state.copy(), X)
         self._sparse_coef, self.n_iter_ = False, 0
+        vars(self).pop("_table", None)
         return Passes(self, X, y, weight)
 
     def _make_passes(self, passes, context, X):
@@ -281,7 +284,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
-                kernels.learn(state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs)
+                if self.verbose > 1:
+                    self._learn_and_print(state, loss, X, encoded, weight, order, predictions)
+                else:
+                    kernels.learn(
+                        state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self.n_jobs
+                    )
             except kernels.Diverged:
                 check_array(X, estimator=self, input_name="X", **_ROWS)  # raises for NaN and infinity
                 check_repeated(X)
@@ -289,6 +297,20 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
                     "these rows made the model leave the range of float64: their targets or weights are too large or "
                     f"too small for it{self._why_diverged}."
                 ) from None
+
+    def _learn_and_print(self, state, loss, X, encoded, weight, order, predictions):
+        """As `kernels.learn`, with lines in the model's `GrowingTable`."""
+        order = np.arange(X.shape[0]) if order is None else order
+        if "_table" not in vars(self):
+            self._table = GrowingTable()
+
+        def learn(start, stop):
+            played = None if predictions is None else predictions[start:stop]
+            kernels.learn(
+                state, loss, X, encoded, weight, order=order[start:stop], predictions=played, n_jobs=self.n_jobs
+            )
+
+        self._table.learn(state, len(order), learn)
 
     # -- the model
 
@@ -301,18 +323,16 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return tags
 
     def __getstate__(self):
-        state = {**super().__getstate__(), "_state_version": _STATE_VERSION}
-        state.pop("_made", None)
+        with lock_of(self):
+            state = {**super().__getstate__(), "_state_version": STATE_VERSION}
+            if "_state" in state:  # a copy, as another thread may go on learning before it has been written
+                state["_state"] = state["_state"].copy()
+        for name in ("_made", "_table"):
+            state.pop(name, None)
         return state
 
     def __setstate__(self, state):
-        version = state.get("_state_version", _STATE_VERSION)
-        if version != _STATE_VERSION:
-            raise ValueError(
-                f"this {type(self).__name__} was saved by another version of sklearn_nag (model format {version}; this "
-                f"one reads {_STATE_VERSION}): load it with that version, or fit it again."
-            )
-        super().__setstate__({name: value for name, value in state.items() if name != "_state_version"})
+        super().__setstate__(of_this_version(state, type(self).__name__))
 
     def _attribute(self, read):
         """Return ``read(state)``; before fitting raise AttributeError, as there is no such attribute yet."""
@@ -323,13 +343,16 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     def _decision(self, X):
         """Decision values of each row, by the weights that the model predicts with."""
+        X = self._rows_to_predict(X)
+        with lock_of(self):
+            return kernels.predict(self._state, X)
+
+    def _rows_to_predict(self, X):
+        """``X`` as the kernel takes it; raise before fitting."""
         if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
             check_is_fitted(self)
         check_sparse(X)
-        if not self._takes_as_is(X):
-            X = validate_data(self, X, reset=False, **_ROWS)
-        with lock_of(self):
-            return kernels.predict(self._state, X)
+        return X if self._takes_as_is(X) else validate_data(self, X, reset=False, **_ROWS)
 
     @property
     def coef_(self) -> np.ndarray | sparse.csr_matrix:

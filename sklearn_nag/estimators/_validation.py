@@ -17,6 +17,7 @@ Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type 
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1
+LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
 
 
@@ -168,6 +169,14 @@ def check_weights(sample_weight, n_rows):
     if n_rows and weight.min() < 0:
         row = int(np.argmin(weight))
         raise ValueError(f"sample_weight must not be negative; it is {weight[row]} at row {row}.")
+    if n_rows and (weight.max() > LARGEST_WEIGHT or weight.min() < 1.0 / LARGEST_WEIGHT):
+        beyond = (weight > LARGEST_WEIGHT) | ((weight > 0) & (weight < 1.0 / LARGEST_WEIGHT))
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise ValueError(
+                f"sample_weight must be 0 or between {1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}; it is "
+                f"{weight[row]} at row {row}."
+            )
     return weight
 
 

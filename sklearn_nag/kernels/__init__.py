@@ -1,7 +1,7 @@
 """The update kernel: a state and rows go in, a changed state and progressive predictions come out.
 
-Kernels know arrays and losses and nothing else. Each family of learners is a folder: its rule and state, its rows in
-NumPy, which define it, and the same compiled, for where Numba is installed; `sklearn_nag.set_config` chooses.
+Kernels know arrays and losses and nothing else. Each family of learners is a folder with three files: its rule and
+state, its rows in NumPy, which define it, and the same compiled by Numba. `sklearn_nag.set_config` chooses which runs.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import numpy as np
 from . import coordinatewise, full, nag
 from ._backend import backend
 from ._threads import over_threads
-from .state.lifts import positive
+from .state.lifts import LARGEST, positive
 from .state.model import Diverged, LinearState
 from .state.rule import LinearRule
-from .vectorized.prediction import predict, predict_unit_free
+from .vectorized.prediction import contributions, predict, predict_unit_free
 
 __all__ = [
     "Diverged",
     "LinearRule",
     "LinearState",
+    "contributions",
     "coordinatewise",
     "full",
     "learn",
@@ -41,7 +42,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     Parameters
     ----------
     state : LinearState
-        Changed in place. When `Diverged` is raised it is left half-way.
+        Changed in place. When `Diverged` is raised, some of the rows have changed it.
     loss : object
         With ``value(p, y)`` and ``gradient(p, y)``, a ``name`` and the names of its ``parameters``.
     X : ndarray or CSR array of shape (n_rows, n_features)
@@ -57,7 +58,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     predictions : ndarray of shape (n, n_played), optional
         Filled with the progressive predictions.
     n_jobs : int or None, default=1
-        Threads over which targets are spread, as joblib counts them, where that can help; no result depends on it.
+        Number of threads over which targets are spread where that can help, as joblib counts them. No result depends
+        on it.
 
     Raises
     ------
@@ -67,16 +69,26 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     state.cached = None
     learn_rows = over_threads(backend(state.rule).learn_rows, state, X, n_jobs)
     if sample_weight is None or sample_weight.all():
-        return learn_rows(state, loss, X, y, sample_weight, order, predictions)
+        return _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order
     named = sample_weight[order] > 0
     if predictions is None:
         if named.any():
-            learn_rows(state, loss, X, y, sample_weight, order[named], None)
+            _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order[named], None)
         return
     for run in np.split(np.arange(len(order)), np.flatnonzero(np.diff(named)) + 1):
         rows = order[run]
         if named[run[0]]:
-            learn_rows(state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
+            _learn_lifted(learn_rows, state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
         else:
             predictions[run] = predict_unit_free(state, X[rows])
+
+
+def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):
+    """Learn rows of positive weight, from targets that are in range."""
+    if state.rule.target_unit:
+        y = state.lift_targets(y)
+    learn_rows(state, loss, X, y, sample_weight, order, predictions)
+    if predictions is not None and state.targets.lift != 1.0:
+        np.divide(predictions, state.targets.lift, out=predictions)
+        np.clip(predictions, -LARGEST, LARGEST, out=predictions)

@@ -1,5 +1,6 @@
 """Progressive validation of any learner, and whole ranges of learning rates for the price of a pass."""
 
+from ._coefficients import CoefficientsDisplay
 from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
@@ -7,6 +8,7 @@ from ._score import ProgressiveSplit, progressive_score
 from ._search import NAGClassifierCV, NAGRegressorCV
 
 __all__ = [
+    "CoefficientsDisplay",
     "EtaSweep",
     "EtaSweepDisplay",
     "FeatureScalesDisplay",

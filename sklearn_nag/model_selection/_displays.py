@@ -57,6 +57,14 @@ def _final_estimator(estimator):
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
+def _learner_and_names(estimator):
+    """The learner, which may be the last step of a pipeline, and the names of its features, None where unknown."""
+    learner = _final_estimator(estimator)
+    if hasattr(learner, "feature_names_in_"):
+        return learner, learner.feature_names_in_
+    return learner, None if learner is estimator else estimator[:-1].get_feature_names_out()
+
+
 class EtaSweepDisplay:
     """Error or loss against learning rate, with the range of learning rates within 5 % of the best of each learner.
 
@@ -447,11 +455,7 @@ class FeatureScalesDisplay:
         FeatureScalesDisplay
             The display, drawn.
         """
-        learner, names = _final_estimator(estimator), None
-        if hasattr(learner, "feature_names_in_"):
-            names = learner.feature_names_in_
-        elif learner is not estimator:
-            names = estimator[:-1].get_feature_names_out()
+        learner, names = _learner_and_names(estimator)
         return cls(learner.scale_, names).plot(ax=ax, max_features=max_features)
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> Self:

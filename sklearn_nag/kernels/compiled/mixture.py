@@ -1,4 +1,7 @@
-"""AdaHedge as compiled functions; see `state.mixture`."""
+"""AdaHedge as compiled functions; see `state.mixture`.
+
+Differences of losses are taken as they are written: rearranged, a loss that all experts share would swallow them.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ import numpy as np
 
 from ..state.lifts import LARGEST
 from .heads import CLIPPED, EXPERT_LOSS, GRADIENT, PLAYED, SHARE, TARGET, UNIT
-from .jit import slow
+from .jit import slow, strict_slow
 from .losses import SOFTMAX, loss_and_gradient, margins
 
 
-@slow
+@strict_slow
 def expert_shares(heads, excess, gap, group):
     """As `Mixture.weights`, for one group."""
     total = 0.0
@@ -25,7 +28,7 @@ def expert_shares(heads, excess, gap, group):
         heads[SHARE, k] /= total
 
 
-@slow
+@strict_slow
 def suffer(heads, excess, gap, group):
     """As `Mixture.suffer`, for one group."""
     n_experts = excess.shape[1]
@@ -50,7 +53,7 @@ def suffer(heads, excess, gap, group):
 
 @slow
 def mix(heads, loss, c, mixture, n_heads, n_targets):
-    """As `_mix` of the rows in NumPy."""
+    """As `_mix` of `nag.numpy_rows`."""
     excess, gap = mixture
     n_groups, n_experts = excess.shape
     for k in range(n_heads):

@@ -33,12 +33,12 @@ from .rule import LARGEST_WEALTH
 
 UPDATES = ("potential", "scinol1", "scinol2")
 POTENTIAL, SCINOL1, SCINOL2 = range(3)
-SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields of a table; the last one for each head
+SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields; each head has its own last one
 
 
 @fast
 def normalise(table, f, clock, before, c, n, bias):
-    """Lift and centre the row ``x``; fill and count ``size``, and for the potential ``inverse`` and ``z = x / s``."""
+    """Lift and centre ``x``; fill ``size`` and add it to ``credit``; for the potential fill ``inverse`` and ``z``."""
     centred, counts = f.origin > 0, c * clock[T]
     if centred:
         centre(table, f, clock, before, c, n, bias)
@@ -92,7 +92,7 @@ def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
 
 @fast
 def play_scinol1(table, f, k, largest_weight, rest, counts, n):
-    """As `play_potential`, for ScInOL 1; with ``u z = (u / s) x``, as only the product is needed."""
+    """As `play_potential`, for ScInOL 1; by ``w x``, which is ``u z`` without a division."""
     p, half = 0.0, 0.5 / largest_weight
     for i in range(n):
         x, size = table[f.x, i], table[f.size, i]
@@ -206,10 +206,7 @@ def learn_sparse(
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
-        width = read_entries(subset, f.x, index, places, data, indices, start, stop)
-        if rule.intercept:
-            index[width], subset[f.x, width] = columns.shape[0] - 1, 1.0
-            width += 1
+        width = read_entries(subset, f.x, index, places, data, indices, start, stop, columns.shape[0], rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)

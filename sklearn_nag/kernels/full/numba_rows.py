@@ -10,15 +10,15 @@ from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import PADDING, T, finite, lift_of, padded
 from ..compiled.handover import run
 from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
-from ..compiled.jit import entry, fast, slow, strict
+from ..compiled.jit import entry, fast, slow, strict, strict_slow
 from ..compiled.losses import compiled_loss
 from ..compiled.targets import read_row
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import HIGHEST, LOWEST
 from ..state.model import Diverged
-from .rule import ROUNDING
+from .rule import GROWTH, ROUNDING
 
-LEAST, MOST = 1e-280, 1e280  # squares between these can be trusted
+LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 AVERAGED = 2  # entry of ``clock`` after ``LARGEST_WEIGHT``
 
 
@@ -36,8 +36,11 @@ def relift(table, f, factor, i, size):
 
 @strict
 def relative(table, f, factor, x, bias):
-    """As `numpy_rows.relative`: the row ``x`` becomes lifted and relative to the first one."""
-    first = table[f.largest, bias] == 0.0 if bias >= 0 else False
+    """As `numpy_rows.relative`: the row ``x`` becomes lifted and relative to the first one.
+
+    Tells whether a column grew by more than ``GROWTH``.
+    """
+    first, grew = table[f.largest, bias] == 0.0 if bias >= 0 else False, False
     for i in range(table.shape[1]):
         size = abs(x[i])
         lifted = size * table[f.lift, i]
@@ -48,8 +51,11 @@ def relative(table, f, factor, x, bias):
         if first and i != bias:
             table[f.origin, i] = value
         value -= table[f.origin, i]
-        table[f.deviation, i] = max(table[f.deviation, i], abs(value))
+        deviation = table[f.deviation, i]
+        grew |= deviation > 0.0 and abs(value) > GROWTH * deviation
+        table[f.deviation, i] = max(deviation, abs(value))
         x[i] = value
+    return grew
 
 
 @fast
@@ -63,7 +69,7 @@ def rotate(factor, x, i, cos, sin):
     x[i] = 0.0
 
 
-@slow
+@strict_slow
 def inner_with_sum(table, f, factor, x, w, i, k):
     """Product of what is left of the row after column ``i`` and the sum of the weights of a head."""
     n, inner = table.shape[1], 0.0
@@ -84,7 +90,7 @@ def rounding(table, f, i):
     return 16.0 * table.shape[1] * table[f.deviation, i] + 2.0 * table[f.largest, i] * table[f.lift, i]
 
 
-@slow
+@strict_slow
 def is_rounding(table, f, factor, size, share, i):
     """As `numpy_rows.is_rounding`, for a size over that of a rounding."""
     least = rounding(table, f, i)
@@ -101,9 +107,15 @@ def is_rounding(table, f, factor, size, share, i):
     return size <= least
 
 
+@strict
+def divided(a, b):
+    """``a / b`` by a division, as the inverse of a subnormal number overflows."""
+    return a / b
+
+
 @fast
 def rotate_in(table, f, factor, x, v, w, rests, root):
-    """As `numpy_rows.rotate_in`; ``rests`` has a row for ``q``, for the sum of the weights, and for its product."""
+    """As `numpy_rows.rotate_in`; ``rests`` has rows for ``rest_q``, ``rest_past`` and ``inner``."""
     n, n_heads, rest, is_new = table.shape[1], rests.shape[1], 1.0, False
     for k in range(n_heads):
         rests[0, k] = rests[1, k] = 0.0
@@ -131,7 +143,7 @@ def rotate_in(table, f, factor, x, v, w, rests, root):
             rests[1, k] = cos * new - sin * own
         v[i], rest = sin * rest, cos * rest
     for k in range(n_heads):
-        inner = rests[2, k] if is_new else -rests[1, k] / rest
+        inner = rests[2, k] if is_new else divided(-rests[1, k], rest)
         for i in range(n):
             table[f.past + k, i] += inner * v[i]
     return is_new
@@ -159,7 +171,11 @@ def learn_dense(
             x[i] = X[row, i]
         if bias >= 0:
             x[bias] = 1.0
-        relative(table, f, factor, x, bias)
+        if relative(table, f, factor, x, bias):
+            clock[AVERAGED] = 0.0
+            for k in range(n_heads):
+                for i in range(n):
+                    table[f.past + k, i] = 0.0
         root = np.sqrt(c)
         for i in range(n):
             x[i] *= root

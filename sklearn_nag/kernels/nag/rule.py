@@ -2,7 +2,7 @@
 
 Two identities keep the arithmetic short, because they leave nothing to rescale when a scale changes:
 
-* adaptive rules: ``g z / sqrt(H) = g x / sqrt(G)`` with ``H = G / s^2``, so the step of ``u`` does not know ``s``;
+* adaptive rules: ``g z / sqrt(H) = g x / sqrt(G)`` with ``H = G / s^2``, so the step of ``u`` does not depend on ``s``;
 * the others: ``w = theta / s^2`` with ``theta = -sum eta (t/N) g x``, which is what squashing by ``(s/|x|)^2`` keeps.
 """
 
@@ -18,7 +18,6 @@ from ..state.lifts import LARGEST, LARGEST_LIFT, positive
 from ..state.mixture import Mixture
 from ..state.model import LinearState
 from ..state.rule import LinearRule
-from ..state.targets import Targets
 
 STEEPEST = 1e150
 
@@ -46,7 +45,7 @@ class Rule(LinearRule):
     centred : bool
         Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
     importance_aware : bool
-        Whether a step goes where infinitely many small ones would, for losses that have a ``move``.
+        Whether a step is the limit of infinitely many small ones, for losses that have a ``move``.
     target_unit : bool
         Whether the unit of the targets is learnt and, with an intercept, their origin.
     degree : int
@@ -105,7 +104,8 @@ class Rule(LinearRule):
     def lazy(self):
         """Whether what a row does to the columns it does not name can be made up for later, in closed form.
 
-        It cannot where penalised weights are averaged, nor where a 0 is a deviation from the mean like any other.
+        It cannot where weights that a penalty shrinks are averaged, nor where features are centred, so that a 0 is a
+        deviation like any other.
         """
         return not (self.centred or (self.penalised and self.averaged))
 
@@ -175,6 +175,18 @@ class State(LinearState):
         """The numbers that rows count up, by name."""
         return {**super().clocks(), "N": self.N, "shrinkage": self.shrinkage}
 
+    def relift_targets(self, factor):
+        """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""
+        super().relift_targets(factor)
+        self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
+        self.columns.weight *= factor
+        if self.columns.past is not None:
+            self.columns.past *= factor
+        if self.rule.adaptive and self.rule.degree == 2:  # lifted gradients, and G, stay as they are
+            lifts = np.minimum(self.gradient_lift, LARGEST_LIFT * factor) / factor
+            self.columns.rescale_G((lifts / self.gradient_lift * factor)[:, None] ** 2)
+            self.gradient_lift = lifts
+
     # -- some of the heads
 
     def select_experts(self, experts, rule):
@@ -190,13 +202,13 @@ class State(LinearState):
         Returns
         -------
         State
-            The bits that learning by ``rule`` from the start would have given; with arrays of its own.
+            What learning by ``rule`` from the start would have given, bit for bit; with arrays of its own.
         """
         heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
-        return replace(self._with_heads(heads, rule), targets=Targets(self.targets.table.copy()), loss=self.loss[heads])
+        return replace(self._with_heads(heads, rule), targets=self.targets.copy(), loss=self.loss[heads])
 
     def for_targets(self, which):
-        """Some of the targets, not coupled, as a state of its own, which learns what it would among all.
+        """Some of the targets, which must not be coupled, as a state of its own; it learns what they would among all.
 
         Parameters
         ----------
@@ -210,13 +222,13 @@ class State(LinearState):
         """
         heads = self.rule.heads(np.arange(self.rule.experts), which)
         subset = self._with_heads(heads, replace(self.rule, eta=tuple(self.rule.eta[head] for head in heads)))
-        subset.targets = Targets(self.targets.table[:, which])
+        subset.targets = self.targets.take(which)
         subset.mixture = Mixture(self.mixture.excess[which], self.mixture.gap[which])
         subset.loss = self.loss[which if self.rule.mixed else heads]
         return subset
 
     def put_targets(self, which, subset):
-        """Take over what ``subset``, from `for_targets`, has learnt; what targets share is the same in all parts."""
+        """Take over what ``subset``, from `for_targets`, has learnt. What targets share is the same in all subsets."""
         heads = self.rule.heads(np.arange(self.rule.experts), which)
         self.columns.table[self.columns.rows_of(heads)] = subset.columns.table
         self.targets.table[:, which] = subset.targets.table
@@ -244,7 +256,7 @@ class State(LinearState):
         if rule is self.rule or rule == self.rule:
             return
         columns = self.columns
-        if self.rule.averaged:  # the sum is what is kept until averaging goes on
+        if self.rule.averaged:  # keep the sum itself until averaging goes on
             columns.past[:] = self.averaged * columns.weight - columns.past
         settle(self, columns)
         self.columns = Columns.new(rule, columns.largest.size, like=columns)
@@ -313,8 +325,6 @@ def settle(state, columns, named=None):
     if named is not None and rule.l1 > 0:
         weight, received = np.where(named, weight, columns.weight), np.where(named, received, columns.received)
         clock = np.where(named, clock, columns.shrunk) if rule.l2 > 0 else clock
-    if rule.averaged:
-        columns.past += state.averaged * (weight - columns.weight)
     columns.weight[:] = weight
     if rule.l1 > 0:
         columns.received[:] = received
@@ -329,9 +339,8 @@ def penalised_weight(state, columns):
 
     With L1, ``u`` becomes the minimum of ``(u - v)^2 / (2 r) + l1 (t |u| - a u) + l2 t' u^2 / 2``: ``v`` is the weight
     after the last step, ``r`` the learning rate of the coordinate now, ``a`` what is in ``received``, and L2 is due for
-    rows of total weight ``t'``. So ``u`` stays 0 as long as the *sum* of its
-    gradients is within ``l1 t``, and no single row moves it. This is FTRL-Proximal (McMahan, AISTATS 2011), with the
-    steps of the rule.
+    rows of total weight ``t'``. So ``u`` stays 0 as long as the *sum* of its gradients is within ``l1 t``, and no
+    single row moves it. This is FTRL-Proximal (McMahan, AISTATS 2011), with the steps of the rule.
 
     With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when this is
     called).

@@ -38,6 +38,11 @@ class BoundedState(LinearState):
         state.largest_gradient = np.zeros(rule.n_heads)
         return state
 
+    def relift_targets(self, factor):
+        """Multiply by ``factor`` the targets and whatever has their unit; weights are kept without it."""
+        super().relift_targets(factor)
+        self.largest_gradient = self.largest_gradient * factor ** (self.rule.degree - 1)
+
     def small_arrays(self):
         """Copies of the arrays that do not grow with the columns."""
         return {**super().small_arrays(), "largest_gradient": self.largest_gradient.copy()}

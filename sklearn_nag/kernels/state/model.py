@@ -21,6 +21,7 @@ from .columns import Columns
 from .lifts import LARGEST, TINY, positive
 from .targets import Targets
 
+LARGEST_TARGET, TARGET_LIFT = 2.0**512, 2.0**-640  # lifted targets that need a lift, and the lift
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
 
 
@@ -92,7 +93,7 @@ class LinearState:
 
     def small_arrays(self):
         """Copies of the arrays that do not grow with the columns."""
-        return {"loss": self.loss.copy(), "targets": Targets(self.targets.table.copy())}
+        return {"loss": self.loss.copy(), "targets": self.targets.copy()}
 
     def clocks(self):
         """The numbers that rows count up, by name."""
@@ -105,8 +106,8 @@ class LinearState:
         Parameters
         ----------
         named : ndarray of int, optional
-            The columns that the rows to be learnt name, where they are few: only these are copied if only these can
-            change, but for ``G``, of which kernels keep a copy in ``G_before`` when they rescale all of it.
+            The columns that the rows to be learnt name, where they are few. If the rule changes no others, only these
+            are copied. All of ``G`` may be rescaled even so; kernels then leave a copy of it in ``G_before``.
         """
         if not self.rule.lazy:
             named = None
@@ -128,17 +129,42 @@ class LinearState:
         finally:
             self.G_before = None
 
+    # -- targets so large that sums of them would overflow
+
+    def lift_targets(self, y):
+        """``y`` as it is learnt, where the unit of targets is; the model is rescaled when these become too large.
+
+        All is multiplied by a power of two, so no bit of a prediction depends on when that happens, but for numbers
+        2**380 times smaller than the largest targets.
+        """
+        if np.abs(y).max(initial=0.0) * self.targets.lift >= LARGEST_TARGET:
+            self.relift_targets(TARGET_LIFT)
+        return y if self.targets.lift == 1.0 else y * self.targets.lift
+
+    def relift_targets(self, factor):
+        """Multiply by ``factor`` the targets and whatever has their unit."""
+        self.targets = Targets(self.targets.table * factor, self.targets.lift * factor)
+        self.loss = self.in_unit_of_loss(self.loss, factor)
+
+    def in_unit_of_loss(self, values, factor):
+        """``values`` of a loss after targets have been multiplied by ``factor``, at most the largest double."""
+        with np.errstate(over="ignore"):
+            for _ in range(self.rule.degree):  # by steps, as the power of the factor may be out of range
+                values = np.minimum(values * factor, LARGEST)
+        return values
+
     # -- what the arrays stand for
 
     def mean_loss(self, t):
-        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled.
+        """Mean of the losses over rows of total weight ``t``, and over targets unless they are coupled.
 
-        An array with an entry for each expert, where these are not mixed.
+        Where experts are not mixed, an array with an entry for each.
         """
         if t == 0:
             return np.nan
         with np.errstate(over="ignore"):
-            losses = (self.loss / self.rule.n_groups / t).reshape(-1, self.rule.n_targets)
+            losses = self.in_unit_of_loss(self.loss / self.rule.n_groups / t, 1.0 / self.targets.lift)
+            losses = losses.reshape(-1, self.rule.n_targets)
             means = np.minimum(np.sum(losses, axis=1), LARGEST)
         return float(means[0]) if self.rule.mixed else means
 
@@ -176,6 +202,11 @@ class LinearState:
         """Running mean of each column; 0 where the rule is not centred."""
         return self.lifted_mean() / self.columns.lift
 
+    def far(self, distance=FARTHEST):
+        """Whether the mean of each column is so many scales from 0 that weights in raw units lose digits."""
+        with np.errstate(all="ignore"):
+            return ~(np.abs(self.lifted_mean() / positive(self.size())) < distance)
+
     def linear(self):
         """Weights in raw units, kept until the next row is learnt.
 
@@ -204,9 +235,10 @@ class LinearState:
                 distance = self.lifted_mean() / size
                 if rule.centred:
                     intercept = intercept - (u * distance)[:, :n_features].sum(axis=1)
+                coef, intercept = coef / self.targets.lift, intercept / self.targets.lift
                 sizes = np.abs(coef)
                 in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
-                near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
+                near = ~self.far() & (scale > 0) | ~used
                 exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
             if not exact:
                 coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))

@@ -11,7 +11,9 @@ class Targets:
     Parameters
     ----------
     table : ndarray of shape (5, n_targets)
-        The attributes.
+        The attributes below, in units of ``1 / lift``.
+    lift : float, default=1.0
+        Power of two that targets are multiplied by; below 1 once they were so large that sums of them would overflow.
 
     Attributes
     ----------
@@ -25,12 +27,23 @@ class Targets:
         The smallest and the largest.
     """
 
-    def __init__(self, table):
-        self.table = table
+    def __init__(self, table, lift=1.0):
+        self.table, self.lift = table, lift
         self.origin, self.sum, self.spread, self.low, self.high = table
 
-    def __reduce__(self):
-        return Targets, (self.table,)
+    def __getstate__(self):  # without the views, which would come back as arrays of their own
+        return {"table": self.table, "lift": self.lift}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
+
+    def copy(self):
+        """Independent copy."""
+        return Targets(self.table.copy(), self.lift)
+
+    def take(self, which):
+        """Copy of some of the targets."""
+        return Targets(self.table[:, which], self.lift)
 
     def mean(self, t):
         """Running mean after rows of total weight ``t``, relative to the origin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from ..state.lifts import LARGEST, positive
 from .blocks import dense_blocks
@@ -21,8 +22,8 @@ def predict(state, X):
     Returns
     -------
     ndarray of shape (n_rows, n_played)
-        ``X coef^T + intercept``. Where that leaves the range of float64, in either factor or in the product, the sum is
-        taken over ``u x / s`` and ends at the largest double.
+        ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
+        instead, and cut off at the largest double.
     """
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
@@ -34,21 +35,74 @@ def predict(state, X):
 
 
 def predict_unit_free(state, X):
-    """As `predict`, by ``sum u x / s``: slower, but in range, and the same bits however the rows are cut."""
-    n_features = X.shape[1]
-    rule, columns = state.rule, state.columns
-    u = state.unit_free_weight()
+    """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits however rows come in batches."""
+    with np.errstate(over="ignore"):
+        u, rest, origin = unit_free(state)
+    without_units = _taker_of_units(state, X.shape[1])
+    p = np.empty((X.shape[0], len(u)))
+    for rows, x in dense_blocks(X):
+        z = without_units(x)
+        for head, weight in enumerate(u):
+            p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
+    return np.nan_to_num(p + origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+
+
+def contributions(state, X):
+    """What each feature adds to the decision values, and in a last column what is added whatever the row.
+
+    Parameters
+    ----------
+    state : State
+        Left as it is.
+    X : ndarray or CSR array of shape (n_rows, n_features)
+        Finite float32 or float64.
+
+    Returns
+    -------
+    list of (ndarray or CSR array) of shape (n_rows, n_features + 1), one for each prediction of the kernel
+        ``u (x - mean) / s`` of dense rows, ``u x / s`` of sparse ones, and the rest.
+    """
+    with np.errstate(all="ignore"):
+        u, rest, origin = unit_free(state)
+        if isinstance(X, np.ndarray):
+            z, rest = _taker_of_units(state, X.shape[1])(X), rest + origin
+            parts = (np.column_stack([np.where(w == 0, 0.0, z * w), np.full(len(z), r)]) for w, r in zip(u, rest))
+            return [np.nan_to_num(part, nan=0.0, posinf=LARGEST, neginf=-LARGEST) for part in parts]
+        intercept = state.linear()[1]
+        lift, size = state.columns.lift[X.indices], positive(state.size())[X.indices]
+        z = X.data * lift / size
+        ends = X.indptr[1:] + np.arange(1, X.shape[0] + 1)
+        is_rest = np.zeros(X.nnz + X.shape[0], dtype=bool)
+        is_rest[ends - 1] = True
+        indices, indptr = np.full(is_rest.size, X.shape[1]), np.concatenate([[0], ends])
+        indices[~is_rest] = X.indices
+        parts = []
+        for weight, constant in zip(u, intercept):
+            data = np.full(is_rest.size, constant)
+            data[~is_rest] = np.clip(z * weight[X.indices], -LARGEST, LARGEST)
+            parts.append(sparse.csr_array((data, indices.copy(), indptr.copy()), shape=(X.shape[0], X.shape[1] + 1)))
+        return parts
+
+
+def unit_free(state):
+    """``u`` of the features, what is added to ``u x / s``, and the origin of the targets, of each prediction."""
+    u, rule = state.unit_free_weight(), state.rule
+    n_features = u.shape[1] - rule.intercept
     rest = u[:, n_features:].sum(axis=1)
     if rule.target_unit:
         rest = rest + np.resize(state.targets.mean(state.t), rule.n_played)
-    relative = columns.origin is not None
-    s = positive(state.size() if relative else state.scale())[:n_features]
-    mean = state.mean_from_origin()[:n_features] if relative else None
-    p = np.empty((X.shape[0], len(u)))
-    for rows, x in dense_blocks(X):
-        if relative:
-            x = x * columns.lift[:n_features] - columns.origin[:n_features] - mean
-        z = x / s
-        for head, weight in enumerate(u[:, :n_features]):
-            p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
-    return np.nan_to_num(p + np.resize(state.targets.origin, rule.n_played), nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    origin = np.resize(state.targets.origin, rule.n_played)
+    u, rest, origin = (np.clip(a / state.targets.lift, -LARGEST, LARGEST) for a in (u, rest, origin))
+    return u[:, :n_features], rest, origin
+
+
+def _taker_of_units(state, n_features):
+    """Function that makes ``z`` of dense rows, by the means and scales of now."""
+    columns = state.columns
+    if columns.origin is None:
+        scale = positive(state.scale())[:n_features]
+        return lambda x: x / scale
+    lift, origin, mean, size = (
+        a[:n_features] for a in (columns.lift, columns.origin, state.mean_from_origin(), positive(state.size()))
+    )
+    return lambda x: (x * lift - origin - mean) / size

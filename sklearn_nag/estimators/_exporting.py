@@ -1,0 +1,94 @@
+"""Fitted models as scikit-learn's own: what predicts where this package is not installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from ._reading import names_of_features
+
+
+class ExportableMixin:
+    """Method of the estimators by which a fitted model becomes one of scikit-learn's."""
+
+    def to_sklearn(self: Any) -> LogisticRegression | SGDClassifier | LinearRegression:
+        """Make a fitted estimator of scikit-learn that predicts the same, up to rounding.
+
+        It is there to predict: its other parameters have their defaults, and what it would learn would not go on from
+        this model.
+
+        Returns
+        -------
+        LogisticRegression, SGDClassifier or LinearRegression
+            The first for ``loss="log_loss"`` with two classes or with ``multi_class="multinomial"``, the second for
+            other classifiers, the last for regressors. Probabilities are the same too, where there are any; where the
+            log loss of every class against the rest gives each a probability of 0, SGDClassifier has NaN.
+
+        Raises
+        ------
+        NotFittedError
+            Before fitting.
+        ValueError
+            Where there is none: when the mean of a feature is so far from 0, or a weight so large or small, that
+            weights in raw units would lose digits. The features are named.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn_nag import NAGClassifier
+        >>> X, y = load_wine(return_X_y=True)
+        >>> clf = NAGClassifier(random_state=0).fit(X, y)
+        >>> exported = clf.to_sklearn()
+        >>> exported
+        LogisticRegression()
+        >>> abs(exported.predict_proba(X) - clf.predict_proba(X)).max() < 1e-12
+        np.True_
+        """
+        check_is_fitted(self)
+        coef, intercept, exact = self._state.linear()
+        if not exact:
+            raise ValueError(
+                f"no model with weights in raw units predicts as this {type(self).__name__}: {self._why_not_exact()}"
+            )
+        coef, intercept = coef.copy(), intercept.copy()
+        if not is_classifier(self):
+            model = LinearRegression(fit_intercept=self.fit_intercept)
+            flat = self._flat_coef
+            model.coef_, model.intercept_ = (coef[0], intercept[0]) if flat else (coef, intercept)
+        else:
+            if self.loss == "log_loss" and (len(coef) == 1 or self._state.rule.coupled):
+                model = LogisticRegression(fit_intercept=self.fit_intercept)
+                model.n_iter_ = np.array([self._n_passes()], dtype=np.int32)
+            else:
+                model = SGDClassifier(loss=self.loss, fit_intercept=self.fit_intercept)
+                model.n_iter_, model.t_ = self._n_passes(), 1.0 + self.t_
+            model.classes_, model.coef_, model.intercept_ = self.classes_.copy(), coef, intercept
+        model.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_.copy()
+        return model
+
+    def _n_passes(self):
+        return getattr(self, "n_iter_", 1)
+
+    def _why_not_exact(self):
+        """Why weights in raw units do not predict as the model does, and what helps."""
+        state, n_features = self._state, self.n_features_in_
+        u, names = state.unit_free_weight()[:, :n_features], names_of_features(self)
+        far = state.far()[:n_features] & (u != 0).any(axis=0)
+        if far.any():
+            first = int(np.argmax(far))
+            others = f" (one of {int(far.sum())} such features)" if far.sum() > 1 else ""
+            return (
+                f"the mean of feature {names[first]!r}, {self.mean_[first]:.6g}, is too far from 0 for its scale, "
+                f"{self.scale_[first]:.3g}{others}, so digits would be lost; subtract a number near the mean from the "
+                "rows before they are learnt, or use sklearn_nag.io.to_onnx, which subtracts the mean in its graph."
+            )
+        size = np.abs(state.linear()[0])
+        bad = ((u != 0) & ((size < np.finfo(float).tiny) | (size >= np.finfo(float).max))).any(axis=0)
+        which = f"a weight, that of feature {names[int(np.argmax(bad))]!r}," if bad.any() else "the intercept"
+        return f"{which} is beyond the normal range of float64; use another unit for it or for the target."

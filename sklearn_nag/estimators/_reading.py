@@ -1,0 +1,206 @@
+"""What can be read of a fitted model: a table of its weights, what each feature adds to a prediction, a summary."""
+
+from __future__ import annotations
+
+import importlib.util
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import is_classifier
+from sklearn.utils import Bunch, estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from .. import kernels
+from ._locks import lock_of
+from ._validation import Rows, check_option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def names_of_features(estimator, names=None):
+    """Names of the features of a fitted estimator: those given, those of its input, or ``x0``, ``x1``, ..."""
+    if names is None:
+        names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{i}" for i in range(estimator.n_features_in_)]
+    names = np.asarray(names, dtype=object)
+    if names.shape != (estimator.n_features_in_,):
+        raise ValueError(
+            f"feature_names has shape {names.shape}; the model has {estimator.n_features_in_} features, so it must be "
+            f"({estimator.n_features_in_},)."
+        )
+    return names
+
+
+class ReadableMixin:
+    """Methods of the estimators by which a fitted model is read."""
+
+    def coefficients(
+        self: Any, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
+    ) -> pd.DataFrame | Bunch:
+        """Make a table of the weights of the features, with and without units.
+
+        The intercept is not among them: see ``intercept_``.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,), optional
+            Names of the features, such as ``pipeline[:-1].get_feature_names_out()``; by default those of the input, or
+            ``x0``, ``x1`` and so on.
+        as_frame : bool or "auto", default="auto"
+            Whether to return a pandas DataFrame; ``"auto"``: where pandas is installed.
+
+        Returns
+        -------
+        DataFrame or Bunch
+            The same columns either way, in a Bunch as arrays, with a row for each feature, and with more than two
+            classes or several outputs for each class or output and feature:
+
+            ``class`` or ``output``
+                To which decision value the row belongs, where there are several.
+            ``feature``
+                Name of the feature.
+            ``weight``
+                Its entry of ``coef_``.
+            ``unit_free_weight``
+                ``weight * scale``: by how much a prediction rises, in units of the target, when the feature rises by
+                its scale. These can be compared with one another, whatever the units of the features.
+            ``scale``, ``mean``
+                Its entries of ``scale_`` and ``mean_``.
+            ``largest``
+                The largest absolute value seen; 0 for a feature that has always been 0, of which nothing is known.
+
+        Raises
+        ------
+        NotFittedError
+            Before fitting.
+        ImportError
+            For ``as_frame=True`` where pandas is not installed.
+
+        Examples
+        --------
+        >>> from sklearn_nag import NAGRegressor
+        >>> reg = NAGRegressor().partial_fit([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]], [10.0, 30.0, 20.0])
+        >>> table = reg.coefficients(["length", "constant"], as_frame=False)
+        >>> table.feature
+        array(['length', 'constant'], dtype=object)
+        >>> table.largest
+        array([3., 5.])
+        """
+        check_option("as_frame", bool(as_frame) if isinstance(as_frame, np.bool_) else as_frame, (True, False, "auto"))
+        check_is_fitted(self)
+        names = names_of_features(self, feature_names)
+        n_features, state = self.n_features_in_, self._state
+        with lock_of(self):
+            coef = state.linear()[0]
+            unit_free = state.unit_free_weight()[:, :n_features] / state.targets.lift
+        table = {}
+        if len(coef) > 1:
+            targets = self.classes_ if is_classifier(self) else np.arange(len(coef))
+            table["class" if is_classifier(self) else "output"] = np.repeat(targets, n_features)
+        table["feature"] = np.tile(names, len(coef))
+        table["weight"] = coef.ravel()
+        table["unit_free_weight"] = unit_free.ravel()
+        for name, values in {"scale": self.scale_, "mean": self.mean_, "largest": state.columns.largest}.items():
+            table[name] = np.tile(values[:n_features], len(coef))
+        if as_frame == "auto":
+            as_frame = importlib.util.find_spec("pandas") is not None
+        if not as_frame:
+            return Bunch(**table)
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                'as_frame=True needs pandas, which is not installed: pip install "sklearn-nag[csv]", or use '
+                "as_frame=False."
+            ) from None
+        return pd.DataFrame(table)
+
+    def contributions(self: Any, X: Rows) -> np.ndarray | sparse.csr_array | list[sparse.csr_array]:
+        """What each feature adds to the decision value of each row.
+
+        A feature of a dense row adds its weight times its distance from ``mean_``, and one of a sparse row its weight
+        times its value, as absent features are to add nothing. The last column holds the rest, which is the same for
+        all rows: the decision value where every feature is at its mean or, for sparse rows, 0. Rows sum to
+        ``decision_function`` or, for regression, ``predict``, up to rounding.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n_samples, n_features + 1)
+            In units of the decision value. With more than two classes or several outputs a stack of them: an ndarray of
+            shape (n_targets, n_samples, n_features + 1), or a list of CSR arrays.
+
+        Raises
+        ------
+        NotFittedError
+            Before fitting.
+        ValueError
+            For rows that cannot be used; for sparse rows where features were centred about means so far from 0 that
+            what is counted from 0 loses all digits.
+
+        Examples
+        --------
+        >>> from sklearn_nag import NAGRegressor
+        >>> X = [[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]
+        >>> reg = NAGRegressor().partial_fit(X, [10.0, 30.0, 20.0])
+        >>> parts = reg.contributions(X)
+        >>> parts.shape
+        (3, 3)
+        >>> abs(parts.sum(axis=1) - reg.predict(X)).max() < 1e-12
+        np.True_
+        """
+        X = self._rows_to_predict(X)
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        if sparse.issparse(X) and self._state.rule.centred and not self._state.linear()[2]:
+            raise ValueError(
+                "X is sparse, but this model centres its features, about means too far from 0 for contributions that "
+                "are counted from 0; give dense rows."
+            )
+        with lock_of(self):
+            parts = kernels.contributions(self._state, X)
+        if len(parts) == 1:
+            return parts[0]
+        return parts if sparse.issparse(X) else np.stack(parts)
+
+    # -- in a notebook
+
+    def _repr_mimebundle_(self: Any, **options: Any) -> dict[str, str]:
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._html()
+        return bundle
+
+    @property
+    def _repr_html_(self):
+        if get_config()["display"] != "diagram":
+            raise AttributeError("there is an HTML representation where scikit-learn's display is 'diagram'")
+        return self._html
+
+    def _html(self):
+        """scikit-learn's representation with the parameters and, once fitted, what has been learnt so far below."""
+        html = estimator_html_repr(self)
+        if not hasattr(self, "_state"):
+            return html
+        facts = {
+            "rows learnt, by weight": f"{self.t_:,.10g}",
+            "progressive loss": f"{self.progressive_loss_:.6g} ({self.loss})",
+            "features": f"{self.n_features_in_:,}",
+        }
+        if is_classifier(self):
+            shown = ", ".join(str(label) for label in self.classes_[:10])
+            facts["classes"] = shown + (f", … ({len(self.classes_)})" if len(self.classes_) > 10 else "")
+        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
+        end = "</body>" if html.endswith("</body>") else ""
+        return f'{html.removesuffix(end)}<table class="sklearn-nag-learnt"><tbody>{rows}</tbody></table>{end}'

@@ -1,0 +1,238 @@
+"""ONNX graphs of fitted models, by converters that work wherever skl2onnx finds an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+
+from ..estimators._reading import names_of_features
+from ..kernels.vectorized.prediction import unit_free
+from ._learners import learners
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+FAR_IN_FLOAT32 = 2.0**14  # means this many scales from 0: float32 rounds rows by 2**-10 of the scale
+
+
+def to_onnx(
+    estimator: BaseEstimator,
+    *,
+    initial_types: list[tuple[str, Any]] | None = None,
+    options: dict | None = None,
+    target_opset: int | dict[str, int] | None = None,
+) -> ModelProto:
+    """Make an ONNX graph of a fitted estimator of this package, or of a pipeline with one.
+
+    The graph computes in float64, and gives labels and probabilities (decision values for losses without) or
+    predictions. Where features are centred about means far from 0, it subtracts these from the rows, as the model does.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted; whatever skl2onnx can convert besides.
+    initial_types : list of (str, skl2onnx type), optional
+        Names and types of the inputs, as skl2onnx has them; by default one input ``"X"`` of float64 rows.
+    options : dict, optional
+        Options of skl2onnx; by default probabilities come as an array (``{"zipmap": False}`` for each classifier).
+        ``"raw_scores": True`` gives decision values in their place.
+    target_opset : int or dict, optional
+        Version of ONNX's operators; by default the latest that skl2onnx knows.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The graph; ``SerializeToString`` gives what a file holds.
+
+    Raises
+    ------
+    ImportError
+        Where skl2onnx is not installed.
+
+    Warns
+    -----
+    UserWarning
+        For inputs of float32 with features so far from 0 that they lose digits.
+
+    See Also
+    --------
+    register_onnx : Use skl2onnx directly.
+    trusted_types : Models that go on learning, as files of skops.
+    """
+    register_onnx()
+    from skl2onnx import to_onnx as convert
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    if initial_types is None:
+        initial_types = [("X", DoubleTensorType([None, estimator.n_features_in_]))]
+    if options is None and is_classifier(estimator):
+        options = {id(estimator): {"zipmap": False}}
+    return convert(estimator, initial_types=initial_types, options=options, target_opset=target_opset)
+
+
+def register_onnx() -> None:
+    """Register the estimators of this package with skl2onnx, for its own functions and pipelines of all kinds.
+
+    Raises
+    ------
+    ImportError
+        Where skl2onnx is not installed.
+
+    See Also
+    --------
+    to_onnx : Register and convert.
+    """
+    try:
+        from skl2onnx import update_registered_converter
+    except ImportError:
+        raise ImportError('ONNX needs skl2onnx, which is not installed: pip install "sklearn-nag[onnx]"') from None
+    options = {"zipmap": [True, False, "columns"], "raw_scores": [True, False], "nocl": [True, False]}
+    for estimator in learners():
+        alias = f"SklearnNag{estimator.__name__}"
+        if is_classifier(estimator()):
+            update_registered_converter(estimator, alias, _shapes_of_classifier, _convert_classifier, options=options)
+        else:
+            update_registered_converter(estimator, alias, _shapes_of_regressor, _convert_regressor)
+
+
+def _decision_values(scope, operator, container):
+    """Add nodes for the decision values of an operator's model; return `_Nodes` and the name of what they give.
+
+    All is computed in float64, by nodes that every runtime has: those made for linear models know float32 only.
+    """
+    from onnx import TensorProto
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    model, (x, kind) = operator.raw_operator, (operator.inputs[0].full_name, operator.inputs[0].type)
+    state, n_features = model._state, model.n_features_in_
+    nodes = _Nodes(scope, container)
+    if isinstance(kind, FloatTensorType):
+        _warn_of_float32(model)
+    if not isinstance(kind, DoubleTensorType):
+        x = nodes.add("Cast", x, to=TensorProto.DOUBLE)
+    coef, intercept, exact = state.linear()
+    if not exact:
+        coef, rest, origin = unit_free(state)
+        intercept = rest + origin
+        if state.rule.centred:
+            lift = state.columns.lift[:n_features]
+            for shift in (state.columns.origin, state.mean_from_origin()):
+                x = nodes.add("Sub", x, nodes.constant(shift[:n_features] / lift))
+        x = nodes.add("Div", x, nodes.constant(model.scale_))
+    return nodes, nodes.add("Add", nodes.add("MatMul", x, nodes.constant(coef.T)), nodes.constant(intercept))
+
+
+def _warn_of_float32(model):
+    """Warn if rows of float32 lose digits that the model would see."""
+    state, n_features = model._state, model.n_features_in_
+    used = (state.unit_free_weight()[:, :n_features] != 0).any(axis=0)
+    far = np.flatnonzero(state.far(FAR_IN_FLOAT32)[:n_features] & used) if state.rule.centred else []
+    if len(far):
+        name = names_of_features(model)[far[0]]
+        others = f" (one of {len(far)} such features)" if len(far) > 1 else ""
+        warnings.warn(
+            f"float32 rounds feature {name!r}{others}, whose mean is {model.mean_[far[0]]:.6g} and whose scale is "
+            f"{model.scale_[far[0]]:.3g}, by more than 2**-10 of its scale: let the graph take float64 "
+            "(DoubleTensorType), or subtract a number near the mean before.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+class _Nodes:
+    """Adds nodes and constants to a graph under names of its own."""
+
+    def __init__(self, scope, container):
+        self.scope, self.container = scope, container
+
+    def constant(self, values):
+        """Name of a constant: an array of floats, of integers or of strings."""
+        from onnx import TensorProto
+
+        values = np.asarray(values)
+        kinds = {"f": TensorProto.DOUBLE, "i": TensorProto.INT64, "U": TensorProto.STRING}
+        name = self.scope.get_unique_variable_name("constant")
+        flat = [value.encode() for value in values.ravel()] if values.dtype.kind == "U" else values.ravel().tolist()
+        self.container.add_initializer(name, kinds[values.dtype.kind], list(values.shape), flat)
+        return name
+
+    def add(self, kind, *inputs, output=None, **attributes):
+        """Name of what a new node gives."""
+        output = output or self.scope.get_unique_variable_name(kind.lower())
+        name = self.scope.get_unique_operator_name(kind)
+        self.container.add_node(kind, list(inputs), [output], name=name, **attributes)
+        return output
+
+    def output(self, variable, name):
+        """Make the float64 values under a name the output that a variable stands for, of the variable's type."""
+        from onnx import TensorProto
+        from skl2onnx.common.data_types import DoubleTensorType
+
+        kind = TensorProto.DOUBLE if isinstance(variable.type, DoubleTensorType) else TensorProto.FLOAT
+        self.add("Cast", name, output=variable.full_name, to=kind)
+
+
+def _shapes_of_classifier(operator):
+    from skl2onnx.common.data_types import FloatTensorType
+    from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
+
+    calculate_linear_classifier_output_shapes(operator)
+    probabilities = operator.outputs[1]
+    others = operator.scope_inst.operators.values()
+    if any(other.type == "SklearnZipMap" and probabilities in other.inputs for other in others):
+        probabilities.type = FloatTensorType(probabilities.type.shape)  # ONNX's ZipMap takes no other
+
+
+def _shapes_of_regressor(operator):
+    n_outputs = len(operator.raw_operator._state.linear()[0])
+    operator.outputs[0].type.shape = [operator.inputs[0].get_first_dimension(), n_outputs]
+
+
+def _convert_regressor(scope, operator, container):
+    nodes, decision = _decision_values(scope, operator, container)
+    nodes.output(operator.outputs[0], decision)
+
+
+def _convert_classifier(scope, operator, container):
+    from onnx import TensorProto
+
+    model, options = operator.raw_operator, container.get_options(operator.raw_operator, {"raw_scores": False})
+    nodes, decision = _decision_values(scope, operator, container)
+    n_classes = len(model.classes_)
+    if n_classes == 2:
+        above = nodes.add("Greater", decision, nodes.constant(np.zeros(1)))
+        code = nodes.add("Reshape", nodes.add("Cast", above, to=TensorProto.INT64), nodes.constant(np.array([-1])))
+        decision = nodes.add("MatMul", decision, nodes.constant(np.array([[-1.0, 1.0]])))
+    else:
+        code = nodes.add("ArgMax", decision, axis=1, keepdims=0)
+    nodes.add("Gather", nodes.constant(_labels(model.classes_)), code, output=operator.outputs[0].full_name, axis=0)
+    if not options["raw_scores"] and hasattr(model, "predict_proba"):
+        decision = _probabilities(nodes, model, decision, n_classes)
+    nodes.output(operator.outputs[1], decision)
+
+
+def _labels(classes):
+    """Classes as ONNX can hold them: integers or strings."""
+    if all(isinstance(label, str) for label in classes):
+        return np.array(list(classes), dtype=str)
+    return np.array(list(classes)).astype(np.int64)
+
+
+def _probabilities(nodes, model, decision, n_classes):
+    """Add nodes for the probabilities of all classes; return the name of what they give."""
+    if model._state.rule.coupled:
+        return nodes.add("Softmax", decision, axis=1)
+    if model.loss == "log_loss":
+        probability = nodes.add("Sigmoid", decision)
+    else:
+        clipped = nodes.add("Min", nodes.add("Max", decision, nodes.constant([-1.0])), nodes.constant([1.0]))
+        probability = nodes.add("Mul", nodes.add("Add", clipped, nodes.constant([1.0])), nodes.constant([0.5]))
+    if n_classes == 2:
+        return probability
+    total = nodes.add("MatMul", probability, nodes.constant(np.ones((n_classes, n_classes))))
+    share = nodes.add("Div", probability, total)
+    some = nodes.add("Greater", total, nodes.constant([0.0]))
+    return nodes.add("Where", some, share, nodes.constant([1.0 / n_classes]))

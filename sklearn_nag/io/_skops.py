@@ -1,0 +1,44 @@
+"""What skops is to trust."""
+
+from __future__ import annotations
+
+from ..kernels import LinearRule, LinearState
+from ..kernels.state.columns import Columns
+from ..kernels.state.mixture import Mixture
+from ..kernels.state.targets import Targets
+from ._learners import learners
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def trusted_types() -> list[str]:
+    """Name the types of this package that a model saved by skops is made of.
+
+    skops loads files of others without running their code, and asks for a list of types to trust. With this one it
+    loads the estimators of this package, which go on learning with the same bits; other types in a file, say those of a
+    pipeline's other steps, are still for you to judge.
+
+    Returns
+    -------
+    list of str
+        Sorted, for ``skops.io.load(file, trusted=...)``.
+
+    See Also
+    --------
+    to_onnx : Graphs that predict without this package.
+
+    Examples
+    --------
+    >>> from sklearn_nag.io import trusted_types
+    >>> "sklearn_nag.estimators._nag.NAGClassifier" in trusted_types()
+    True
+    """
+    types = {Columns, Mixture, Targets, *learners(), *_below(LinearRule), *_below(LinearState)}
+    return sorted(f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{_PACKAGE}."))
+
+
+def _below(base):
+    """All classes derived from ``base``."""
+    for derived in base.__subclasses__():
+        yield derived
+        yield from _below(derived)

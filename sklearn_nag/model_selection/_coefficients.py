@@ -1,0 +1,132 @@
+"""A figure of the weights of a linear model, in units that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
+
+from ..estimators._validation import check_number
+from ._displays import _axes_or_new, _learner_and_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+_HEIGHT = 0.6  # of a feature's place, over which the dots of several classes are spread
+
+
+class CoefficientsDisplay:
+    """Weights of the features in units of the target per scale of the feature, the largest at the top.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_features,) or (n_targets, n_features)
+        Weights that can be compared with one another, such as ``coef_ * scale_``.
+    names : array-like of str of shape (n_features,), optional
+        Names of the features; ``x0``, ``x1``, ... by default.
+    targets : sequence of length n_targets, optional
+        The classes or outputs that rows of ``weights`` belong to; 0, 1, ... by default.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where `plot` has drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    lines_ : list of matplotlib Line2D
+        The dots, one line for each target.
+
+    See Also
+    --------
+    FeatureScalesDisplay : The scales.
+
+    Examples
+    --------
+    >>> from sklearn_nag.model_selection import CoefficientsDisplay
+    >>> display = CoefficientsDisplay([0.2, -3.0], ["width", "income"])
+    >>> display.weights
+    array([[ 0.2, -3. ]])
+    """
+
+    def __init__(self, weights: ArrayLike, names: Iterable[str] | None = None, targets: Sequence[Any] | None = None):
+        self.weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+        n_targets, n_features = self.weights.shape
+        self.names: list[str] = [f"x{i}" for i in range(n_features)] if names is None else list(names)
+        self.targets: list[Any] = list(range(n_targets) if targets is None else targets)
+        if self.weights.ndim != 2 or (len(self.targets), len(self.names)) != self.weights.shape:
+            raise ValueError(
+                f"weights has shape {np.shape(weights)}; it must hold one number for each of {len(self.names)} names, "
+                f"for each of {len(self.targets)} targets."
+            )
+
+    @classmethod
+    def from_estimator(cls, estimator: BaseEstimator, *, max_features: int = 20, ax: Axes | None = None) -> Self:
+        """Draw the weights that an estimator has learnt.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted learner with ``coefficients``, or a Pipeline that ends with one. Names of features are those of the
+            frame that it was fitted on or, in a Pipeline, those that the steps before it give.
+        max_features : int, default=20
+            How many features to show: those with the largest weights, of any class or output.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        CoefficientsDisplay
+            The display, drawn.
+        """
+        learner, names = _learner_and_names(estimator)
+        if not hasattr(learner, "coefficients"):
+            raise TypeError(
+                f"estimator must be a learner of this package, or a Pipeline that ends with one; got {learner!r}."
+            )
+        table = learner.coefficients(names, as_frame=False)
+        weights = table.unit_free_weight.reshape(-1, learner.n_features_in_)
+        if len(weights) > 1:
+            targets = learner.classes_ if is_classifier(learner) else range(len(weights))
+        else:
+            targets = learner.classes_[1:] if is_classifier(learner) else None
+        names = table.feature[: learner.n_features_in_]
+        return cls(weights, names, targets).plot(ax=ax, max_features=max_features)
+
+    def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> Self:
+        """Draw the weights, in a colour for each class or output.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        max_features : int, default=20
+            How many features to show: those with the largest weights, of any class or output.
+
+        Returns
+        -------
+        CoefficientsDisplay
+            The display itself.
+        """
+        check_number("max_features", max_features, min_val=1)
+        ax = _axes_or_new(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        largest = np.argsort(-np.abs(self.weights).max(axis=0), kind="stable")[:max_features]
+        places = np.arange(len(largest))
+        offsets = (np.arange(len(self.weights)) - (len(self.weights) - 1) / 2) * (_HEIGHT / len(self.weights))
+        ax.axvline(0.0, color="0.7", linewidth=1)
+        self.lines_: list[Line2D] = [
+            ax.plot(weights[largest], places + offset, "o", label=str(target))[0]
+            for weights, target, offset in zip(self.weights, self.targets, offsets)
+        ]
+        ax.set(xlabel="weight * scale of the feature", yticks=places, yticklabels=[str(self.names[i]) for i in largest])
+        ax.grid(axis="y", alpha=0.3)
+        ax.invert_yaxis()
+        if len(self.weights) > 1:
+            ax.legend()
+        if len(largest) < self.weights.shape[1]:
+            ax.set_title(f"the largest {len(largest)} of {self.weights.shape[1]} weights")
+        return self

@@ -1,0 +1,77 @@
+"""Models of scikit-learn made from fitted ones: the same predictions, or a reason why there is none."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
+
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+
+QUICK = {"max_iter": 2, "tol": None, "random_state": 0}
+CANCER, WINE = load_breast_cancer(return_X_y=True), load_wine(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True, scaled=False)
+TWO_OUTPUTS = DIABETES[0], np.column_stack([DIABETES[1], -3.0 * DIABETES[1] ** 2])
+CASES = [
+    (NAGClassifier(**QUICK), CANCER, LogisticRegression),
+    (NAGClassifier(**QUICK), WINE, LogisticRegression),
+    (NAGClassifier(eta0="auto", **QUICK), (WINE[0], WINE[1].astype(str)), LogisticRegression),
+    (NAGClassifier(multi_class="ovr", **QUICK), WINE, SGDClassifier),
+    (NAGClassifier("modified_huber", **QUICK), CANCER, SGDClassifier),
+    (NAGClassifier("modified_huber", **QUICK), WINE, SGDClassifier),
+    (NAGClassifier("perceptron", fit_intercept=False, centering=False, **QUICK), CANCER, SGDClassifier),
+    (NAGClassifier("hinge", **QUICK), load_digits(return_X_y=True), SGDClassifier),
+    (ScaleInvariantClassifier(**QUICK), WINE, LogisticRegression),
+    (NAGRegressor(**QUICK), DIABETES, LinearRegression),
+    (NAGRegressor("huber", **QUICK), TWO_OUTPUTS, LinearRegression),
+    (ScaleInvariantRegressor(invariance="full", **QUICK), DIABETES, LinearRegression),
+]
+
+
+@pytest.mark.parametrize(("model", "data", "expected"), CASES)
+def test_the_same_predictions(model, data, expected):
+    X, y = data
+    exported = pickle.loads(pickle.dumps(model.fit(X, y).to_sklearn()))
+    assert type(exported) is expected
+    assert exported.n_features_in_ == X.shape[1]
+    if is_classifier(model):
+        for rows in (X, sparse.csr_array(X)):
+            assert np.array_equal(exported.predict(rows), model.predict(rows))
+            np.testing.assert_allclose(exported.decision_function(rows), model.decision_function(rows), rtol=1e-12)
+        assert hasattr(exported, "predict_proba") or not hasattr(model, "predict_proba")
+        if hasattr(model, "predict_proba"):
+            np.testing.assert_allclose(exported.predict_proba(X), model.predict_proba(X), rtol=1e-10, atol=1e-15)
+    else:
+        assert exported.predict(X).shape == model.predict(X).shape
+        np.testing.assert_allclose(exported.predict(X), model.predict(X), rtol=1e-12)
+
+
+def test_names_of_features_and_independence():
+    pytest.importorskip("pandas")
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    clf = NAGClassifier(max_iter=1).fit(X, y)
+    exported = clf.to_sklearn()
+    assert list(exported.feature_names_in_) == list(X)
+    exported.coef_[:] = 0.0
+    assert clf.coef_.any()
+    sparser = NAGClassifier(penalty="l1", **QUICK).fit(X, y).sparsify()
+    assert np.array_equal(sparser.to_sklearn().predict(X), sparser.predict(X))
+
+
+def test_where_there_is_none():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X.sum(axis=1)
+    far = X + [0.0, 2.0**40, 0.0]
+    with pytest.raises(ValueError, match=r"the mean of feature 'x1', 1.09951e\+12, is too far from 0 for its scale"):
+        NAGRegressor().partial_fit(far, y).to_sklearn()
+    with pytest.raises(ValueError, match=r"'x1', .* \(one of 2 such features\)"):
+        NAGRegressor().partial_fit(X + [0.0, 2.0**40, -(2.0**50)], y).to_sklearn()
+    with pytest.raises(ValueError, match="a weight, that of feature 'x2', is beyond the normal range"):
+        NAGRegressor(centering=False).partial_fit(X * [1.0, 1.0, 1e-308], y * 1e10).to_sklearn()
+    with pytest.raises(NotFittedError):
+        NAGRegressor().to_sklearn()

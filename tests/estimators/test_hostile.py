@@ -1,0 +1,234 @@
+"""Input and circumstances that no user means to have: malformed sparse rows, other threads, the ends of the range."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_nag import (
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    config_context,
+)
+from sklearn_nag.kernels._backend import _has_numba
+
+KERNELS = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(not _has_numba(), reason="no Numba"))]
+LEARNERS = [NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor]
+
+
+def good_rows():
+    return sparse.random(30, 8, density=0.4, format="csr", random_state=0)
+
+
+def changed(name, place, value, dtype=None):
+    rows = good_rows()
+    array = getattr(rows, name).astype(dtype or getattr(rows, name).dtype)
+    array[place] = value
+    setattr(rows, name, array)
+    return rows
+
+
+def cut(name, by):
+    rows = good_rows()
+    setattr(rows, name, getattr(rows, name)[:-by])
+    return rows
+
+
+def claimed_canonical(rows):
+    rows.has_sorted_indices = rows.has_canonical_format = True
+    return rows
+
+
+def wrong_csc():
+    rows = good_rows().tocsc()
+    rows.indices[3] = 30
+    return rows
+
+
+def wrong_coo():
+    rows = good_rows().tocoo()
+    rows.coords[1][2] = -1
+    return rows
+
+
+MALFORMED = {
+    "a column too large": (lambda: changed("indices", 5, 8), "column 8; its columns go from 0 to 7"),
+    "far too large": (lambda: changed("indices", 5, 2**31 - 1), "column 2147483647"),
+    "negative": (lambda: changed("indices", 5, -1), "column -1"),
+    "beyond 32 bits": (lambda: changed("indices", 5, 2**32 + 3, np.int64), "column 4294967299"),
+    "as canonical": (lambda: claimed_canonical(changed("indices", 5, 8)), "column 8"),
+    "too few indices": (lambda: cut("indices", 3), "indptr that ends at"),
+    "too few entries": (lambda: cut("data", 3), "indptr that ends at"),
+    "ends too late": (lambda: changed("indptr", -1, 10_000), "indptr that ends at 10000"),
+    "begins too late": (lambda: changed("indptr", 0, 2), "begin at 0 or decreases"),
+    "decreases": (lambda: changed("indptr", 7, 90), "begin at 0 or decreases"),
+    "too few rows": (lambda: cut("indptr", 1), "indptr"),
+    "csc": (wrong_csc, "row 30"),
+    "coo": (wrong_coo, "column -1"),
+}
+
+
+def targets_for(learner):
+    return np.arange(30) % 2 if hasattr(learner, "class_weight") else np.linspace(0, 1, 30)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("case", MALFORMED)
+@pytest.mark.parametrize("make", LEARNERS)
+def test_malformed_sparse_rows(make, case, kernel):
+    rows, message = MALFORMED[case]
+    learner, y = make(), targets_for(make())
+    with config_context(kernel=kernel):
+        learner.fit(good_rows(), y)
+        before = pickle.dumps(learner._state)
+        for call in (learner.partial_fit, learner.fit, lambda X, y: learner.predict(X)):
+            with pytest.raises(ValueError, match=message):
+                call(rows(), y)
+            assert pickle.dumps(learner._state) == before
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("make", LEARNERS)
+def test_columns_in_any_order_and_named_more_than_once(rng, make, kernel):
+    """Learnt as sorted and added up, to rounding, whatever the matrix claims of itself."""
+    rows, learner, y = good_rows(), make(random_state=0), targets_for(make())
+    repeated = sparse.coo_matrix(
+        (
+            np.concatenate([0.25 * rows.data, 0.75 * rows.data]),
+            (np.tile(np.repeat(np.arange(30), np.diff(rows.indptr)), 2), np.tile(rows.indices, 2)),
+        ),
+        shape=rows.shape,
+    )
+    order = np.lexsort((rng.random(2 * rows.nnz), repeated.row))
+    indptr = 2 * rows.indptr
+    shuffled = sparse.csr_matrix((repeated.data[order], repeated.col[order], indptr), shape=rows.shape)
+    claimed = claimed_canonical(shuffled.copy())
+    with config_context(kernel=kernel):
+        expected = learner.fit(rows, y).coef_
+        for other in (shuffled, claimed):
+            np.testing.assert_allclose(make(random_state=0).fit(other, y).coef_, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        NAGRegressor,
+        lambda **options: NAGRegressor(eta0="auto", **options),
+        lambda **options: NAGRegressor(adaptive=False, eta0=0.1, **options),
+        ScaleInvariantRegressor,
+        lambda **options: ScaleInvariantRegressor(update="potential", **options),
+        lambda **options: ScaleInvariantRegressor(invariance="full", **options),
+    ],
+)
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
+def test_targets_to_the_ends_of_the_range(rng, make, loss, kernel):
+    X = rng.normal(size=(80, 4))
+    y = np.column_stack([X @ [1.0, 2.0, 3.0, -1.0], rng.normal(size=80)])
+    with config_context(kernel=kernel):
+        small, large = make(loss=loss), make(loss=loss)
+        played = small._play(X, y)
+        assert np.array_equal(large._play(X, 2.0**1015 * y), 2.0**1015 * played)
+        assert np.array_equal(large.predict(X), 2.0**1015 * small.predict(X))
+        y[40:] *= 2.0**1015  # targets that grow are learnt the same however the stream is cut
+        whole, parts = make(loss=loss), make(loss=loss)
+        played = whole._play(X, y)
+        assert np.array_equal(
+            played, np.vstack([parts._play(X[a:b], y[a:b]) for a, b in [(0, 39), (39, 41), (41, 80)]])
+        )
+        assert np.array_equal(whole.coef_, parts.coef_)
+        assert np.isfinite(played).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_column_that_grows_to_the_largest_double(rng, kernel):
+    X = (rng.random((60, 3)) < 0.5).astype(float)
+    X[40, 1] = 1.797e308
+    y = rng.normal(size=60)
+    with config_context(kernel=kernel):
+        for learner in (ScaleInvariantRegressor(invariance="full"), ScaleInvariantRegressor(), NAGRegressor()):
+            assert np.isfinite(learner.partial_fit(X, y).predict(X)).all()
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_weights_beyond_the_bounds(make):
+    X, learner = np.random.default_rng(0).normal(size=(30, 3)), make()
+    y = targets_for(learner)
+    for weight in (1e101, 1e-101):
+        with pytest.raises(ValueError, match=r"between 1e-100 and 1e\+100; it is .* at row 4"):
+            learner.fit(X, y, sample_weight=np.where(np.arange(30) == 4, weight, 1.0))
+    learner.fit(X, y, sample_weight=np.where(np.arange(30) % 2, 1e100, 1e-100))
+    assert np.isfinite(learner.coef_).all()
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_readers_see_a_model_before_or_after_a_call(container):
+    """While one thread learns, others predict; what they see, and what is left, is of whole calls."""
+    rng = np.random.default_rng(0)
+    X = container(rng.normal(size=(4000, 20)))
+    y = (rng.random(4000) < 0.5).astype(int)
+    clf = NAGClassifier().partial_fit(X[:100], y[:100], classes=[0, 1])
+    steps = [NAGClassifier().partial_fit(X[:100], y[:100], classes=[0, 1])]
+    seen, allowed, stop = [], {steps[0].coef_.tobytes()}, threading.Event()
+    for _ in range(20):
+        allowed.add(steps[0].partial_fit(X, y).coef_.tobytes())
+
+    def read():
+        while not stop.is_set():
+            seen.append(clf.coef_.tobytes())
+            clf.predict(X[:5])
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(20):
+        clf.partial_fit(X, y)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert set(seen) <= allowed
+    assert np.array_equal(clf.coef_, steps[0].coef_)
+
+
+def test_writers_wait_for_one_another(rng):
+    X, y = rng.normal(size=(500, 5)), rng.integers(2, size=500)
+    clf = NAGClassifier()
+    writers = [threading.Thread(target=lambda: clf.partial_fit(X, y, classes=[0, 1])) for _ in range(6)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert clf.t_ == 3000
+
+
+@pytest.mark.skipif(not _has_numba() or not hasattr(signal, "SIGINT"), reason="no Numba")
+def test_an_interrupt_is_heeded_within_a_long_call():
+    code = """
+import os, signal, threading, time, numpy as np
+from sklearn_nag import NAGClassifier
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(2_000_000, 20)), rng.integers(2, size=2_000_000)
+clf = NAGClassifier().partial_fit(X[:100], y[:100], classes=[0, 1])
+sent = []
+def interrupt():
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.3, interrupt).start()
+try:
+    while True:
+        clf.partial_fit(X, y)
+except KeyboardInterrupt:
+    assert time.perf_counter() - sent[0] < 1.0
+    assert clf.t_ % 2_000_000 == 100  # whole calls only
+    print("heeded")
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert out.stdout.strip() == "heeded"

@@ -1,0 +1,148 @@
+"""Tables of weights, contributions of features, and the summary in a notebook."""
+
+import sys
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+
+DIABETES = load_diabetes(return_X_y=True, scaled=False)
+TWO_OUTPUTS = DIABETES[0], np.column_stack([DIABETES[1], -3.0 * DIABETES[1] ** 2])
+MODELS = [
+    (NAGClassifier(max_iter=2, tol=None), load_breast_cancer(return_X_y=True)),
+    (NAGClassifier("hinge", normalization="max", max_iter=2, tol=None), load_wine(return_X_y=True)),
+    (NAGClassifier(eta0="auto", max_iter=2, tol=None), load_wine(return_X_y=True)),
+    (NAGRegressor(penalty="l1", fit_intercept=False, centering=False, max_iter=2, tol=None), DIABETES),
+    (NAGRegressor(max_iter=2, tol=None), TWO_OUTPUTS),
+    (ScaleInvariantClassifier(max_iter=2, tol=None), load_wine(return_X_y=True)),
+    (ScaleInvariantRegressor(invariance="full", max_iter=2, tol=None), DIABETES),
+]
+
+
+def decisions(model, X):
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore:.*learnt nothing useful")
+@pytest.mark.parametrize(("model", "data"), MODELS)
+def test_contributions_of_dense_rows(model, data):
+    X, y = data
+    model.fit(X, y)
+    parts, decision = model.contributions(X), decisions(model, X)
+    n_targets = 1 if decision.ndim == 1 else decision.shape[1]
+    coef = np.reshape(model.coef_, (n_targets, -1))
+    assert parts.shape == (*([n_targets] if n_targets > 1 else []), len(X), X.shape[1] + 1)
+    np.testing.assert_allclose(parts.sum(axis=-1).T, decision, rtol=1e-9, atol=1e-9 * np.abs(decision).max())
+    expected = (X - X.mean(axis=0) * bool(model.mean_.any())) * coef[:, None, :]
+    np.testing.assert_allclose(
+        np.reshape(parts, (n_targets, len(X), -1))[..., :-1], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max()
+    )
+    assert np.ptp(parts[..., -1], axis=-1).max() == 0.0
+
+
+@pytest.mark.parametrize("began", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_contributions_of_sparse_rows(began, n_classes):
+    rng = np.random.default_rng(0)
+    rows = sparse.random(60, 20, density=0.2, random_state=0, format="csr")
+    y = rng.integers(0, n_classes, 60)
+    clf = NAGClassifier().partial_fit(began(rows.toarray()), y, classes=range(n_classes))
+    parts = clf.contributions(rows)
+    parts = parts if n_classes > 2 else [parts]
+    dense = rows.toarray()
+    for part, weight, rest, decision in zip(
+        parts, clf.coef_, clf.intercept_, np.reshape(clf.decision_function(rows), (60, -1)).T, strict=True
+    ):
+        assert sparse.issparse(part)
+        assert part.shape == (60, 21)
+        assert part.nnz == rows.nnz + 60
+        np.testing.assert_allclose(part.sum(axis=1), decision, rtol=1e-9)
+        np.testing.assert_allclose(part.toarray(), np.column_stack([dense * weight, np.full(60, rest)]), rtol=1e-9)
+
+
+def test_contributions_where_raw_units_lose_all_digits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) * [1.0, 1e-300, 1.0] + [0.0, 0.0, 2.0**45]
+    reg = NAGRegressor().partial_fit(X, X[:, 0] + X[:, 1] * 1e300 + (X[:, 2] - 2.0**45))
+    parts = reg.contributions(X)
+    assert np.isfinite(parts).all()
+    np.testing.assert_allclose(parts.sum(axis=1), reg.predict(X), rtol=1e-12, atol=1e-12)
+    assert 0.5 < np.abs(parts[:, 2]).mean() < 2.0
+    with pytest.raises(ValueError, match="about means too far from 0 .* give dense rows"):
+        reg.contributions(sparse.csr_array(X))
+
+
+@pytest.mark.parametrize(("model", "data"), MODELS[:2] + MODELS[4:5])
+def test_table_of_weights(model, data):
+    X, y = data
+    model.fit(X, y)
+    table = model.coefficients(as_frame=False)
+    n_targets = 1 if np.ndim(model.coef_) == 1 else len(model.coef_)
+    assert np.array_equal(table.weight, np.ravel(model.coef_))
+    assert list(table.feature[: X.shape[1]]) == [f"x{i}" for i in range(X.shape[1])]
+    np.testing.assert_allclose(table.unit_free_weight, table.weight * np.tile(model.scale_, n_targets), rtol=1e-12)
+    assert np.array_equal(table.largest, np.tile(np.abs(X).max(axis=0), n_targets))
+    assert np.array_equal(table["mean"], np.tile(model.mean_, n_targets))
+    if n_targets == 1:
+        assert "class" not in table
+    else:
+        targets = model.classes_ if is_classifier(model) else range(n_targets)
+        assert list(table["class" if is_classifier(model) else "output"][:: X.shape[1]]) == list(targets)
+
+
+def test_table_as_a_frame():
+    pd = pytest.importorskip("pandas")
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    clf = NAGClassifier(max_iter=1).fit(X, y)
+    table = clf.coefficients()
+    assert isinstance(table, pd.DataFrame)
+    assert list(table) == ["class", "feature", "weight", "unit_free_weight", "scale", "mean", "largest"]
+    assert list(table["feature"][:13]) == list(X)
+    pipeline = make_pipeline(NAGClassifier(max_iter=1)).fit(X.to_numpy(), y)
+    assert list(pipeline[-1].coefficients(list(X))["feature"][13:26]) == list(X)
+
+
+def test_tables_without_pandas(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier(max_iter=1).fit(X, y)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[csv\]"'):
+        clf.coefficients(as_frame=True)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert clf.coefficients()["weight"].shape == (39,)
+
+
+def test_errors():
+    clf = NAGClassifier()
+    for method in (clf.coefficients, lambda: clf.contributions([[1.0]])):
+        with pytest.raises(NotFittedError):
+            method()
+    clf.partial_fit([[1.0, 2.0], [3.0, 4.0]], [0, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"feature_names has shape \(1,\); the model has 2 features"):
+        clf.coefficients(["a"])
+    with pytest.raises(ValueError, match="as_frame must be one of True, False, 'auto'; got 'yes'"):
+        clf.coefficients(as_frame="yes")
+    with pytest.raises(ValueError, match="3 features"):
+        clf.contributions([[1.0, 2.0, 3.0]])
+
+
+def test_summary_in_a_notebook():
+    clf = NAGClassifier("hinge")
+    assert "sklearn-nag-learnt" not in clf._repr_mimebundle_()["text/html"]
+    clf.partial_fit([[1.0], [3.0]] * 600, ["<b>", "c"] * 600, ["<b>", "c"])
+    html = clf._repr_mimebundle_()["text/html"]
+    assert html == clf._repr_html_() or len(html) == len(clf._repr_html_())  # but for the number of the diagram
+    table = html[html.index("sklearn-nag-learnt") :]
+    assert "<th>rows learnt, by weight</th><td>1,200</td>" in table
+    assert f"<td>{clf.progressive_loss_:.6g} (hinge)</td>" in table
+    assert "&lt;b&gt;, c" in table
+    with sklearn.config_context(display="text"):
+        assert list(clf._repr_mimebundle_()) == ["text/plain"]
+        assert not hasattr(clf, "_repr_html_")

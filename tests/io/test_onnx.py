@@ -1,0 +1,150 @@
+"""ONNX graphs, run by onnxruntime, against the models they were made from."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.ensemble import StackingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
+from sklearn_nag.io import register_onnx, to_onnx
+
+from ..estimators.test_exporting import CASES, QUICK
+
+CANCER, WINE = load_breast_cancer(return_X_y=True), load_wine(return_X_y=True)
+
+
+@pytest.fixture
+def run():
+    pytest.importorskip("skl2onnx", reason="skl2onnx comes with the extra onnx")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime comes with the extra onnx")
+
+    def run(graph, X):
+        session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+        return session.run(None, X if isinstance(X, dict) else {"X": X})
+
+    return run
+
+
+def expected(model, X):
+    if not is_classifier(model):
+        return [model.predict(X).reshape(len(X), -1)]
+    if hasattr(model, "predict_proba"):
+        return [model.predict(X), model.predict_proba(X)]
+    decision = model.decision_function(X)
+    return [model.predict(X), np.column_stack([-decision, decision]) if decision.ndim == 1 else decision]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize(("model", "data"), [case[:2] for case in CASES])
+def test_the_same_predictions(run, model, data):
+    X, y = data
+    model.fit(X, y)
+    got = run(to_onnx(model), np.ascontiguousarray(X, dtype=np.float64))
+    for theirs, ours in zip(got, expected(model, X), strict=True):
+        assert theirs.shape == ours.shape
+        if ours.dtype.kind == "f":
+            assert theirs.dtype == np.float64
+            np.testing.assert_allclose(theirs, ours, rtol=1e-10, atol=1e-14)
+        else:
+            assert np.array_equal(theirs, ours)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300])
+def test_means_far_from_0_and_units_at_the_ends_of_the_range(run, scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) * [1.0, scale, 1.0] + [0.0, 0.0, 2.0**40]
+    y = X[:, 0] + X[:, 1] / scale + (X[:, 2] - 2.0**40)
+    reg = NAGRegressor().partial_fit(X, y)
+    np.testing.assert_allclose(run(to_onnx(reg), X)[0][:, 0], reg.predict(X), rtol=1e-9, atol=1e-9)
+    assert reg.score(X, y) > 0.99
+
+
+def test_no_class_is_probable():
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("skl2onnx")
+    X, y = np.eye(3) * 10.0, [0, 1, 2]
+    clf = NAGClassifier("modified_huber", centering=False).partial_fit(np.tile(X, (9, 1)), y * 9, [0, 1, 2])
+    rows = np.vstack([-100.0 * np.ones((1, 3)), X])
+    session = runtime.InferenceSession(to_onnx(clf).SerializeToString(), providers=["CPUExecutionProvider"])
+    probability = session.run(None, {"X": rows})[1]
+    assert np.array_equal(clf.predict_proba(rows)[0], np.full(3, 1 / 3))
+    np.testing.assert_allclose(probability, clf.predict_proba(rows), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_inside_pipelines_and_other_estimators(run):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    pd = pytest.importorskip("pandas")
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+
+    X, y = CANCER
+    products = make_pipeline(PolynomialFeatures(2, include_bias=False), NAGClassifier(**QUICK)).fit(X[:, :6], y)
+    label, probability = run(to_onnx(products), X[:, :6])
+    assert np.array_equal(label, products.predict(X[:, :6]))
+    np.testing.assert_allclose(probability, products.predict_proba(X[:, :6]), rtol=1e-9, atol=1e-14)
+
+    register_onnx()
+    stack = StackingClassifier([("ours", NAGClassifier(**QUICK)), ("si", ScaleInvariantClassifier(**QUICK))],
+                               LogisticRegression(), cv=2)  # fmt: skip
+    stack.fit(*WINE)
+    graph = skl2onnx.to_onnx(stack, WINE[0], options={"zipmap": False})
+    np.testing.assert_allclose(run(graph, WINE[0])[1], stack.predict_proba(WINE[0]), atol=1e-6)  # theirs is float32
+
+    frame = pd.DataFrame({"size": X[:, 0], "town": np.where(X[:, 1] > 20, "Bath", "York")})
+    mixed = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough"), NAGClassifier(**QUICK)
+    ).fit(frame, np.where(y, "benign", "malignant"))
+    types = [("size", DoubleTensorType([None, 1])), ("town", StringTensorType([None, 1]))]
+    columns = {"size": X[:, :1], "town": frame[["town"]].to_numpy().astype(object)}
+    label, probability = run(to_onnx(mixed, initial_types=types), columns)
+    assert np.array_equal(label, mixed.predict(frame))
+    np.testing.assert_allclose(probability, mixed.predict_proba(frame), atol=1e-6)  # encoders give float32
+
+
+def test_options(run):
+    clf = NAGClassifier(**QUICK).fit(*WINE)
+    X = WINE[0]
+    scores = run(to_onnx(clf, options={id(clf): {"zipmap": False, "raw_scores": True}}), X)[1]
+    np.testing.assert_allclose(scores, clf.decision_function(X), rtol=1e-10)
+    for model in (clf, make_pipeline(StandardScaler(with_mean=False), clf).fit(*WINE)):
+        dicts = run(to_onnx(model, options={}), X)[1]
+        assert dicts[0] == pytest.approx(dict(enumerate(model.predict_proba(X)[0])), abs=1e-6)
+    clf.fit(*WINE)
+    small = run(to_onnx(clf, target_opset=15), X)[1]
+    np.testing.assert_allclose(small, clf.predict_proba(X), rtol=1e-10)
+
+
+def test_float32(run):
+    from skl2onnx.common.data_types import FloatTensorType
+
+    X, y = CANCER
+    clf = NAGClassifier(**QUICK).fit(X, y)
+    types = [("X", FloatTensorType([None, 30]))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        near = to_onnx(clf, initial_types=types)
+    rows = X.astype(np.float32)
+    label, probability = run(near, rows)
+    assert probability.dtype == np.float32
+    assert np.array_equal(label, clf.predict(rows))
+    np.testing.assert_allclose(probability, clf.predict_proba(rows), atol=1e-6)
+    distant = NAGClassifier(**QUICK).fit(X + 1e7 * np.eye(30)[3], y)
+    with pytest.warns(UserWarning, match=r"float32 rounds feature 'x3', whose mean is 1.00007e\+07 .* take float64"):
+        to_onnx(distant, initial_types=types)
+
+
+def test_labels_that_are_booleans_and_the_missing_package(run, monkeypatch):
+    X, y = CANCER
+    clf = NAGClassifier(**QUICK).fit(X, y == 1)
+    assert np.array_equal(run(to_onnx(clf), X)[0], clf.predict(X))
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[onnx\]"'):
+        to_onnx(clf)

@@ -1,0 +1,137 @@
+"""Models as files: of this version, bit for bit, and of every version there has been."""
+
+import io
+import json
+import pickle
+import zipfile
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag.estimators import _state_versions
+from sklearn_nag.estimators._state_versions import READERS, STATE_VERSION
+from sklearn_nag.io import trusted_types
+
+from ..kernels.helpers import flat
+
+FOLDER = Path(__file__).parents[1] / "data"
+WINE, DIABETES = load_wine(return_X_y=True), load_diabetes(return_X_y=True)
+LETTERS = WINE[0], np.array(["a", "b", "c"])[WINE[1]]
+MODELS = [
+    (NAGClassifier(), LETTERS),
+    (NAGClassifier("hinge", eta0="auto", penalty="elasticnet", class_weight={"b": 2.0}), LETTERS),
+    (NAGRegressor(loss="huber", average=50), DIABETES),
+    (ScaleInvariantClassifier(update="potential"), LETTERS),
+    (ScaleInvariantRegressor(invariance="full"), DIABETES),
+]
+
+
+def through_skops(model, trusted):
+    skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
+    return skops_io.loads(skops_io.dumps(model), trusted=trusted)
+
+
+@pytest.mark.parametrize(("model", "data"), MODELS)
+def test_skops_resumes_with_the_same_bits(model, data):
+    X, y = data
+    model = clone(model)
+    model.partial_fit(X[::2], y[::2], **({"classes": ["a", "b", "c"]} if y.dtype.kind == "U" else {}))
+    loaded = through_skops(model, trusted_types())
+    assert loaded.get_params() == model.get_params()
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    for some in (model, loaded):
+        some.partial_fit(X[1::2], y[1::2])
+    assert np.array_equal(flat(loaded._state), flat(model._state))
+    assert np.array_equal(loaded.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(
+    "through", [lambda model: pickle.loads(pickle.dumps(model)), lambda m: through_skops(m, trusted_types())]
+)
+def test_views_of_tables_come_back_as_views(through):
+    state = through(NAGRegressor().partial_fit(*DIABETES))._state
+    for name in state.columns.names:
+        assert np.shares_memory(getattr(state.columns, name), state.columns.table)
+    assert np.shares_memory(state.targets.spread, state.targets.table)
+
+
+def test_what_skops_asks_for_is_what_is_named():
+    skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
+    asked = set()
+    for model, (X, y) in MODELS:
+        pipeline = make_pipeline(StandardScaler(), clone(model)).fit(X, y)
+        asked.update(skops_io.get_untrusted_types(data=skops_io.dumps(pipeline)))
+    assert asked <= set(trusted_types())
+    assert all(name.startswith("sklearn_nag.") for name in trusted_types())
+    assert "sklearn_nag.kernels.full.rule.State" in asked
+    with pytest.raises(Exception, match="sklearn_nag"):
+        skops_io.loads(skops_io.dumps(pipeline))
+
+
+class Mine(NAGClassifier):
+    """An estimator of somebody else's, which nobody has said to trust."""
+
+
+def test_classes_of_others_are_not_trusted():
+    assert not any("Mine" in name for name in trusted_types())
+
+
+# -- models of every version
+
+
+def load(path):
+    if path.suffix == ".pkl":
+        return pickle.loads(path.read_bytes())
+    if path.suffix == ".joblib":
+        return joblib.load(path)
+    skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
+    return skops_io.load(path, trusted=trusted_types())
+
+
+FROZEN = sorted(path for path in FOLDER.glob("state*/*") if path.suffix != ".json")
+
+
+@pytest.mark.parametrize("path", FROZEN, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_frozen_model_predicts_and_goes_on(path):
+    from ..data import make
+
+    recorded = json.loads((path.parent / "decisions.json").read_text())[path.stem]
+    (X, _), (X_more, y_more) = make.rows(60, 70), make.rows(70, 100)
+    _, container, options = make.models()[path.stem]
+    model = load(path)
+    np.testing.assert_allclose(make.decisions(model, X), recorded["loaded"], rtol=1e-10, atol=1e-12)
+    model.partial_fit(container(X_more), make.targets(y_more, options))
+    np.testing.assert_allclose(make.decisions(model, X), recorded["resumed"], rtol=1e-8, atol=1e-10)
+    assert model.t_ == 90
+
+
+def test_every_version_that_is_read_has_frozen_models():
+    versions = {*READERS, STATE_VERSION}
+    assert {path.parent.name for path in FROZEN} == {f"state{version}" for version in versions}
+    assert {path.suffix for path in FROZEN} == {".pkl", ".joblib", ".skops"}
+    assert sum(path.stat().st_size for path in FROZEN) < len(versions) * 100_000
+
+
+def test_a_model_passes_through_the_readers_of_each_version(monkeypatch):
+    saved = NAGClassifier().partial_fit(*WINE, [0, 1, 2]).__getstate__()
+    monkeypatch.setattr(_state_versions, "STATE_VERSION", STATE_VERSION + 2)
+    monkeypatch.setitem(READERS, STATE_VERSION, lambda old: {**old, "eta0": old["eta0"] * 10})
+    monkeypatch.setitem(READERS, STATE_VERSION + 1, lambda old: {**old, "eta0": old["eta0"] + 1})
+    loaded = NAGClassifier.__new__(NAGClassifier)
+    loaded.__setstate__(saved)
+    assert loaded.eta0 == 11.0
+    with pytest.raises(ValueError, match=rf"model format 3; this one reads {STATE_VERSION}, .*{STATE_VERSION + 2}\)"):
+        loaded.__setstate__({**saved, "_state_version": 3})
+
+
+def test_a_skops_file_holds_no_code():
+    skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
+    with zipfile.ZipFile(io.BytesIO(skops_io.dumps(NAGClassifier().partial_fit(*WINE, [0, 1, 2])))) as file:
+        assert {name.rpartition(".")[2] for name in file.namelist()} <= {"json", "npy"}

@@ -1,0 +1,110 @@
+"""Compiled code kept between processes: fresh, checked, and never needed."""
+
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+pytest.importorskip("numba")
+
+from sklearn_nag.kernels.compiled import cache
+
+KEY = ("types", "processor", ("bytes",))
+
+
+@pytest.fixture
+def files(tmp_path):
+    return cache.CodeFiles(tmp_path, "module.function-1.py")
+
+
+def test_what_is_saved_is_loaded(files):
+    assert files.load(KEY) is None
+    files.save(KEY, {"code": b"abc"})
+    files.save(("others",), 1)
+    assert files.load(KEY) == {"code": b"abc"}
+    assert len(list(files.folder.iterdir())) == 2
+    files.flush()
+    assert files.load(KEY) is None
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "garbage", "one byte"])
+def test_damage_is_seen(files, damage):
+    files.save(KEY, {"code": b"abc" * 100})
+    (path,) = files.folder.iterdir()
+    whole = path.read_bytes()
+    damaged = {"cut": whole[:-1], "empty": b"", "garbage": b"garbage", "one byte": whole[:40] + b"x" + whole[41:]}
+    path.write_bytes(damaged[damage])
+    with pytest.raises(cache.Damaged):
+        files.load(KEY)
+
+
+def test_code_of_other_sources_is_not_loaded_and_goes(files, monkeypatch):
+    files.save(KEY, "old")
+    monkeypatch.setattr(cache, "version_of_code", lambda: "another")
+    assert files.load(KEY) is None
+    files.save(KEY, "new")
+    assert files.load(KEY) == "new"
+    assert len(list(files.folder.iterdir())) == 1
+
+
+def test_the_version_follows_every_file(monkeypatch):
+    """A change of any file of the kernels, or of the losses, asks for new code."""
+    before = cache.version_of_code.__wrapped__()
+    assert before == cache.version_of_code.__wrapped__()
+    seen = []
+    stat = cache.Path.stat
+    monkeypatch.setattr(cache.Path, "stat", lambda self, **options: seen.append(self.name) or stat(self, **options))
+    cache.version_of_code.__wrapped__()
+    assert {"losses.py", "columns.py", "numba_rows.py", "rule.py", "arithmetic.py"} <= set(seen)
+
+
+FIT = (
+    "import numpy as np; from sklearn_nag import ScaleInvariantClassifier as C;"
+    "print(C(invariance='full').partial_fit(np.eye(4), [0, 1, 0, 1], classes=[0, 1]).progressive_loss_)"
+)
+
+
+def run(folder, code=FIT):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "SKLEARN_NAG_KERNEL": "numba"}
+    return subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+
+
+def test_damaged_files_are_replaced_with_one_warning(tmp_path):
+    expected = run(tmp_path).stdout
+    (path,) = tmp_path.rglob("*.nbc")
+    path.write_bytes(b"garbage")
+    damaged = run(tmp_path)
+    assert damaged.stdout == expected
+    assert damaged.stderr.count("RuntimeWarning") == 1
+    again = run(tmp_path)
+    assert again.stdout == expected
+    assert "Warning" not in again.stderr
+
+
+def test_a_full_disk_is_no_error(tmp_path):
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); import signal;"
+    limited += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);" + FIT
+    full = run(tmp_path / "full", limited)
+    assert full.stdout == run(tmp_path / "other").stdout
+
+
+def test_processes_that_start_cold_together(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "SKLEARN_NAG_KERNEL": "numba"}
+    started = [
+        subprocess.Popen([sys.executable, "-c", FIT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    found = [process.communicate() for process in started]
+    assert all(process.returncode == 0 for process in started), found
+    assert len({out for out, _ in found}) == 1
+
+
+def test_a_first_call_says_that_it_compiles(caplog):
+    cache._announce_once.cache_clear()
+    with caplog.at_level("INFO", logger="sklearn_nag"), warnings.catch_warnings():
+        cache.NoCache().load_overload(None, None)
+        cache.NoCache().load_overload(None, None)
+    (record,) = caplog.records
+    assert record.message.startswith("compiling the update kernel, which takes some seconds, in each process")

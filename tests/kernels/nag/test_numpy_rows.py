@@ -1,0 +1,201 @@
+"""The updates of the NAG family, by the backend in use: against the paper, and what the unit-free form promises."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sklearn_nag import config_context, losses
+from sklearn_nag.kernels import learn, predict
+
+from ..helpers import BY_ITSELF, EXTENSIONS, KERNELS, LOSSES, RULES, flat, make_data, make_state, progressive
+from . import reference
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("loss", BY_ITSELF)
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_agrees_with_the_paper(rng, normalization, adaptive, loss, weighted, intercept):
+    X, y = make_data(rng, n=2000, d=4, loss=loss)
+    eta = 0.1 if adaptive else 0.02
+    if normalization is None:
+        X /= np.abs(X).max(axis=0)
+    weights = rng.integers(0, 3, len(X)) * rng.random(len(X)) if weighted else None
+    rule = {"normalization": normalization, "adaptive": adaptive, "intercept": intercept}
+    expected, w = reference.run(X, y, loss=loss, eta=eta, weights=weights, **rule)
+    for rows in (X, sparse.csr_array(X)):
+        state = make_state(4, eta=[eta], **rule)
+        played = progressive(state, rows, y, weights, loss)[:, 0]
+        np.testing.assert_allclose(played, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+        coef, bias, _ = state.linear()
+        raw = [*coef[0], *bias] if intercept else coef[0]
+        np.testing.assert_allclose(raw, w, rtol=1e-10, atol=1e-12 * np.abs(w).max())
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error", "absolute_error"])
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda e: "+".join(e))
+@pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
+def test_extensions_agree_with_computing_everything_from_scratch(
+    rng, normalization, adaptive, extension, loss, weighted, intercept
+):
+    X, y = make_data(rng, n=200, d=4, loss=loss)
+    X += 10.0 * np.abs(X).max(axis=0)
+    weights = rng.integers(0, 3, len(X)) * rng.random(len(X)) if weighted else None
+    extension = {name: True for name in extension if name != "target_unit" or loss not in losses.CLASSIFICATION}
+    rule = {"normalization": normalization, "adaptive": adaptive, "intercept": intercept, **extension}
+    eta = 0.3 if adaptive else 0.01
+    if loss == "absolute_error" and "target_unit" in extension:
+        degree = {"degree": 1}
+    else:
+        degree = {}
+    kept = slice(None) if weights is None else weights > 0  # rows without weight are predicted differently
+    expected, w = reference.run(X, y, loss=loss, eta=eta, weights=weights, **rule)
+    state = make_state(4, eta=[eta], **rule, **degree)
+    played = progressive(state, X, y, weights, loss)[:, 0]
+    # The first deviations from a mean are small differences, whose rounding the adaptive rules magnify.
+    np.testing.assert_allclose(played[kept], np.array(expected)[kept], rtol=1e-6, atol=1e-7 * np.abs(expected).max())
+    u = np.array(w) * state.scale()
+    np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-6, atol=1e-7 * np.abs(u).max())
+
+
+@pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_powers_of_two_change_no_bit(normalization, adaptive, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    X, y = make_data(rng, n=60, d=4)
+    X = np.sign(X) * np.abs(X).clip(1e-3, 1e3) * (X != 0)
+    factors = 2.0 ** np.array(data.draw(st.lists(st.integers(-900, 900), min_size=4, max_size=4)))
+    penalty = data.draw(st.sampled_from([{}, {"l1": 0.01}, {"l2": 0.01}, {"average_from": 0.0}]))
+    container = data.draw(st.sampled_from([np.asarray, sparse.csr_array]))
+    extension = data.draw(st.sampled_from([(), *EXTENSIONS]))
+    options = {"normalization": normalization, "adaptive": adaptive, **penalty, **dict.fromkeys(extension, True)}
+    one, two = make_state(4, **options), make_state(4, **options)
+    a = progressive(one, container(X), y)
+    b = progressive(two, container(X * factors), y)
+    assert np.array_equal(a, b)
+    assert np.array_equal(one.unit_free_weight(), two.unit_free_weight())
+
+
+@pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
+@settings(max_examples=25, deadline=None)
+@given(exponents=st.lists(st.floats(-290, 290), min_size=4, max_size=4), seed=st.integers(0, 2**32 - 1))
+def test_any_factors_change_only_rounding(normalization, adaptive, exponents, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(100, 4)), rng.choice([-1.0, 1.0], 100)
+    a = progressive(make_state(4, normalization, adaptive), X, y)
+    b = progressive(make_state(4, normalization, adaptive), X * 10.0 ** np.array(exponents), y)
+    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
+def test_the_ends_of_the_range_learn_as_well_as_the_middle(rng, normalization, adaptive):
+    X = rng.normal(size=(2000, 4))
+    y = np.where(X @ [1.0, -1.0, 0.5, 2.0] > 0, 1.0, -1.0)
+    middle, ends = make_state(4, normalization, adaptive), make_state(4, normalization, adaptive)
+    p = progressive(middle, X, y)
+    q = progressive(ends, X * [1e-300, 1e300, 1e-300, 1.0], y)
+    assert np.mean(np.sign(p[1000:, 0]) == y[1000:]) > 0.9
+    np.testing.assert_allclose(p, q, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(predict(middle, X), predict(ends, X * [1e-300, 1e300, 1e-300, 1.0]), rtol=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_cutting_of_a_stream_gives_the_same_bits(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n, d = data.draw(st.integers(2, 80)), data.draw(st.integers(1, 70))
+    heads = data.draw(st.sampled_from([1, 3]))
+    normalization, adaptive = data.draw(st.sampled_from(RULES))
+    options = data.draw(
+        st.sampled_from([{}, {"l1": 0.01}, {"l1": 0.003, "l2": 0.01}, {"average_from": 5.0}, {"power_t": 0.5}])
+    )
+    if data.draw(st.booleans()):
+        options = {**options, "average_from": 0.0}
+    options = options | dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
+    loss = data.draw(st.sampled_from(["log_loss", "softmax"])) if heads > 1 else "log_loss"
+    options |= {"coupled": loss == "softmax", "experts": data.draw(st.sampled_from([1, 2]))}
+    X, _ = make_data(rng, n, d)
+    X *= 10.0 ** rng.choice([0, 0, 30, -30], size=(n, 1))
+    if normalization is None:
+        X /= np.abs(X).max() + 1e-300
+    y = rng.choice([-1.0, 1.0], (n, heads))
+    weights = data.draw(st.sampled_from([None, rng.integers(0, 3, n) * 0.3]))
+    rows = data.draw(st.sampled_from([np.asarray, sparse.csr_array, lambda a: a.astype(np.float32)]))(X)
+    eta = np.repeat([0.1, 0.3][: options["experts"]], heads)
+    options = {"normalization": normalization, "adaptive": adaptive, "eta": eta, **options}
+    whole, parts = make_state(d, **options), make_state(d, **options)
+    a = progressive(whole, rows, y, weights, loss)
+    cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=6)))
+    b = [
+        progressive(parts, rows[i:j], y[i:j], None if weights is None else weights[i:j], loss)
+        for i, j in itertools.pairwise([0, *cuts, n])
+    ]
+    assert np.array_equal(a, np.concatenate(b))
+    assert np.array_equal(flat(whole), flat(parts))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_heads_are_what_they_are_alone(rng, normalization, adaptive, container):
+    X, y = make_data(rng, n=200, d=5)
+    X /= np.abs(X).max(axis=0)
+    etas = [0.01, 0.1, 0.5]
+    together = make_state(5, normalization, adaptive, eta=etas)
+    a = progressive(together, container(X), np.tile(y[:, None], 3))
+    for k, eta in enumerate(etas):
+        b = progressive(make_state(5, normalization, adaptive, eta=[eta]), container(X), y)
+        assert np.array_equal(a[:, k], b[:, 0])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_heads_do_not_know_of_one_another(rng, kernel, container):
+    X, y = make_data(rng, n=100, d=50)
+    with config_context(kernel=kernel):
+        alone, among = make_state(50), make_state(50, eta=[0.5, 0.5, 0.5])
+        one = progressive(alone, container(X), y)
+        three = progressive(among, container(X), np.column_stack([y, -y, np.roll(y, 1)]))
+    assert np.array_equal(one[:, 0], three[:, 0])
+    assert np.array_equal(alone.columns.weight[0], among.columns.weight[0])
+
+
+def test_a_squared_gradient_that_underflows_makes_no_step():
+    state = make_state(1, intercept=False)
+    learn(state, LOSSES["squared_error"](), np.array([[1.0], [1.0]]), np.array([[1.0], [0.5 + 1e-200]]))
+    assert np.isfinite(flat(state)).all()
+    state = make_state(1, intercept=False, normalization=None, adaptive=True)
+    learn(state, LOSSES["squared_error"](), np.array([[1e-200]]), np.array([[1e-200]]))
+    assert np.isfinite(flat(state)).all()
+
+
+def test_every_finite_double_is_legal_input(rng):
+    values = np.array([0.0, 5e-324, -5e-324, 1e-308, 1.0, -1e154, 1e300, np.finfo(float).max, -np.finfo(float).max])
+    X = rng.choice(values, (400, 5))
+    y = rng.choice([-1.0, 1.0], 400)
+    for normalization, adaptive in RULES:
+        if normalization is None:
+            continue
+        for rows in (X, sparse.csr_array(X)):
+            state = make_state(5, normalization, adaptive, l1=1e-3, l2=1e-3)
+            assert np.isfinite(progressive(state, rows, y)).all()
+            assert np.isfinite(flat(state)).all()
+            assert np.isfinite(predict(state, rows)).all()
+            assert np.isfinite(state.linear()[0]).all()
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-100, 1e100, 1e200])
+def test_targets_of_any_size_leave_the_state_finite(rng, size):
+    X, y = make_data(rng, loss="squared_error")
+    state = make_state(6, eta=[0.5 * size])
+    middle = make_state(6, eta=[0.5])
+    a = progressive(state, X, y * size, loss="squared_error")
+    b = progressive(middle, X, y, loss="squared_error")
+    assert np.isfinite(flat(state)).all()
+    np.testing.assert_allclose(a / size, b, rtol=1e-9, atol=1e-11)
