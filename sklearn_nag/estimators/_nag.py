@@ -211,9 +211,9 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {learning_rate}
     {power_t}
     penalty : {"l2", "l1", "elasticnet", None}, default=None
-        Penalty on the weights without units, ``u = coef_ * scale_``, so that it does not depend on units either. The
-        L1 part is a truncated gradient and leaves true zeros (not with ``average=True``). The intercept is not
-        penalised.
+        Penalty on the weights without units, ``u = coef_ * scale_``, so that it does not depend on units either. L1
+        leaves true zeros: a weight is 0 as long as the mean of its gradients stays within the penalty [5]_. An average
+        of weights has none (``average=True``). The intercept is not penalised.
     {alpha}
     {l1_ratio}
     epsilon : float, default=0.1
@@ -259,8 +259,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     All classes share the scales and go through the rows together, so they stop together.
 
     Results do not depend on how a stream is cut into calls of `partial_fit`. On sparse input a row costs time in
-    proportion to its nonzeros; two combinations need time in proportion to all features: a penalty with ``average``,
-    and an L1 penalty with ``normalization="rms", adaptive=False``.
+    proportion to its nonzeros; with both a penalty and ``average`` it needs time in proportion to all features.
 
     References
     ----------
@@ -270,6 +269,8 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
        JMLR 12, 2011 (AdaGrad).
     .. [3] Karampatziakis and Langford, "Online importance weight aware updates", UAI 2011.
     .. [4] de Rooij, van Erven, Grünwald and Koolen, "Follow the leader if you can, hedge if you must", JMLR 15, 2014.
+    .. [5] McMahan, "Follow-the-regularized-leader and mirror descent: equivalence theorems and L1 regularization",
+       AISTATS 2011 (FTRL-Proximal).
 
     Examples
     --------
@@ -387,8 +388,9 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {power_t}
     penalty : {"l2", "l1", "elasticnet", None}, default=None
         Penalty on the weights without units, ``u = coef_ * scale_`` (with ``target_normalization``, in standard
-        deviations of the target when the penalty is applied: on sparse rows when a feature is next seen). The L1 part
-        is a truncated gradient and leaves true zeros (not with ``average=True``). The intercept is not penalised.
+        deviations of the target when the penalty is applied: on sparse rows when a feature is next seen). L1
+        leaves true zeros: a weight is 0 as long as the mean of its gradients stays within the penalty [5]_. An average
+        of weights has none (``average=True``). The intercept is not penalised.
     {alpha}
     {l1_ratio}
     epsilon : float, default=0.1
@@ -435,6 +437,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
        (sNAG). https://arxiv.org/abs/1305.6646
     .. [3] Karampatziakis and Langford, "Online importance weight aware updates", UAI 2011.
     .. [4] de Rooij, van Erven, Grünwald and Koolen, "Follow the leader if you can, hedge if you must", JMLR 15, 2014.
+    .. [5] McMahan, "Follow-the-regularized-leader and mirror descent: equivalence theorems and L1 regularization",
+       AISTATS 2011 (FTRL-Proximal).
 
     Examples
     --------

@@ -8,7 +8,8 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import ElasticNet, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -28,6 +29,65 @@ def test_raw_data_is_learnt_nearly_as_well_as_by_a_scaled_batch_solver(load, mar
     clf = NAGClassifier(normalization=normalization, random_state=0).fit(X, y)
     batch = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     assert clf.score(X_test, y_test) >= batch.score(X_test, y_test) - margin
+
+
+def against_exact(model, exact, X, y):
+    """Nonzero weights of both models, and by how much the objective exceeds its minimum; features without units."""
+    scale, mean = np.where(model.scale_ > 0, model.scale_, 1.0), model.mean_
+    Z = (X @ sparse.diags(1.0 / scale)).tocsr() if sparse.issparse(X) else (X - mean) / scale
+    exact.fit(Z, y)
+    coef = np.ravel(model.coef_)
+    solutions = (
+        (coef * scale, np.ravel(model.intercept_)[0] + coef @ mean),
+        (np.ravel(exact.coef_), np.ravel(exact.intercept_)[0]),
+    )
+    objectives, l1_ratio = [], 1.0 if model.penalty == "l1" else model.l1_ratio
+    for u, intercept in solutions:
+        p = Z @ u + intercept
+        losses = (p - y) ** 2 / 2 if isinstance(model, NAGRegressor) else np.logaddexp(0, -(2 * y - 1) * p)
+        penalty = l1_ratio * np.abs(u).sum() + (1 - l1_ratio) * (u @ u) / 2
+        objectives.append(losses.mean() + model.alpha * penalty)
+    return *(np.count_nonzero(u) for u, _ in solutions), objectives[0] / objectives[1] - 1
+
+
+@pytest.mark.filterwarnings("ignore:'penalty' was deprecated:FutureWarning")  # it was not in the oldest version
+@pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
+@pytest.mark.parametrize("learner", [NAGClassifier, NAGRegressor])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_l1_finds_the_exact_solution_on_dense_rows(learner, penalty, seed):
+    rng = np.random.default_rng(seed)
+    n, alpha, l1_ratio = 1000, 0.1, 1.0 if penalty == "l1" else 0.5
+    X = rng.normal(size=(n, 200)) * 10.0 ** rng.integers(-3, 4, 200) + 5.0
+    score = ((X - X.mean(axis=0)) / X.std(axis=0))[:, :10] @ rng.normal(size=10)
+    if learner is NAGRegressor:
+        y = score + rng.normal(size=n)
+        y = (y - y.mean()) / y.std()
+        exact = ElasticNet(alpha=alpha, l1_ratio=l1_ratio, tol=1e-8, max_iter=10000)
+    else:
+        y = (rng.random(n) < 1.0 / (1.0 + np.exp(-2.0 * score))).astype(int)
+        exact = LogisticRegression(
+            penalty="elasticnet", l1_ratio=l1_ratio, C=1.0 / (n * alpha), solver="saga", max_iter=1000
+        )
+    model = learner(penalty=penalty, alpha=alpha, l1_ratio=l1_ratio, max_iter=25, tol=None, random_state=0)
+    nonzero, exactly, excess = against_exact(model.fit(X, y), exact, X, y)
+    assert exactly / 1.5 <= nonzero <= 1.5 * exactly < 30
+    assert -1e-3 < excess < 0.01
+
+
+@pytest.mark.filterwarnings("ignore:.*penalty:FutureWarning", "ignore:.*penalty.*:UserWarning")
+def test_l1_finds_the_exact_solution_on_bags_of_words(rng):
+    often = 1.0 / np.arange(1, 1001)
+    topic = often * np.where(np.arange(1000) % 50 == 7, 6.0, 1.0)
+    y = rng.integers(0, 2, 1000)
+    bags = [rng.choice(1000, 15, p=p / p.sum()) for p in (topic if label else often for label in y)]
+    X = CountVectorizer().fit_transform(" ".join(f"word{i}" for i in bag) for bag in bags).astype(float)
+    model = NAGClassifier(penalty="l1", alpha=0.03, max_iter=50, tol=None, random_state=0).fit(X, y)
+    exact = LogisticRegression(
+        penalty="l1", C=1.0 / 30.0, solver="liblinear", intercept_scaling=100.0, tol=1e-6, max_iter=1000
+    )
+    nonzero, exactly, excess = against_exact(model, exact, X, y)
+    assert exactly / 1.5 <= nonzero <= 1.5 * exactly < 0.1 * X.shape[1]
+    assert -1e-3 < excess < 0.01
 
 
 @pytest.mark.parametrize("loss", CLASSIFICATION)

@@ -64,8 +64,7 @@ def scale_but_for_time(table, f, rule, i):
 
 @slow
 def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
-    """As `rule.shrink`, of all weights: by the scales and units that held before the row at hand."""
-    root = 1.0 / np.sqrt(max(clock[T], TINY)) if rule.norm == RMS else 1.0
+    """As `rule.settle`, by L2 alone: by the scales and units that held before the row at hand."""
     for i in range(n):
         rest = scale_but_for_time(table, f, rule, i)
         due = clock[SHRINKAGE] - table[f.shrunk, i]
@@ -82,13 +81,60 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 if rule.degree == 2:
                     rate *= heads[UNIT, k]
             decay = -np.expm1(-rule.l2 * rate)
-            threshold = decay * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
-            threshold *= heads[UNIT, k]
-            if not rule.adaptive:
-                threshold *= rest * root
-            size = max(abs(w) * (1.0 - decay) - threshold, 0.0)
+            size = max(abs(w) * (1.0 - decay), 0.0)
             new = size if w > 0 else -size
             table[f.weight + k, i] = new
+            if rule.averaged:
+                table[f.past + k, i] += clock[AVERAGED] * (new - w)
+
+
+@slow
+def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
+    """As `rule.settle`, with an L1 penalty; of the columns that the row ``x`` names, where others can wait."""
+    t = clock[T]
+    if t == 0.0:
+        return
+    root = 1.0 / np.sqrt(t) if rule.norm == RMS else 1.0
+    of_row = t**-rule.power_t if rule.power_t > 0 else 1.0
+    if rule.norm != NONE:
+        per_row = t / clock[N] if clock[N] > 0 else t
+        of_row *= np.sqrt(per_row) if rule.adaptive else per_row
+    if rule.adaptive:
+        of_row *= root
+    for i in range(n):
+        if rule.lazy and table[f.x, i] == 0.0:
+            continue
+        rest = scale_but_for_time(table, f, rule, i)
+        elapsed = 0.0
+        if rule.l2 > 0:
+            elapsed = t - table[f.shrunk, i]
+            table[f.shrunk, i] = t
+        if i == bias:
+            continue
+        for k in range(eta.size):
+            w, a = table[f.weight + k, i], table[f.received + k, i]
+            if w == 0.0 and a == 0.0:
+                continue
+            rate = eta[k] * of_row
+            if rule.adaptive:
+                rate *= min(gradient_lift[k] * rest / np.sqrt(table[f.G + k, i]), STEEPEST)
+                if rule.degree == 2:
+                    rate *= heads[UNIT, k]
+            rate = min(rate, LARGEST)
+            pull = rule.l1 * rate * heads[UNIT, k]
+            if not rule.adaptive:
+                pull *= rest * root
+            pull = min(pull, LARGEST)
+            new = max(w - pull * (t - a), 0.0) + min(w + pull * (t + a), 0.0)
+            if new > 0.0:
+                a = t
+            elif new < 0.0:
+                a = -t
+            elif w != 0.0:
+                a = min(max(a + w / pull, -t), t)
+            if rule.l2 > 0:
+                new /= 1.0 + min(rule.l2 * rate * elapsed, LARGEST)
+            table[f.weight + k, i], table[f.received + k, i] = new, a
             if rule.averaged:
                 table[f.past + k, i] += clock[AVERAGED] * (new - w)
 
@@ -296,8 +342,6 @@ def learn_dense(
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_targets)
-        if rule.penalised:
-            shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
         grew = 0
         for i in range(d):
             value = X[row, i]
@@ -306,6 +350,10 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
+        if rule.l1 > 0:
+            shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
+        elif rule.l2 > 0:
+            shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
         if grew and update_maxima(table, f, n, keeps_inverse) and rule.lifted:
             raise_lifts(table, f, powers, eta.size, width)
         rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
@@ -342,7 +390,9 @@ def learn_sparse(
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
-        if rule.penalised:
+        if rule.l1 > 0:
+            shrink_by_l1(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
+        elif rule.l2 > 0:
             shrink(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
         needs_lift = update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted
         if needs_lift:
@@ -380,6 +430,7 @@ class Fields(NamedTuple):
     weight: int = 0
     G: int = 0
     past: int = 0
+    received: int = 0
     x: int = 0
     z: int = 0
     inverse: int = 0
@@ -393,7 +444,7 @@ class CompiledRule(NamedTuple):
     adaptive: bool
     intercept: bool
     lifted: bool
-    penalised: bool
+    lazy: bool
     averaged: bool
     power_t: float
     l1: float

@@ -18,7 +18,7 @@ from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
 from ..vectorized.columns import read_inputs, write_back
 from ..vectorized.targets import count_losses, read_targets
-from .rule import shrink
+from .rule import settle
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -33,14 +33,14 @@ class _Rates(NamedTuple):
     ----------
     rate : ndarray of shape (n_rows,)
         ``sqrt(t / N)``, or ``t / N`` for rules that are not adaptive, times ``t ** -power_t``.
-    N : float
-        ``sum c z^2`` up to the end of the segment.
+    N : ndarray of shape (n_rows + 1,)
+        ``sum c z^2`` before each row, and after the last.
     shrinkage : ndarray of shape (n_rows + 1,)
-        Clock of the penalty before each row, and after the last.
+        Clock of the L2 penalty before each row, and after the last.
     """
 
     rate: np.ndarray
-    N: float
+    N: np.ndarray
     shrinkage: np.ndarray
 
 
@@ -48,15 +48,14 @@ def _read_rates(state, inputs, c):
     """`_Rates` of the rows of a segment."""
     rule, t, z = state.rule, inputs.t, inputs.z
     rate = t[1:] ** -rule.power_t if rule.power_t else np.ones(len(c))
-    N = state.N
+    N = np.full(len(c) + 1, state.N)
     if rule.normalization is not None:
-        N = np.add.accumulate(np.append(N, c * np.add.reduce(z * z, axis=1)))
+        N = np.add.accumulate(np.append(state.N, c * np.add.reduce(z * z, axis=1)))
         per_row = t[1:] / positive(N[1:])
         rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
-        N = N[-1]
     of_scales = np.sqrt(t[1:]) if rule.normalization == "rms" else np.ones(len(c))
     shrinkage = np.add.accumulate(np.append(state.shrinkage, c * rate / of_scales if rule.adaptive else c * rate))
-    return _Rates(rate, float(N), shrinkage)
+    return _Rates(rate, N, shrinkage)
 
 
 def _learn_segment(state, columns, loss, x, absolute, y, c, played):
@@ -65,16 +64,17 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     rates = _read_rates(state, inputs, c)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
-    _descend(state, columns, loss, inputs, rates, target_rows, c, played)
+    named = x != 0 if state.rule.lazy else None
+    _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
     write_back(columns, inputs.before, -1)
-    state.t, state.N, state.shrinkage = float(inputs.t[-1]), rates.N, float(rates.shrinkage[-1])
+    state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
     if not columns.finite():
         raise Diverged
     count_losses(state, loss, target_rows, c, played, first)
 
 
-def _descend(state, columns, loss, inputs, rates, target_rows, c, played):
-    """One step for each row."""
+def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
+    """One step for each row; ``named`` tells which columns a row names, where others can wait."""
     rule = state.rule
     targets, means, moved, units, _, least, most, _ = target_rows.for_heads(rule.experts)
     step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
@@ -95,7 +95,7 @@ def _descend(state, columns, loss, inputs, rates, target_rows, c, played):
     gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
     for i in range(len(c)):
         if rule.penalised:
-            _settle_penalty(state, columns, i, inputs, rates, target_rows.spread)
+            _settle_penalty(state, columns, i, inputs, named, rates, target_rows.spread)
         if inputs.t[i + 1] >= rule.average_from:
             state.averaged += c[i] * inputs.t[i + 1]
         features = all_features[i]
@@ -161,17 +161,16 @@ def _mix(mixture, loss, p, y, unit, c):
     return np.add.reduce(share.T * p, axis=0)
 
 
-def _settle_penalty(state, columns, i, inputs, rates, spread):
+def _settle_penalty(state, columns, i, inputs, named, rates, spread):
     """Shrink the weights by the penalty up to the row before ``i``, by the scales and units that held then."""
     write_back(columns, inputs.before, i)
-    state.t, state.shrinkage = inputs.t[i], rates.shrinkage[i]
+    state.t, state.N, state.shrinkage = float(inputs.t[i]), float(rates.N[i]), rates.shrinkage[i]
     if spread is not None:
         last, state.targets.spread[:] = state.targets.spread.copy(), spread[i]
-    weight = shrink(state, columns)
+    before = columns.weight.copy()
+    settle(state, columns, None if named is None else named[i])
     if state.rule.averaged:
-        columns.past += state.averaged * (weight - columns.weight)
-    columns.weight[:] = weight
-    columns.shrunk[:] = state.shrinkage
+        columns.past += state.averaged * (columns.weight - before)
     if spread is not None:
         state.targets.spread[:] = last
 

@@ -8,12 +8,13 @@ Two identities keep the arithmetic short, because they leave nothing to rescale 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..state.columns import Columns
-from ..state.lifts import LARGEST_LIFT, positive
+from ..state.lifts import LARGEST, LARGEST_LIFT, positive
 from ..state.mixture import Mixture
 from ..state.model import LinearState
 from ..state.rule import LinearRule
@@ -103,17 +104,16 @@ class Rule(LinearRule):
     def lazy(self):
         """Whether what a row does to the columns it does not name can be made up for later, in closed form.
 
-        It cannot where weights that a penalty shrinks are averaged, nor with an L1 penalty on ``u`` while ``s`` drifts
-        (sNG), nor where features are centred, so that a 0 is a deviation like any other.
+        It cannot where weights that a penalty shrinks are averaged, nor where features are centred, so that a 0 is a
+        deviation like any other.
         """
-        drifting = self.normalization == "rms" and not self.adaptive
-        return not (self.centred or (self.penalised and (self.averaged or (self.l1 > 0 and drifting))))
+        return not (self.centred or (self.penalised and self.averaged))
 
     @property
     def fields(self):
         """Fields of `Columns` that heads share."""
         needed = {
-            "shrunk": self.penalised,
+            "shrunk": self.l2 > 0,
             "squares": self.normalization == "rms",
             "origin": self.centred,
             "sum": self.centred,
@@ -124,7 +124,7 @@ class Rule(LinearRule):
     @property
     def fields_per_head(self):
         """Fields of `Columns` that each head has of its own."""
-        needed = {"weight": True, "G": self.adaptive, "past": self.averaged}
+        needed = {"weight": True, "G": self.adaptive, "past": self.averaged, "received": self.l1 > 0}
         return tuple(name for name, is_needed in needed.items() if is_needed)
 
     @property
@@ -146,7 +146,7 @@ class State(LinearState):
     N : float
         ``sum c z^2`` over rows and columns.
     shrinkage : float
-        Clock of the penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
+        Clock of the L2 penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
     mixture : Mixture
         How much each expert is trusted.
     gradient_lift : ndarray of shape (n_heads,)
@@ -250,20 +250,22 @@ class State(LinearState):
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
 
-        A penalty that is due is made up for first, by the rule under which it fell due.
+        A penalty that is due is made up for first, by the rule under which it fell due. An L1 penalty that is new
+        counts as if it had always been there, and held the weights where they are.
         """
         if rule is self.rule or rule == self.rule:
             return
         columns = self.columns
         if self.rule.averaged:  # keep the sum itself until averaging goes on
             columns.past[:] = self.averaged * columns.weight - columns.past
-        if self.rule.penalised:
-            columns.weight[:] = shrink(self, columns)
+        settle(self, columns)
         self.columns = Columns.new(rule, columns.largest.size, like=columns)
         for name in columns.names:
             getattr(self.columns, name)[:] = getattr(columns, name)
-        if rule.penalised:
-            self.columns.shrunk[:] = self.shrinkage
+        if rule.l2 > 0:
+            self.columns.shrunk[:] = penalty_clock(self, rule)
+        if rule.l1 > 0 and not self.rule.l1 > 0:
+            self.columns.received[:] = self.t * np.sign(columns.weight)
         if rule.averaged:
             self.columns.past[:] = self.averaged * self.columns.weight - self.columns.past
         self.rule = rule
@@ -282,7 +284,7 @@ class State(LinearState):
         if rule.averaged and self.averaged > 0:
             u = columns.weight - columns.past / self.averaged
         else:
-            u = shrink(self, columns) if rule.penalised else columns.weight
+            u = penalised_weight(self, columns)[0]
         if not rule.adaptive:
             u = u / positive(self.size())
         if rule.n_played == rule.n_heads:
@@ -298,13 +300,50 @@ class State(LinearState):
 Rule.State = State
 
 
-def shrink(state, columns):
-    """Weights after the penalty that is due.
+def penalty_clock(state, rule):
+    """What ``shrunk`` is a reading of: ``t`` where there is an L1 penalty, too, else ``shrinkage``."""
+    return state.t if rule.l1 > 0 else state.shrinkage
 
-    For a column the penalty is the flow ``du/dr = -(l1 sign(u) + l2 u)``, stopped at 0, where ``r`` is the sum of the
-    learning rates of the rows that it has not been applied for. So it has a closed form, does not overshoot, and gives
-    true zeros. With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when
-    this is called).
+
+def settle(state, columns, named=None):
+    """Make the weights what they are after the penalty that is due, and note that it has been applied.
+
+    Parameters
+    ----------
+    state : State
+        For its rule, clocks and lifts.
+    columns : Columns
+        All columns or some of them, as they were before the row at hand.
+    named : ndarray of bool, of shape (n_columns,), optional
+        Which columns to settle where there is an L1 penalty; all by default.
+    """
+    rule = state.rule
+    if not rule.penalised:
+        return
+    weight, received = penalised_weight(state, columns)
+    clock = penalty_clock(state, rule)
+    if named is not None and rule.l1 > 0:
+        weight, received = np.where(named, weight, columns.weight), np.where(named, received, columns.received)
+        clock = np.where(named, clock, columns.shrunk) if rule.l2 > 0 else clock
+    columns.weight[:] = weight
+    if rule.l1 > 0:
+        columns.received[:] = received
+    if rule.l2 > 0:
+        columns.shrunk[:] = clock
+
+
+def penalised_weight(state, columns):
+    """Weights after the penalty that is due, in closed form.
+
+    L2 alone is the flow ``du = -r l2 u`` over ``r``, the learning rates of the rows that have passed.
+
+    With L1, ``u`` becomes the minimum of ``(u - v)^2 / (2 r) + l1 (t |u| - a u) + l2 t' u^2 / 2``: ``v`` is the weight
+    after the last step, ``r`` the learning rate of the coordinate now, ``a`` what is in ``received``, and L2 is due for
+    rows of total weight ``t'``. So ``u`` stays 0 as long as the *sum* of its gradients is within ``l1 t``, and no
+    single row moves it. This is FTRL-Proximal (McMahan, AISTATS 2011), with the steps of the rule.
+
+    With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when this is
+    called).
 
     Parameters
     ----------
@@ -315,23 +354,71 @@ def shrink(state, columns):
 
     Returns
     -------
-    ndarray of shape (n_heads, n_columns)
+    weight : ndarray of shape (n_heads, n_columns)
         To take the place of ``columns.weight``.
+    received : ndarray of shape (n_heads, n_columns) or None
+        To take the place of ``columns.received``.
     """
     rule = state.rule
+    if rule.l1 > 0:
+        return _penalised_by_l1(state, columns)
+    if rule.l2 == 0:
+        return columns.weight, None
     due = state.shrinkage - columns.shrunk
     if rule.intercept:
         due[-1] = 0.0
-    rate = np.multiply.outer(rule.eta, due)
-    unit = state.unit()[:, None]
+    decay = np.exp(-rule.l2 * _rates(state, columns, due))
+    return columns.weight * decay + 0.0, None  # which has no -0: a step of 0 would turn it into 0
+
+
+def _penalised_by_l1(state, columns):
+    """As `penalised_weight`, with an L1 penalty."""
+    rule, t, w, a = state.rule, state.t, columns.weight, columns.received
+    if t == 0:
+        return w, a
+    per_row = rate_of_row(rule, t, state.N)
+    rate = np.minimum(_rates(state, columns, np.full(columns.lift.size, per_row)), LARGEST)
+    pull = rule.l1 * rate * state.unit()[:, None]
+    if not rule.adaptive:  # the weight is theta, not u
+        pull = pull * columns.size(rule, t)
+    pull = np.minimum(pull, LARGEST)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        left = np.maximum(w - pull * (t - a), 0.0) + np.minimum(w + pull * (t + a), 0.0)
+        held = np.clip(np.where(w == 0, a, a + w / pull), -t, t)
+    received = np.where(left == 0, held, np.copysign(t, left))
+    if rule.l2 > 0:
+        left = left / (1.0 + np.minimum(rule.l2 * rate * (t - columns.shrunk), LARGEST))
+    left = left + 0.0
+    if rule.intercept:
+        left[:, -1], received[:, -1] = w[:, -1], a[:, -1]
+    return left, received
+
+
+def rate_of_row(rule, t, N):
+    """What `_rates` is to be given for the learning rates of the coordinates after rows of total weight ``t``."""
+    rate = t**-rule.power_t if rule.power_t else 1.0
+    if rule.normalization is not None:
+        per_row = t / N if N > 0 else t
+        rate *= math.sqrt(per_row) if rule.adaptive else per_row
+    return rate / math.sqrt(t) if rule.adaptive and rule.normalization == "rms" else rate
+
+
+def _rates(state, columns, clock):
+    """Learning rates of the coordinates, for ``u`` and losses in units of the target.
+
+    Parameters
+    ----------
+    clock : ndarray of shape (n_columns,)
+        What all columns have in common: `rate_of_row`, or the sum over some rows.
+
+    Returns
+    -------
+    ndarray of shape (n_heads, n_columns)
+    """
+    rule = state.rule
+    rate = np.multiply.outer(rule.eta, clock)
     if rule.adaptive:  # 1 / sqrt(H), but for what the clock holds; bounded, as it is huge before the first gradient
         with np.errstate(over="ignore"):
             root = state.gradient_lift[:, None] * columns.scale_but_for_time(rule) / np.sqrt(columns.G)
-        rate *= np.minimum(root, STEEPEST) * unit ** (rule.degree - 1)
-    decay = np.exp(-rule.l2 * rate)
-    threshold = -np.expm1(-rule.l2 * rate) * (rule.l1 / rule.l2) if rule.l2 > 0 else rule.l1 * rate
-    threshold = threshold * unit
-    if not rule.adaptive:  # the weight is theta, not u
-        threshold = threshold * columns.size(rule, state.t)
-    left = np.maximum(np.abs(columns.weight) * decay - threshold, 0.0)
-    return np.copysign(left, columns.weight) + 0.0  # + 0.0 makes 0 of -0, as a step of 0 would
+        rate *= np.minimum(root, STEEPEST) * state.unit()[:, None] ** (rule.degree - 1)
+    return rate

@@ -44,7 +44,7 @@ class Columns:
     lift : ndarray of shape (n_columns,)
         Powers of two; below, ``x'`` is ``x * lift``.
     shrunk : ndarray of shape (n_columns,) or None
-        Reading of the clock ``shrinkage`` up to which a penalty has been applied.
+        Reading of the clock up to which an L2 penalty has been applied.
     squares : ndarray of shape (n_columns,) or None
         ``sum c x'^2``, for "rms"; of deviations from the mean, where centred.
     origin : ndarray of shape (n_columns,) or None
@@ -61,6 +61,10 @@ class Columns:
         ``State.averaged * weight`` less the sum of ``c t weight`` over the weights played, so that rows which do not
         name a column leave it as it is; that sum itself while averaging is turned off.
 
+    received : ndarray of shape (n_heads, n_columns) or None
+        Subgradients of ``|u|`` that an L1 penalty has applied, summed over rows: within ``t`` of 0, at its ends where
+        ``u`` is not 0.
+
     Notes
     -----
     Families may keep further fields, and give ``weight``, ``G`` and ``past`` another meaning: see their rules.
@@ -69,7 +73,7 @@ class Columns:
     lift: np.ndarray
     largest: np.ndarray
     weight: np.ndarray
-    shrunk = squares = origin = sum = deviation = G = past = root = credit = beta = None
+    shrunk = squares = origin = sum = deviation = G = past = received = root = credit = beta = None
 
     def __init__(self, table, shared, per_head, n_heads):
         self.table, self.shared, self.per_head, self.n_heads = table, shared, per_head, n_heads

@@ -82,13 +82,33 @@ def run(
     then multiplies deviations from the mean, and predicts deviations from the mean of the targets (from 0 without an
     intercept). Predictions are held within the range of the targets before, widened by its own width.
 
-    The penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact solution
-    of ``du = -rate (l1 sign(u) + l2 u)``.
+    An L2 penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact
+    solution of ``du = -rate l2 u``. With L1, penalties are those of FTRL-Proximal (McMahan et al., KDD 2013, Algorithm
+    1): ``z`` holds the sum of ``sigma u - g``, in units without ``s``; a weight is made of it before a row that has the
+    feature, and at the end.
     """
     d = len(X[0]) + intercept
     w, s, G, squares = [0.0] * d, [0.0] * d, [0.0] * d, [0.0] * d
     N = t = 0.0
+    l1, l2 = alpha * l1_ratio, alpha * (1 - l1_ratio)
+    z, sigmas, settled, since = [0.0] * d, [0.0] * d, [0.0] * d, [0.0] * d
     predictions = []
+
+    def penalise(i):
+        elapsed, since[i] = t - since[i], t
+        if not l1 or not t or s[i] == 0 or (adaptive and G[i] == 0) or (intercept and i == d - 1):
+            return
+        rate = eta / t**power_t
+        if normalization is not None:
+            rate *= math.sqrt(t / N) if adaptive else t / N
+        if adaptive:
+            rate *= s[i] / math.sqrt(G[i])
+        u = w[i] * s[i]
+        z[i] += (1 / rate - sigmas[i]) * settled[i] + (u - settled[i]) / rate
+        u = math.copysign(max(abs(z[i]) - l1 * t, 0.0) * rate, z[i]) / (1 + l2 * rate * elapsed)
+        z[i] -= l2 * elapsed * u
+        sigmas[i], settled[i], w[i] = 1 / rate, u, u / s[i]
+
     seen, seen_y, seen_c = [[] for _ in range(d)], [], []
     for row, (features, target) in enumerate(zip(X, y)):
         c = 1.0 if weights is None else float(weights[row])
@@ -96,6 +116,9 @@ def run(
             predictions.append(sum(wi * float(xi) for wi, xi in zip(w, [*features, 1.0])))
             continue
         x = [float(v) for v in features] + [1.0] * intercept
+        for i in range(d):
+            if x[i]:
+                penalise(i)
         t += c
         seen_c.append(c)
         for i in range(d):
@@ -161,12 +184,10 @@ def run(
             G[i] += gi**2
             if gi:
                 w[i] -= rate * gi / (s[i] * math.sqrt(G[i])) if adaptive else rate * gi / s[i] ** 2
-            if alpha and s[i] > 0 and not (intercept and i == d - 1):
+            if l2 and not l1 and s[i] > 0 and not (intercept and i == d - 1):
                 if adaptive and G[i] == 0:
                     continue
-                own = c * rate * (s[i] / math.sqrt(G[i]) if adaptive else 1.0)
-                l1, l2 = alpha * l1_ratio, alpha * (1 - l1_ratio)
-                size = abs(w[i] * s[i])
-                size = (size + l1 / l2) * math.exp(-own * l2) - l1 / l2 if l2 else size - own * l1
-                w[i] = math.copysign(max(size, 0.0), w[i]) / s[i]
+                w[i] *= math.exp(-l2 * c * rate * (s[i] / math.sqrt(G[i]) if adaptive else 1.0))
+    for i in range(d):
+        penalise(i)
     return predictions, w

@@ -32,6 +32,22 @@ def test_penalty_agrees_with_applying_it_row_by_row(rng, normalization, adaptive
         np.testing.assert_allclose([*coef[0], *bias], w, rtol=1e-9, atol=1e-12)
 
 
+def test_l1_alone_is_the_minimum_over_all_gradients(rng):
+    """FTRL-Proximal by its definition, for OGD of one feature: McMahan (AISTATS 2011), equation 3."""
+    x, y = np.where(rng.random(300) < 0.5, 0.5, 1.0), rng.normal(size=300) + 0.1
+    for l1 in (0.01, 0.2, 1.0):
+        state = make_state(1, None, False, intercept=False, eta=[0.3], l1=l1, power_t=0.5)
+        u, sums, old = 0.0, 0.0, 0.0
+        played = progressive(state, x[:, None], y, loss="squared_error")[:, 0]
+        for t in range(1, 301):
+            np.testing.assert_allclose(played[t - 1], u * x[t - 1], rtol=1e-9, atol=1e-12)
+            inverse_rate = t**0.5 / 0.3
+            sums += (u * x[t - 1] - y[t - 1]) * x[t - 1] - (inverse_rate - old) * u
+            old = inverse_rate
+            u = -np.sign(sums) * max(abs(sums) - l1 * t, 0.0) / inverse_rate
+        np.testing.assert_allclose(state.unit_free_weight(), [[u]], rtol=1e-9, atol=1e-12)
+
+
 def test_l1_leaves_true_zeros(rng):
     X, y = make_data(rng, n=500, d=6, density=1.0)
     X = np.hstack([X, rng.normal(size=(500, 20))])
@@ -41,6 +57,22 @@ def test_l1_leaves_true_zeros(rng):
         coef = state.linear()[0]
         assert 0 < np.count_nonzero(coef) < 26
         assert state.linear()[1][0] != 0
+
+
+@pytest.mark.parametrize("penalty", [{"l1": 0.01}, {"l2": 0.02}, {"l1": 0.01, "l2": 0.02}], ids=str)
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_average_of_penalised_weights_is_that_of_the_weights_played(rng, adaptive, penalty):
+    X, y = make_data(rng, n=120, density=1.0)
+    options = {"normalization": None, "adaptive": adaptive, "eta": [0.05], **penalty}
+    X /= np.abs(X).max(axis=0)
+    plain, total = make_state(6, **options), 0.0
+    for i in range(120):
+        plain.cached = None
+        total = total + (i + 1) * plain.unit_free_weight()
+        progressive(plain, X[i : i + 1], y[i : i + 1])
+    state = make_state(6, average_from=0.0, **options)
+    progressive(state, X, y)
+    np.testing.assert_allclose(state.unit_free_weight(), total / (120 * 121 / 2), rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)
@@ -66,14 +98,21 @@ def size(state):
     return state.columns.size(state.rule, state.t)
 
 
-def test_a_penalty_that_changes_is_settled_first(rng):
+@pytest.mark.parametrize("new", [{}, {"l1": 0.5}, {"l2": 0.5}, {"l1": 0.5, "l2": 0.1}], ids=str)
+@pytest.mark.parametrize("old", [{}, {"l1": 0.01}, {"l2": 0.01}, {"l1": 0.01, "l2": 0.01}], ids=str)
+def test_a_penalty_that_changes_is_settled_first(rng, old, new):
     X, y = make_data(rng, density=0.3)
-    changing = make_state(6, l1=0.01)
+    changing = make_state(6, **old)
     progressive(changing, sparse.csr_array(X[:150]), y[:150])
     before = changing.unit_free_weight()
-    changing.adopt(replace(changing.rule, l1=0.5))
+    changing.adopt(replace(changing.rule, **{"l1": 0.0, "l2": 0.0, **new}))
     changing.cached = None
     assert np.array_equal(changing.unit_free_weight(), before)
+    progressive(changing, sparse.csr_array(X[150:]), y[150:])
+    assert np.isfinite(flat(changing)).all()
+    if not old and "l1" in new:  # weights that were there before the penalty was, and ought not to stay
+        progressive(changing, np.tile(X, (20, 1)), np.tile(y, 20))
+        assert not changing.unit_free_weight()[0, :-1].any()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
