@@ -1,7 +1,7 @@
 """Online linear learners for scikit-learn that take data in whatever units it comes."""
 
 from ._version import __version__
-from .estimators import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from .estimators import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor, merge
 from .kernels._backend import config_context, get_config, set_config
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "__version__",
     "config_context",
     "get_config",
+    "merge",
     "set_config",
 ]

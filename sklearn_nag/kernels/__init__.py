@@ -6,6 +6,8 @@ NumPy, which define it, and the same compiled, for where Numba is installed; `sk
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 
 from . import coordinatewise, full, nag
@@ -23,6 +25,7 @@ __all__ = [
     "coordinatewise",
     "full",
     "learn",
+    "merge",
     "nag",
     "new_state",
     "positive",
@@ -79,3 +82,36 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
             learn_rows(state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
         else:
             predictions[run] = predict_unit_free(state, X[rows])
+
+
+def merge(states, base=None, **options):
+    """One model of several that learnt rows of their own.
+
+    Parameters
+    ----------
+    states : list of LinearState
+        Models by the same rule, of as many columns.
+    base : LinearState, optional
+        The model that all of them went on from; by default each began with nothing.
+    **options : dict
+        What the family of the rule takes beside them.
+
+    Returns
+    -------
+    LinearState
+        A new model. Where at most one of the models has learnt anything, a copy of that one.
+
+    Raises
+    ------
+    Diverged
+        When a sum overflows.
+    NotImplementedError
+        For a family whose models cannot be merged.
+    """
+    family = type(states[0].rule).__module__.rpartition(".")[0]
+    try:
+        merging = importlib.import_module(f"{family}.merging")
+    except ModuleNotFoundError as error:
+        raise NotImplementedError(f"{family} has no way to merge models") from error
+    merged = merging.merge(states, base, **options)
+    return max(states, key=lambda state: state.t).copy() if merged is None else merged
