@@ -1,7 +1,9 @@
 """One model of several: the NAG family.
 
-Sums are summed, and the weights of the columns, in raw units, are averaged by the weight of the rows behind them. In
-the next step of the merged model ``G`` then is what it would be after all the rows.
+Sums are summed, and the weights of the columns, in raw units, are averaged by the weight of the rows behind them. An
+average has come as far as one of the models, not as far as all of them after one another, and steps must not become
+short as if it had: so ``G``, which shortens them, grows by an average, too, that of Vowpal Wabbit, in which each ``G``
+counts as much as it is. Where one model alone has met a feature, it is what that model has.
 """
 
 from __future__ import annotations
@@ -52,7 +54,10 @@ def _merge(parts, by):
     merged.mixture.excess[:] = excess - excess.min(axis=1, keepdims=True)
     merged.mixture.gap[:] = parts.total(lambda state: state.mixture.gap)
     if rule.adaptive:
-        columns.G[:] = np.maximum(parts.total(lambda state: state.columns.G), TINY)
+        start = parts.base.columns.G
+        own = [state.columns.G - start for state in parts.states]
+        most = positive(np.max(own, axis=0))  # so that no square leaves the range
+        columns.G[:] = np.maximum(start + most * _mean_by_size([G / most for G in own]), TINY)
     sums = [_sum_of_played(state) for state in everyone] if rule.averaged else None
     if rule.penalised:  # what is due falls due by the clock of each model
         for state in everyone:
@@ -79,6 +84,11 @@ def _merge(parts, by):
     else:
         merged.averaged = 0.0
     return merged
+
+
+def _mean_by_size(values):
+    """Mean of arrays that are not negative, in which each counts as much as it is."""
+    return sum(value * value for value in values) / positive(sum(values))
 
 
 def _sum_of_played(state):
