@@ -32,8 +32,8 @@ def fit(
     """Learn one pass over a Dask collection, by shards of its partitions, merged at the end of every round.
 
     The first partition is learnt by one model alone, which sets scales and origins. Those after it are cut into
-    ``n_shards`` runs of neighbours, and each of these into ``rounds`` pieces. Round by round each shard goes on from the
-    last merged model with its piece, and a tree of merges makes one model of all.
+    ``n_shards`` runs of neighbours, and each of these into ``rounds`` pieces. Round by round each shard goes on from
+    the last merged model with its piece, and a tree of merges makes one model of all.
 
     All is one graph of pure tasks: what is lost with a worker is run again. The result depends on partitions,
     ``n_shards`` and ``rounds``, never on workers.

@@ -109,7 +109,10 @@ def test_a_cluster_that_loses_a_worker(tmp_path):
     )
     with cluster, distributed.Client(cluster) as client, dask.config.set(scheduler=None), config_context():
         client.run(os.putenv, "SKLEARN_NAG_KERNEL", "numpy")
-        workers = {info["id"]: pid for info, pid in zip(client.scheduler_info()["workers"].values(), client.run(os.getpid).values())}
+        workers = {
+            info["id"]: pid
+            for info, pid in zip(client.scheduler_info()["workers"].values(), client.run(os.getpid).values())
+        }
         assert len(workers) == 2
 
         def kill_one():

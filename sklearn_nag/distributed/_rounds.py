@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 
 import numpy as np
-
 
 from ..estimators._online import OnlineLinear
 
@@ -74,5 +74,5 @@ def run_rounds(base, pieces, learn, merge_models):
 def plan(n_items, n_shards, rounds):
     """For each round and each shard, the first and the last but one of ``n_items``, in runs as equal as can be."""
     bounds = np.linspace(0, n_items, n_shards + 1).astype(int)
-    cuts = [np.linspace(start, stop, rounds + 1).astype(int) for start, stop in zip(bounds, bounds[1:])]
+    cuts = [np.linspace(start, stop, rounds + 1).astype(int) for start, stop in itertools.pairwise(bounds)]
     return [[(int(cut[r]), int(cut[r + 1])) for cut in cuts] for r in range(rounds)]

@@ -1,6 +1,7 @@
 """Shards against a plain loop over them, whatever carries them out."""
 
 import copy
+import itertools
 
 import joblib
 import numpy as np
@@ -39,7 +40,7 @@ def by_a_loop(estimator, X, y, n_shards, rounds, weight=None, **options):
 
 def equal_runs(rows, n):
     bounds = [int(len(rows) * i / n) for i in range(n + 1)]
-    return [rows[start:stop] for start, stop in zip(bounds[:-1], bounds[1:])]
+    return [rows[start:stop] for start, stop in itertools.pairwise(bounds)]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
