@@ -4,9 +4,9 @@ Everything here works on scalars and on arrays alike, element by element, so tha
 bits. For classification ``y`` is -1 or 1 and ``p`` the decision value; for regression both are in units of the target,
 and thresholds are multiplied by ``unit``.
 
-The importance-aware move (Karampatziakis and Langford, "Online importance weight aware updates", UAI 2011) is where
-``dp/da = -gradient(p, y)`` leads in the time ``a``, the size of the explicit step over its gradient: the limit of
-infinitely many small steps, which cannot pass the target.
+The importance-aware move (Karampatziakis and Langford, "Online importance weight aware updates", UAI 2011) is how far
+``p`` comes in the time ``a`` by ``dp/da = -gradient(p, y)``. An explicit step would change ``p`` by ``-a``
+times the gradient; the move is the limit of infinitely many small steps, which cannot pass the target.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 LEAST_MARGIN, MOST_MARGIN, LONGEST = -300.0, 700.0, 1e100  # where moves of the log loss are cut off, to stay in range
-HALLEY_STEPS = 4  # enough for all digits but the last few at worst, wherever they start
+HALLEY_STEPS = 4  # after these, at worst the last few digits are wrong, from any start
 
 
 class Loss:
@@ -40,7 +40,7 @@ class Loss:
         """Lipschitz constant: the largest size that a derivative can have; None where there is none."""
         return None
 
-    move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None where no formula says
+    move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None if steps are explicit
 
 
 class Lipschitz(Loss):
@@ -62,7 +62,7 @@ class Log(Lipschitz):
         return -y * expit(-y * p)
 
     def move(self, p, y, a, unit=1.0):
-        """``d = y move`` solves ``d + e^(yp) (e^d - 1) = a``, here by Halley's method, down from two bounds."""
+        """``d = y move`` solves ``d + e^(yp) (e^d - 1) = a``: Halley's method, from the lesser of two bounds."""
         e = np.exp(np.minimum(np.maximum(y * p, LEAST_MARGIN), MOST_MARGIN))
         a = np.minimum(a, LONGEST)
         d = np.minimum(a / (1.0 + e), np.log1p(a / e))
@@ -75,7 +75,7 @@ class Log(Lipschitz):
 
 
 class Softmax(Log):
-    """``-log`` of the share ``exp(p_k) / sum exp(p)`` of the row's class, over one head for each class.
+    """``-log`` of the probability ``exp(p_k) / sum_j exp(p_j)`` of the row's class ``k``; each class has a head.
 
     Head ``k`` has the gradient of the log loss at its margin over the others, ``p_k - log sum_{j != k} exp(p_j)``.
     """
@@ -84,7 +84,7 @@ class Softmax(Log):
     coupled = True
 
     def margins(self, p):
-        """What each head has over the others, for the last axis of ``p``."""
+        """Margin of each head over the others, ``p_k - log sum_{j != k} exp(p_j)``, along the last axis of ``p``."""
         is_best = p.argmax(axis=-1)[..., None] == np.arange(p.shape[-1])
         others = np.where(is_best, -np.inf, p)
         second = others.max(axis=-1, keepdims=True)
@@ -96,7 +96,7 @@ class Softmax(Log):
         return np.where(is_best, gap - np.log(total), behind - gap - np.log1p(rest))
 
     def value(self, p, y, unit=1.0):
-        """The loss of the row at its class, 0 at the others: summed over heads, not averaged."""
+        """The loss of the row at its class and 0 at the others, as losses are summed over heads."""
         return np.where(y > 0, super().value(p, y), 0.0)
 
 

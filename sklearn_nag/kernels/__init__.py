@@ -1,7 +1,7 @@
 """The update kernel: a state and rows go in, a changed state and progressive predictions come out.
 
-Kernels know arrays and losses and nothing else. Each family of learners is a folder: its rule and state, its rows in
-NumPy, which define it, and the same compiled, for where Numba is installed; `sklearn_nag.set_config` chooses.
+Kernels know arrays and losses and nothing else. Each family of learners is a folder with three files: its rule and
+state, its rows in NumPy, which define it, and the same compiled by Numba. `sklearn_nag.set_config` chooses which runs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     Parameters
     ----------
     state : LinearState
-        Changed in place. When `Diverged` is raised it is left half-way.
+        Changed in place. When `Diverged` is raised, some of the rows have changed it.
     loss : object
         With ``value(p, y)`` and ``gradient(p, y)``, a ``name`` and the names of its ``parameters``.
     X : ndarray or CSR array of shape (n_rows, n_features)
@@ -59,7 +59,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     predictions : ndarray of shape (n, n_played), optional
         Filled with the progressive predictions.
     n_jobs : int or None, default=1
-        Threads over which targets are spread, as joblib counts them, where that can help; no result depends on it.
+        Number of threads over which targets are spread where that can help, as joblib counts them. No result depends
+        on it.
 
     Raises
     ------

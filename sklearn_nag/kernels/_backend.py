@@ -104,9 +104,9 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
 
 
 def backend(rule):
-    """Return the module with the rows of a family, for what is chosen; Numba is imported here.
+    """Return ``numpy_rows`` or ``numba_rows`` of the rule's family, by what is chosen; the latter imports Numba.
 
-    A family is the package that has the rule's module and, beside it, ``numpy_rows`` and ``numba_rows``.
+    The family is the package that has the module of the rule, and these two beside it.
     """
     kernel = get_config()["kernel"]
     if kernel == "auto":

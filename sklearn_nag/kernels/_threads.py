@@ -1,4 +1,4 @@
-"""Targets that do not know of one another, learnt by several threads."""
+"""Targets that do not depend on one another, learnt by several threads."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from functools import partial
 import numpy as np
 from joblib import effective_n_jobs
 
-_WORTH_THREADS = 2**23  # entries times heads from which on starting threads takes less time than they save
-_WORTH_COPIES = 64  # entries over columns, likewise for the copies of these
+_WORTH_THREADS = 2**23  # from so many entries times heads on, threads save more time than it takes to start them
+_WORTH_COPIES = 64  # from so many entries per column on, they save more time than it takes to copy the columns
 
 
 def over_threads(learn_rows, state, X, n_jobs):
-    """``learn_rows`` itself, or a function that does the same by threads where that can help."""
+    """Return ``learn_rows``, or a function that does the same by threads, where that can help."""
     n_threads = effective_n_jobs(n_jobs) if _can_be_spread(learn_rows, state, X) else 1
     return partial(_learn_in_threads, learn_rows, n_threads) if n_threads > 1 else learn_rows
 
 
 def _can_be_spread(learn_rows, state, X):
-    """Whether targets do not know of one another, and rows are work enough to be worth a copy of the columns."""
+    """Whether targets do not depend on one another, and there is enough work to be worth threads and copies."""
     compiled = learn_rows.__module__.endswith("numba_rows")  # only compiled code releases the GIL
     if not compiled or not hasattr(state, "for_targets") or state.rule.n_groups == 1:
         return False
@@ -28,7 +28,7 @@ def _can_be_spread(learn_rows, state, X):
 
 
 def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, order, predictions):
-    """As ``learn_rows``, by threads that learn some of the targets each."""
+    """As ``learn_rows``, by threads that each learn some of the targets."""
     n_targets = state.rule.n_targets
 
     def learn_some(which):

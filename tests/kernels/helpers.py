@@ -1,12 +1,20 @@
 """States, rows and losses that the tests of several rooms share."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
+import pytest
 
 from sklearn_nag import losses
-from sklearn_nag.kernels import learn
+from sklearn_nag.kernels import _backend, learn
 from sklearn_nag.kernels.nag import Rule, State
+
+HAVE_NUMBA = _backend._has_numba()
+needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="Numba is not installed")
+KERNELS = ["numpy", pytest.param("numba", marks=needs_numba)]
 
 RULES = list(itertools.product(["max", "rms", None], [True, False]))
 LOSSES = {**losses.CLASSIFICATION, **losses.REGRESSION, "softmax": losses.Softmax}
@@ -17,6 +25,8 @@ EXTENSIONS = [
     ("target_unit",),
     ("centred", "importance_aware", "target_unit"),
 ]
+PENALTIES = [{}, {"l1": 0.01}, {"l2": 0.01}, {"l1": 0.01, "l2": 0.02}, {"average_from": 20.0}]
+PENALTIES += [{"average_from": 0.0, "l1": 0.01, "l2": 0.01}, {"power_t": 0.5}]
 
 
 def make_state(d, normalization="max", adaptive=True, intercept=True, eta=(0.5,), **options):
@@ -48,3 +58,9 @@ def make_data(rng, n=300, d=6, density=0.7, loss="log_loss"):
     if loss in losses.CLASSIFICATION:
         y = np.where(y > 0, 1.0, -1.0)
     return X, y
+
+
+def fresh(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, check=True, capture_output=True, text=True
+    ).stdout.strip()

@@ -6,7 +6,7 @@ import numpy as np
 
 from .jit import contracted, fast
 
-GUESS = np.uint64(0x5FE6EB50C7B537A9)  # less half the bits of x, those of nearly 1 / sqrt(x)
+GUESS = np.uint64(0x5FE6EB50C7B537A9)  # this less half the bits of x is nearly the bits of 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -14,9 +14,9 @@ PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 
 
 @contracted
 def inverse_sqrt(x):
-    """``1 / sqrt(x)`` of a normal number, to rounding: Newton's steps from a guess made of the bits (Lomont, 2003).
+    """``1 / sqrt(x)`` of a normal number, to rounding, by Newton's method from a guess by the bits (Lomont, 2003).
 
-    Processors do one division or root at a time, but several products.
+    A processor does several products in the time of one division or root.
     """
     y = np.uint64(GUESS - (np.float64(x).view(np.uint64) >> np.uint64(1))).view(np.float64)
     for _ in range(4):

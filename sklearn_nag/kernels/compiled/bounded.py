@@ -13,14 +13,14 @@ LARGEST_WEIGHT = 1  # entry of ``clock``
 
 
 def compiled_bound(loss):
-    """Lipschitz constant of a loss, negative where it is the largest derivative so far; whether the unit scales it."""
+    """Lipschitz constant of a loss, -1 if it has none, and whether the unit of the target scales it."""
     bound = loss.lipschitz(1.0)
     return -1.0 if bound is None else float(bound), bound is not None and loss.lipschitz(2.0) != bound
 
 
 @fast
 def suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
-    """Count the losses; leave derivatives over their bound in ``GRADIENT`` and clipped predictions in ``PLAYED``."""
+    """Count the losses; leave derivatives over their bound in ``GRADIENT``, and clipped predictions in ``PLAYED``."""
     n = losses.size
     if rule.target_unit:
         read_targets_and_scale(heads, target, rule.intercept, clock, before, c)

@@ -1,8 +1,8 @@
 """What a row does to the columns of a table, as compiled loops.
 
-A row is learnt on a small table of columns: for dense rows a copy of the whole table of the model, for sparse ones a
-copy of the columns that the row names. ``f`` names the rows of the table; ``x``, ``z`` and ``inverse`` are scratch rows
-below those of the model.
+A row is learnt on a table of columns: for dense rows a copy of the whole table of the model, for sparse ones a copy of
+the columns that the row names. ``f`` has the place of each field in the table. Below the fields, ``x``, ``z`` and
+``inverse`` are rows for intermediate results.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def update_maxima(table, f, n, keeps_inverse):
 
 @slow
 def raise_lifts(table, f, powers, n_heads, n):
-    """After `update_maxima`, which left the largest values of before in ``z``: adapt the lifts, as `Columns.relift`.
+    """Adapt the lifts, as `Columns.relift`; to be called after `update_maxima`, which leaves the old maxima in ``z``.
 
-    ``powers`` has for each row of the table by which power of a lift it is multiplied.
+    ``powers`` tells for each row of the table by which power of the lifts it is multiplied.
     """
     for i in range(n):
         size, before = abs(table[f.x, i]), table[f.z, i]
@@ -71,7 +71,7 @@ def raise_lifts(table, f, powers, n_heads, n):
             continue
         largest = table[f.largest, i]
         new = lift_of(largest)
-        ratio = min(new / table[f.lift, i], 1.0)  # a lift that rises does so before there is anything to rescale
+        ratio = min(new / table[f.lift, i], 1.0)  # a lift that rises finds only zeros in its column
         table[f.lift, i] = new
         table[f.inverse, i] = inverse_size(largest, new)
         for row in range(powers.size):
@@ -95,7 +95,7 @@ def add_deviations(table, f, n, c, kept):
 
 @strict
 def centre(table, f, clock, before, c, n, bias):
-    """Lift the row; put its deviation from the mean before it in ``z``, that from the mean with it in ``x``."""
+    """Lift the row; leave in ``z`` its deviation from the mean before it, in ``x`` that from the mean with it."""
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
     if before == 0:
         for i in range(n):
@@ -128,7 +128,7 @@ def padded(n):
 
 @strict
 def clear_last(table, f, stop):
-    """Make the last columns those of features that are always 0: loops take them along and change nothing."""
+    """Clear the last columns before ``stop``: as features that are always 0, the padding changes no result."""
     for field in range(table.shape[0]):
         for i in range(stop - PADDING, stop):
             table[field, i] = 0.0
@@ -138,7 +138,7 @@ def clear_last(table, f, stop):
 
 @strict
 def all_finite(subset, first, fields, n):
-    """Whether no field from the ``first`` on is NaN or infinite; with no way out of the loop, then a vector loop."""
+    """Whether no field from the ``first`` on is NaN or infinite; by vectors, as nothing leaves the loop early."""
     wrong = 0
     for field in range(first, fields):
         for i in range(n):
@@ -150,7 +150,7 @@ def all_finite(subset, first, fields, n):
 def gather(subset, x, columns, index, data, indices, start, stop, intercept):
     """Copy a CSR row to the row ``x`` of ``subset``, and the columns that it names above it, four fields at a time."""
     for i in range(stop - start):
-        j = np.uint64(start) + np.uint64(i)  # an entry's number that may be negative is checked for each
+        j = np.uint64(start) + np.uint64(i)  # unsigned, as Numba checks whether a signed index is negative
         index[i], subset[x, i] = indices[j], data[j]
     width, fields = stop - start + intercept, columns.shape[1]
     if intercept:

@@ -7,15 +7,15 @@ import numpy as np
 from ..state.columns import first_rows
 from ..vectorized.blocks import dense_blocks
 
-# Rows of a table are far enough apart for compiled loops, which compare distances, to run the same way whatever the
-# batch; and by ``APART`` modulo ``STEP``, as processors take addresses that agree in their last 12 bits for the same,
-# and what is read for what was just written.
+# Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for rows close
+# together would take another path, which rounds otherwise. Distances are ``APART`` modulo ``STEP``: where addresses
+# agree in the last 12 bits, a processor takes what is to be read for what was just written, and waits.
 APART, STEP = 72, 128
 LINE = 8  # numbers of 8 bytes in a cache line
 
 
 def constant(array, dtype=None):
-    """A view that is contiguous and read-only, so that compiled code sees one type whatever the caller has."""
+    """Contiguous, read-only view or copy, so that compiled code sees one type whatever the caller has."""
     view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
     if view is array:
         view = view[...]
@@ -29,7 +29,7 @@ NOTHING_KEPT = np.empty((0, 0))
 
 
 def workspace(columns, n_scratch, indptr):
-    """What ``learn_dense`` takes for the columns or, with ``indptr`` of CSR rows, ``learn_sparse``."""
+    """Arrays that ``learn_dense`` takes for the columns; with ``indptr`` of CSR rows those of ``learn_sparse``."""
     n_fields, width = columns.table.shape
     if indptr is not None:
         room = rows_of_zeros(n_fields + n_scratch, longest(indptr) + 1)  # 1 for the intercept
@@ -41,7 +41,7 @@ def workspace(columns, n_scratch, indptr):
 
 
 def longest(indptr):
-    """The most entries in a CSR row, or an upper bound where there are few; without memory that grew with the rows."""
+    """The most entries of a CSR row, or an upper bound where all rows have few; its memory does not grow with them."""
     if indptr[-1] < APART:
         return int(indptr[-1])
     step = 2**14
@@ -49,7 +49,7 @@ def longest(indptr):
 
 
 def rows_of_zeros(n_rows, width):
-    """A table from the beginning of a cache line on, as vectors that lie in two lines are read at half the speed."""
+    """Table of zeros that begins with a cache line, as vectors that lie in two lines are read at half the speed."""
     distance = max(width - APART + STEP - 1, 0) // STEP * STEP + APART
     room = np.zeros(n_rows * distance + LINE)
     first = -room.__array_interface__["data"][0] // 8 % LINE
@@ -63,7 +63,7 @@ def put_back(columns, table):
 
 
 def run(sparse, dense, X, y, sample_weight, order, model, predictions):
-    """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones."""
+    """Give rows to ``sparse``, which learns CSR rows, or where it is None to ``dense``; return what that returns."""
     targets = (
         constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
         constant(y, np.int32) if y.ndim == 1 else NO_CLASSES,
@@ -91,9 +91,9 @@ def in_own_lines(array):
 
 
 def table_layout(Fields, scratch, rule, shared, per_head):
-    """``Fields`` of a table of columns with the scratch rows below them; by which power of a lift a row is multiplied.
+    """``Fields`` of a table of columns and of the scratch rows below them, and the powers of lifts.
 
-    The power is 0 for the rows of ``G``, which stays positive.
+    The latter are by which power of a lift each row is multiplied: 0 for those of ``G``, which `raise_lifts` rescales.
     """
     rows, n_heads = first_rows(shared, per_head, rule.n_heads), rule.n_heads
     n = len(shared) + n_heads * len(per_head)

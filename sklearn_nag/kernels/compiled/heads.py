@@ -1,10 +1,10 @@
-"""The table of heads: what compiled code keeps for each head while it learns a row, a row of the table each."""
+"""The rows of the table of heads: what compiled code keeps for each head while it learns a row."""
 
 from __future__ import annotations
 
 import numpy as np
 
-# Of a type that Numba does not take for a literal, for each of which it would compile anew.
+# Not of type int: Numba takes those for literals, and compiles a function anew for each literal that it is given.
 (
     TARGET,  # relative to the origin of the targets
     PREDICTION,  # margins, or predictions after the mean of the targets has moved: where derivatives are taken

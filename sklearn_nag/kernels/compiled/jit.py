@@ -1,6 +1,7 @@
 """How functions are compiled, and where what was compiled is kept.
 
-Sums may be reordered and products contracted, but NaN and infinity are kept, as divergence is told by them.
+Where nothing else is said, sums may be reordered and products contracted. NaN and infinity are kept, as they tell that
+a model diverges.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 def inner(**options):
-    """`numba.njit` for what compiled code alone calls.
+    """`numba.njit` for functions that only compiled code calls.
 
-    Neither called from Python, nor counting references, which a row would spend more time on than on its numbers.
+    They have no wrapper for Python, and count no references, on which a row would spend more time than on its numbers.
     """
     unused = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return njit(nogil=True, error_model="numpy", **unused, **options)
 
 
-# By how freely arithmetic may be rearranged, and whether a function becomes part of its caller. ``strict`` is not the
-# default, as an inlined function would be compiled with the flags of its caller.
+# By how freely arithmetic may be rearranged, and whether a function becomes part of its caller. ``strict`` has to say
+# ``fastmath=False``, as a function that says nothing of it is compiled with the flags of its caller.
 fast, slow = inner(fastmath=FAST, forceinline=True), inner(fastmath=FAST)
 contracted = inner(fastmath={"contract"}, forceinline=True)
 strict = inner(fastmath=False, forceinline=True)

@@ -29,7 +29,7 @@ SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = 
 
 
 class CompiledLoss(NamedTuple):
-    """A loss by its place in ``LOSSES``, and its parameter if it has one, which the target's unit ``scaled`` or not."""
+    """A loss by its place in ``LOSSES``, its parameter if it has one, and whether the target's unit scales that."""
 
     code: int
     parameter: float
@@ -130,7 +130,7 @@ def importance_aware_move(loss, parameter, p, y, a):
 
 @slow
 def margins(heads, row, start, stop):
-    """As `Softmax.margins`, in place, for some of a row of the table of heads."""
+    """As `Softmax.margins`, in place, for the heads from ``start`` to ``stop`` in a row of the table of heads."""
     best, second = start, -np.inf
     for k in range(start + 1, stop):
         if heads[row, k] > heads[row, best]:

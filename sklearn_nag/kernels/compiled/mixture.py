@@ -50,7 +50,7 @@ def suffer(heads, excess, gap, group):
 
 @slow
 def mix(heads, loss, c, mixture, n_heads, n_targets):
-    """As `_mix` of the rows in NumPy."""
+    """As `_mix` of `nag.numpy_rows`."""
     excess, gap = mixture
     n_groups, n_experts = excess.shape
     for k in range(n_heads):

@@ -14,7 +14,7 @@ ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of `state.targets.Targets.tabl
 
 @strict
 def read_row(y, codes, row, heads, n_targets):
-    """Targets: as given, or 1 for the class of a head and -1 for others."""
+    """Fill ``TARGET`` with targets as given or, of classes, 1 for the class of a head and -1 for others."""
     for j in range(n_targets):
         if codes.size == 0:
             heads[TARGET, j] = y[row, j]
@@ -26,7 +26,7 @@ def read_row(y, codes, row, heads, n_targets):
 def read_targets(heads, target, intercept, clock, before, c, n_heads):
     """As `vectorized.targets.read_targets`, for one row: targets become relative to the first.
 
-    Predictions are counted from the mean of the targets after the row, clipped ones from that before it.
+    The mean of the targets with the row is added to ``PREDICTION``, that without it to ``CLIPPED``.
     """
     n_targets = target.shape[1]
     for j in range(n_targets):
@@ -54,8 +54,8 @@ def read_targets(heads, target, intercept, clock, before, c, n_heads):
 def read_targets_and_scale(heads, target, intercept, clock, before, c):
     """As `read_targets`, where predictions are ``sum u z`` in units of the target; one head for each target.
 
-    A function of its own, as the compiler rearranges the sums of what the two have in common with what follows them:
-    a third one called by both would round otherwise, and cost a call for each target.
+    It repeats what the two have in common, because the compiler rearranges that together with what follows it: a
+    function that both call would round otherwise, and cost a call for each target.
     """
     for j in range(target.shape[1]):
         if before == 0 and intercept:

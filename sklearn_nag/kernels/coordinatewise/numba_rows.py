@@ -33,12 +33,12 @@ from .rule import LARGEST_WEALTH
 
 UPDATES = ("potential", "scinol1", "scinol2")
 POTENTIAL, SCINOL1, SCINOL2 = range(3)
-SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields of a table; the last one for each head
+SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields; each head has its own last one
 
 
 @fast
 def normalise(table, f, clock, before, c, n, bias):
-    """Lift and centre the row ``x``; fill and count ``size``, and for the potential ``inverse`` and ``z = x / s``."""
+    """Lift and centre ``x``; fill ``size`` and add it to ``credit``; for the potential fill ``inverse`` and ``z``."""
     centred, counts = f.origin > 0, c * clock[T]
     if centred:
         centre(table, f, clock, before, c, n, bias)
@@ -92,7 +92,7 @@ def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
 
 @fast
 def play_scinol1(table, f, k, largest_weight, rest, counts, n):
-    """As `play_potential`, for ScInOL 1; with ``u z = (u / s) x``, as only the product is needed."""
+    """As `play_potential`, for ScInOL 1; by ``w x``, which is ``u z`` without a division."""
     p, half = 0.0, 0.5 / largest_weight
     for i in range(n):
         x, size = table[f.x, i], table[f.size, i]

@@ -94,7 +94,7 @@ class State(BoundedState):
 
     ``columns.weight`` holds ``h`` and ``columns.G`` the sum of squared ``c g x``. The average of the weights played is
     ``columns.past / columns.credit``, the sums of ``c t s^2 w`` and of ``c t s^2`` over the rows where the feature is
-    not 0: when its values grow late, the rows before do not count any more.
+    not 0: when its values grow late, the rows before count for next to nothing.
     """
 
     @classmethod
@@ -106,7 +106,7 @@ class State(BoundedState):
         return state
 
     def unit_free_weight(self):
-        """``u`` to predict with, in units of the target: the average, or the one for a row of zeros."""
+        """``u`` to predict with, in units of the target: the average, or what a row of zeros would be played with."""
         rule, columns, size, largest_weight = self.rule, self.columns, self.size(), self.largest_weight or 1.0
         with np.errstate(all="ignore"):
             if rule.averaged:

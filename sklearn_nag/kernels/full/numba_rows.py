@@ -18,7 +18,7 @@ from ..state.lifts import HIGHEST, LOWEST
 from ..state.model import Diverged
 from .rule import ROUNDING
 
-LEAST, MOST = 1e-280, 1e280  # squares between these can be trusted
+LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 AVERAGED = 2  # entry of ``clock`` after ``LARGEST_WEIGHT``
 
 
@@ -103,7 +103,7 @@ def is_rounding(table, f, factor, size, share, i):
 
 @fast
 def rotate_in(table, f, factor, x, v, w, rests, root):
-    """As `numpy_rows.rotate_in`; ``rests`` has a row for ``q``, for the sum of the weights, and for its product."""
+    """As `numpy_rows.rotate_in`; ``rests`` has rows for ``rest_q``, ``rest_past`` and ``inner``."""
     n, n_heads, rest, is_new = table.shape[1], rests.shape[1], 1.0, False
     for k in range(n_heads):
         rests[0, k] = rests[1, k] = 0.0

@@ -1,9 +1,10 @@
 """The definition, in NumPy, of the update that is invariant under every linear map of the features.
 
-The factor takes up a row by one Givens rotation for each column. The same rotations turn ``q``, and the last unit
-vector into ``v``, with ``factor^T v`` the row: so ``x^T S^+ h = v^T q``, and ``h -= g x`` is ``q -= g v``. They turn
-the factor times any fixed vector, such as the sum of the weights, too: its product with the row is what leaves no rest.
-So nothing is inverted, and no system is solved until somebody asks for weights.
+A row is added to the factor by one Givens rotation for each column. The same rotations, applied to ``q``, keep
+``h = factor^T q``; of the last unit vector they make ``v``, with ``factor^T v`` the row. So ``x^T S^+ h`` is
+``v^T q``, and ``h -= g x`` is ``q -= g v``. They also apply to the factor times a fixed vector, such as the sum of the
+weights: the product of that vector and the row is the number for which the rotations leave 0 below the factor. So
+nothing is inverted, and no system is solved until somebody asks for weights.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def relative(state, x):
 
 
 def is_rounding(factor, x, i, rounding):
-    """Whether what is left of column ``i`` may come of the rounding of it and of the columns that it depends on."""
+    """Whether what is left of column ``i`` may be rounding, of its values or of those of columns that it depends on."""
     if abs(x[i]) <= rounding[i]:
         return True
     share = solve(factor[:i, :i], factor[None, :i, i])[0]
@@ -84,7 +85,7 @@ def rotate_in(state, x, root):
     for i in range(len(x)):
         if x[i] == 0.0 or (factor[i, i] == 0.0 and is_rounding(factor, x, i, rounding)):
             continue
-        if factor[i, i] == 0.0:  # a new direction: the sum has nothing there
+        if factor[i, i] == 0.0:  # a new direction, in which the sum of the weights is 0
             w = solve(factor[i + 1 :, i + 1 :], past[:, i + 1 :])
             inner = (np.add.reduce(w * x[i + 1 :], axis=1) - rest_past) / rest
         length = np.hypot(factor[i, i], x[i])

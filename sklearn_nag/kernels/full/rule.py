@@ -78,7 +78,7 @@ class State(BoundedState):
     factor : ndarray of shape (n_columns, n_columns)
         Upper triangular.
     Gamma : ndarray of shape (n_heads,)
-        ``Gamma``: the sum of ``c g^2 c x^T S^+ x``.
+        Sum of ``c g^2 c x^T S^+ x``.
     """
 
     factor: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
@@ -160,6 +160,6 @@ def solve(factor, q):
 
 
 def rank_tolerance(columns):
-    """How far rounding may have moved the values of each column: by its size, and by the digits that values have."""
+    """How far rounding may have moved values of each column: in proportion to deviations, and to distance from 0."""
     n_columns = columns.lift.size
     return ROUNDING * (16.0 * n_columns * columns.deviation + 2.0 * columns.largest * columns.lift)

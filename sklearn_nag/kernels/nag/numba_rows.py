@@ -95,9 +95,9 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 @fast
 def normalise(table, f, rule, clock, before, c, n, bias):
-    """Make the row ``x`` of the table what gradients are made of, ``z`` the features; return the factor of eta.
+    """Leave in ``x`` what gradients are made of, in ``z`` what weights are multiplied by; return the factor of eta.
 
-    ``inverse`` holds ``1 / s'``: filled by the caller for "max", but here where the rule is centred, and for "rms".
+    ``inverse`` holds ``1 / s'``. The caller has filled it for "max" without centring; otherwise it is filled here.
     """
     clock[T] += c
     squared = 0.0
@@ -186,7 +186,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
         for k in range(0, n_heads, n_targets):
             margins(heads, PREDICTION, k, k + n_targets)
         if mixture is not None:
-            for k in range(0, n_played, n_targets):  # once; for a 0 written here Numba would compile `margins` again
+            for k in range(0, n_played, n_targets):  # once; with a literal 0 Numba would compile `margins` again
                 margins(heads, CLIPPED, k, k + n_targets)
     for k in range(n_heads):
         y = heads[TARGET, k % n_targets]
@@ -252,7 +252,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
 
 @fast
 def new_gradient_lifts(gradient_lift, heads, rule, c):
-    """Adapt the lifts of gradients; tell whether any changed, by the row ``RESCALING``."""
+    """Adapt the lifts of gradients; leave in ``RESCALING`` the factors of ``G``, and tell whether any lift changed."""
     changed, factor = False, np.sqrt(c) if rule.importance_aware else c
     for k in range(gradient_lift.size):
         heads[RESCALING, k] = 1.0
@@ -288,7 +288,7 @@ def learn_dense(
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     keep = played.shape[0] > 0
-    keeps_inverse = rule.norm == MAX and not rule.centred  # else each row makes the inverse sizes anew
+    keeps_inverse = rule.norm == MAX and not rule.centred  # for the other rules each row fills ``inverse`` anew
     if keeps_inverse:
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
@@ -327,8 +327,8 @@ def learn_sparse(
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
-    ``subset`` has room for the columns of a row, ``index`` for their places. Returned with the flag: ``G`` as it was
-    before all of it was rescaled, transposed, or an array without entries.
+    ``subset`` has room for the columns of a row, ``index`` for their places. Besides the flag it returns ``G``,
+    transposed, as it was before all of it was rescaled; an array without entries if it was not.
     """
     G_before = np.empty((0, 0))
     fields, n_targets = columns.shape[1], rule.n_targets
@@ -388,7 +388,7 @@ class Fields(NamedTuple):
 
 
 class CompiledRule(NamedTuple):
-    """`Rule`, without None and without heads."""
+    """`Rule` as numbers: no None, no strings, and nothing of single heads."""
 
     norm: int
     adaptive: bool
@@ -448,9 +448,9 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 @functools.lru_cache
 def compiled_rule(rule, has_move, shared, per_head):
-    """What a rule is to compiled code, for a loss that has an importance-aware move or has none.
+    """What compiled code takes for a rule, with a loss that has an importance-aware move or has none.
 
-    `Fields`, the power of a lift for each row of the table, `CompiledRule`, and the learning rates.
+    That is what `table_layout` returns, `CompiledRule`, and the learning rates.
     """
     values = {name: getattr(rule, name) for name in CompiledRule._fields[1:]}
     values["importance_aware"] = rule.importance_aware and has_move

@@ -27,7 +27,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 class _Rates(NamedTuple):
-    """What steps are multiplied by, for each row of a segment, but for the learning rates of the heads.
+    """What the learning rates of the heads are multiplied by, for each row of a segment.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def _descend(state, columns, loss, inputs, rates, target_rows, c, played):
         means, moved, least, most, targets, units, step = (
             a[:, 0] for a in (means, moved, least, most, targets, units, step)
         )
-    # What the weights that are kept are multiplied by: z or, where these are theta, z over the scale.
+    # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
     keeps_u = rule.adaptive or rule.normalization is None
     all_features = inputs.z if keeps_u else inputs.z / positive(inputs.sizes)
     weight = columns.weight[0] if single else columns.weight
@@ -137,10 +137,10 @@ def _descend(state, columns, loss, inputs, rates, target_rows, c, played):
             step_size = step[i]
         if importance_aware:
             np.multiply(direction, features, out=product)
-            gain = np.add.reduce(product, axis=-1)  # by what a prediction moves for a step of size 1
+            gain = np.add.reduce(product, axis=-1)  # by how much a step of size 1 moves the prediction
             move = loss.move(p, targets[i], step_size * gain, units[i])
             if not single:
-                move[g == 0] = 0.0  # as for a single head, where nothing would have been computed
+                move[g == 0] = 0.0  # as for a single head, for which such a row is left out
             direction *= by_head(move / np.where(gain == 0, 1.0, gain))
         else:
             direction *= by_head(-step_size)
@@ -150,7 +150,7 @@ def _descend(state, columns, loss, inputs, rates, target_rows, c, played):
 
 
 def _mix(mixture, loss, p, y, unit, c):
-    """Prediction of all experts together, from those of the heads; AdaHedge counts their losses."""
+    """Make one prediction of those of all experts, by AdaHedge, which then counts their losses."""
     n_groups, n_experts = mixture.excess.shape
     p = p.reshape(n_experts, -1)
     share = mixture.weights()
@@ -177,7 +177,7 @@ def _settle_penalty(state, columns, i, inputs, rates, spread):
 
 
 def _raise_gradient_lift(state, columns, largest):
-    """Adapt the lifts of gradients to the ones at hand."""
+    """Adapt the lifts of gradients to those at hand, whose sizes are ``largest``."""
     largest = np.reshape(largest, -1)
     new = np.where(largest == 0, state.gradient_lift, np.minimum(state.gradient_lift, lift(largest)))
     ratio = (new / state.gradient_lift)[:, None]

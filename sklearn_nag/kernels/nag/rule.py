@@ -2,7 +2,7 @@
 
 Two identities keep the arithmetic short, because they leave nothing to rescale when a scale changes:
 
-* adaptive rules: ``g z / sqrt(H) = g x / sqrt(G)`` with ``H = G / s^2``, so the step of ``u`` does not know ``s``;
+* adaptive rules: ``g z / sqrt(H) = g x / sqrt(G)`` with ``H = G / s^2``, so the step of ``u`` does not depend on ``s``;
 * the others: ``w = theta / s^2`` with ``theta = -sum eta (t/N) g x``, which is what squashing by ``(s/|x|)^2`` keeps.
 """
 
@@ -45,7 +45,7 @@ class Rule(LinearRule):
     centred : bool
         Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
     importance_aware : bool
-        Whether a step goes where infinitely many small ones would, for losses that have a ``move``.
+        Whether a step is the limit of infinitely many small ones, for losses that have a ``move``.
     target_unit : bool
         Whether the unit of the targets is learnt and, with an intercept, their origin.
     degree : int
@@ -104,8 +104,8 @@ class Rule(LinearRule):
     def lazy(self):
         """Whether what a row does to the columns it does not name can be made up for later, in closed form.
 
-        It cannot where shrinking weights are averaged, nor for an L1 threshold on ``u`` while ``s`` drifts (sNG), nor
-        where a 0 is a deviation from the mean like any other.
+        It cannot where weights that a penalty shrinks are averaged, nor with an L1 penalty on ``u`` while ``s`` drifts
+        (sNG), nor where features are centred, so that a 0 is a deviation like any other.
         """
         drifting = self.normalization == "rms" and not self.adaptive
         return not (self.centred or (self.penalised and (self.averaged or (self.l1 > 0 and drifting))))
@@ -191,13 +191,13 @@ class State(LinearState):
         Returns
         -------
         State
-            The bits that learning by ``rule`` from the start would have given; with arrays of its own.
+            What learning by ``rule`` from the start would have given, bit for bit; with arrays of its own.
         """
         heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
         return replace(self._with_heads(heads, rule), targets=Targets(self.targets.table.copy()), loss=self.loss[heads])
 
     def for_targets(self, which):
-        """Some of the targets, not coupled, as a state of its own, which learns what it would among all.
+        """Some of the targets, which must not be coupled, as a state of its own; it learns what they would among all.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class State(LinearState):
         return subset
 
     def put_targets(self, which, subset):
-        """Take over what ``subset``, from `for_targets`, has learnt; what targets share is the same in all parts."""
+        """Take over what ``subset``, from `for_targets`, has learnt. What targets share is the same in all subsets."""
         heads = self.rule.heads(np.arange(self.rule.experts), which)
         self.columns.table[self.columns.rows_of(heads)] = subset.columns.table
         self.targets.table[:, which] = subset.targets.table
@@ -244,7 +244,7 @@ class State(LinearState):
         if rule is self.rule or rule == self.rule:
             return
         columns = self.columns
-        if self.rule.averaged:  # the sum is what is kept until averaging goes on
+        if self.rule.averaged:  # keep the sum itself until averaging goes on
             columns.past[:] = self.averaged * columns.weight - columns.past
         if self.rule.penalised:
             columns.weight[:] = shrink(self, columns)
@@ -290,9 +290,10 @@ Rule.State = State
 def shrink(state, columns):
     """Weights after the penalty that is due.
 
-    For a column the penalty is the flow ``du = -r (l1 sign(u) + l2 u)``, stopped at 0, over ``r``: the learning rates
-    of the rows that have passed. So it has a closed form, does not overshoot, and gives true zeros. With
-    ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when this is called).
+    For a column the penalty is the flow ``du/dr = -(l1 sign(u) + l2 u)``, stopped at 0, where ``r`` is the sum of the
+    learning rates of the rows that it has not been applied for. So it has a closed form, does not overshoot, and gives
+    true zeros. With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when
+    this is called).
 
     Parameters
     ----------
@@ -322,4 +323,4 @@ def shrink(state, columns):
     if not rule.adaptive:  # the weight is theta, not u
         threshold = threshold * columns.size(rule, state.t)
     left = np.maximum(np.abs(columns.weight) * decay - threshold, 0.0)
-    return np.copysign(left, columns.weight) + 0.0  # which has no -0: a step of 0 would turn it into 0
+    return np.copysign(left, columns.weight) + 0.0  # + 0.0 makes 0 of -0, as a step of 0 would

@@ -58,8 +58,8 @@ class Columns:
     G : ndarray of shape (n_heads, n_columns) or None
         ``sum g'^2 x'^2``, for adaptive rules.
     past : ndarray of shape (n_heads, n_columns) or None
-        What is to be subtracted from ``State.averaged * weight`` for the sum of ``c t weight`` over played weights, or
-        that sum itself while averaging is turned off. A column that is not named has nothing to be made up for.
+        ``State.averaged * weight`` less the sum of ``c t weight`` over the weights played, so that rows which do not
+        name a column leave it as it is; that sum itself while averaging is turned off.
 
     Notes
     -----
@@ -116,7 +116,7 @@ class Columns:
 
     def take(self, index):
         """Copy of the columns at ``index``."""
-        return self.with_table(np.ascontiguousarray(self.table[:, index]))  # sums go along rows
+        return self.with_table(np.ascontiguousarray(self.table[:, index]))  # in C order, as sums go along rows
 
     def put(self, index, subset):
         """Write ``subset`` back to the columns at ``index``."""
@@ -128,12 +128,12 @@ class Columns:
             self.__init__(np.array(self.table, order=order), self.shared, self.per_head, self.n_heads)
 
     def finite(self):
-        """Whether no number that could has left the range of float64; lifts keep the others small."""
+        """Whether the fields that can leave the range of float64 have not; lifts keep the others small."""
         fields = (self.largest, self.weight, self.squares, self.past, self.sum)
         return all(np.isfinite(values).all() for values in fields if values is not None)
 
     def relift(self, rule, new):
-        """Change the lifts; one that rises does so before there is anything to rescale."""
+        """Change the lifts and rescale the fields. A lift that rises finds only zeros in its column: see `lifts`."""
         ratio = np.minimum(new / self.lift, 1.0)
         self.lift[:] = new
         for name, power in rule.lift_powers.items():

@@ -1,8 +1,8 @@
 """Powers of two that keep squares in range.
 
-Squares of doubles overflow, so columns and gradients are *lifted*: multiplied by a power of two, exactly, that brings
-the largest value seen near 1. A lift is set when a column is first seen, 1 for values between 2**-64 and 2**64, and
-changes at most fourteen times after.
+Squares of doubles overflow, so columns and gradients are *lifted*: multiplied by a power of two, which is exact, that
+brings the largest value seen near 1. The lift of a column is 1 until a value other than 0 is seen, and stays 1 if that
+is between 2**-64 and 2**64; else it is set anew. After that it only falls, at most fourteen times.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 LIFT_STEP = 2.0**128
-HIGHEST, LOWEST = 2.0**64, 2.0**-64  # lifted values that need another lift: at any time, when first seen
+HIGHEST, LOWEST = 2.0**64, 2.0**-64  # lifted values need a new lift from the one on; first ones, below the other
 LARGEST_LIFT = 2.0**896
 TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
 LARGEST = np.finfo(np.float64).max
@@ -24,7 +24,7 @@ def lift(largest):
 
 
 def needs_lift(values, lifted, seen):
-    """Whether values need another lift, by their lifted sizes and whether their columns have been seen before."""
+    """Whether values need another lift: by their lifted sizes, and whether their columns had values before."""
     return (lifted >= HIGHEST) | (~seen & (values > 0) & (lifted < LOWEST))
 
 

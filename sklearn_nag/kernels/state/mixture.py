@@ -26,7 +26,7 @@ class Mixture:
         return Mixture(self.excess.copy(), self.gap.copy())
 
     def weights(self):
-        """Share of each expert, of the shape of ``excess``; of the leaders alone while there is no gap."""
+        """Share of each expert, of the shape of ``excess``; while there is no gap, the leaders share alike."""
         gap = self.gap[:, None]
         with np.errstate(all="ignore"):
             power = np.where(gap > 0, -np.log(self.excess.shape[1]) * (self.excess / gap), -np.inf)
@@ -34,7 +34,7 @@ class Mixture:
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
     def suffer(self, share, losses):
-        """Count the losses, both of shape (n_groups, n_experts), of a row that was played with these shares."""
+        """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
         n_experts = share.shape[1]
         behind = np.where(share > 0, losses, np.inf)
         behind = np.where(share > 0, losses - behind.min(axis=1, keepdims=True), 0.0)

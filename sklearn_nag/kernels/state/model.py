@@ -105,8 +105,8 @@ class LinearState:
         Parameters
         ----------
         named : ndarray of int, optional
-            The columns that the rows to be learnt name, where they are few: only these are copied if only these can
-            change, but for ``G``, of which kernels keep a copy in ``G_before`` when they rescale all of it.
+            The columns that the rows to be learnt name, where they are few. If the rule changes no others, only these
+            are copied. All of ``G`` may be rescaled even so; kernels then leave a copy of it in ``G_before``.
         """
         if not self.rule.lazy:
             named = None
@@ -131,9 +131,9 @@ class LinearState:
     # -- what the arrays stand for
 
     def mean_loss(self, t):
-        """Mean of the losses counted, over rows of total weight ``t`` and targets that are not coupled.
+        """Mean of the losses over rows of total weight ``t``, and over targets unless they are coupled.
 
-        An array with an entry for each expert, where these are not mixed.
+        Where experts are not mixed, an array with an entry for each.
         """
         if t == 0:
             return np.nan

@@ -1,4 +1,4 @@
-"""What every rule says of itself, whatever its family."""
+"""What every rule tells the shared parts of the kernel, whatever its family."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import ClassVar
 
 
 class LinearRule:
-    """Base of the rules: what can be told from the parameters of any of them.
+    """Base of the rules of all families.
 
-    A rule is a frozen dataclass with the parameters of a family. The shared parts of the kernel ask it for ``State``,
-    the class of the models that learn by it, and for
+    A rule is a frozen dataclass with the parameters of a family. The shared parts of the kernel read from it ``State``,
+    the class of the models that learn by it, and
 
     ============================ ======================================================================================
     ``intercept``                whether the last column is the constant 1; it is never penalised

@@ -13,7 +13,7 @@ _SPARSE_ROWS = 1024
 
 
 def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predictions):
-    """Learn rows of positive weight; see `sklearn_nag.kernels.learn` for what is not said here.
+    """Learn rows of positive weight, some at a time.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
 
 
 def dense_blocks(X, order=None):
-    """Rows of ``X`` in order, in blocks of bounded size: what names them, and a C-ordered array of them."""
+    """Yield the rows in order, in blocks of bounded size: what selects them in ``X``, and the rows in C order."""
     n = X.shape[0] if order is None else len(order)
     height = max(1, _BLOCK // max(X.shape[1], 1))
     for start in range(0, n, height):
@@ -89,7 +89,7 @@ def _learn_sparse(learn_block, state, loss, X, rows, y, weight, played):
 
 
 def learn_by_segments(learn_segment, state, columns, loss, x, y, c, played):
-    """Learn a block, cut where a row needs other lifts, by ``learn_segment``, which also gets ``|x|``."""
+    """Learn a block in segments of rows that need the same lifts; ``learn_segment`` also gets ``|x|``."""
     absolute = np.abs(x)
     start = 0
     while start < len(x):

@@ -1,4 +1,4 @@
-"""Losses of learners without a learning rate: derivatives divided by the largest that they can be."""
+"""Losses of learners without a learning rate, whose derivatives are divided by their bound."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..state.lifts import LARGEST
 
 
 def suffer(state, loss, target_rows, i, p):
-    """Derivative at the prediction for row ``i``, over the largest that it can be, and the prediction, clipped.
+    """Derivative of the loss for row ``i``, divided by its bound, and the prediction, clipped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What rows do to columns, whatever is learnt from them: lifts, means, scales, ``z``."""
+"""What rows do to columns in all families: lifts, means, scales and ``z``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Inputs(NamedTuple):
     Attributes
     ----------
     t : ndarray of shape (n_rows + 1,)
-        Total weight of the rows, that of before the segment first.
+        Total weight of the rows before the segment, and up to each of its rows.
     x : ndarray of shape (n_rows, n_columns)
         The rows, lifted and, where the rule says so, centred.
     z : ndarray of shape (n_rows, n_columns)
@@ -44,7 +44,7 @@ class Inputs(NamedTuple):
     sizes : ndarray of shape (n_rows, n_columns)
         The scales with the row, lifted.
     before : dict of str to ndarray of shape (n_rows + 1, n_columns)
-        Fields of the columns before each row, and after the last.
+        Fields of the columns before each row and after the last, by name.
     """
 
     t: np.ndarray
@@ -55,7 +55,7 @@ class Inputs(NamedTuple):
 
 
 def read_inputs(state, columns, x, absolute, c):
-    """`Inputs` of rows that need no new lift."""
+    """Make the `Inputs` of rows that need no new lift."""
     rule = state.rule
     t = np.add.accumulate(np.append(state.t, c))
     before = {"largest": np.maximum.accumulate(np.vstack([columns.largest, absolute]))}
@@ -94,6 +94,6 @@ def read_inputs(state, columns, x, absolute, c):
 
 
 def write_back(columns, before, row):
-    """Make fields of the columns what they were before a row of a segment; after the last one for -1."""
+    """Set fields of the columns to what they are before a row of the segment, or with -1 after the last."""
     for name, values in before.items():
         getattr(columns, name)[:] = values[row]

@@ -21,8 +21,8 @@ def predict(state, X):
     Returns
     -------
     ndarray of shape (n_rows, n_played)
-        ``X coef^T + intercept``. Where that leaves the range of float64, in either factor or in the product, the sum is
-        taken over ``u x / s`` and ends at the largest double.
+        ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
+        instead, and cut off at the largest double.
     """
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
@@ -34,7 +34,7 @@ def predict(state, X):
 
 
 def predict_unit_free(state, X):
-    """As `predict`, by ``sum u x / s``: slower, but in range, and the same bits however the rows are cut."""
+    """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits however rows come in batches."""
     n_features = X.shape[1]
     rule, columns = state.rule, state.columns
     u = state.unit_free_weight()

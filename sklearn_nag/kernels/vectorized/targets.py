@@ -1,4 +1,4 @@
-"""What rows do to targets, and what is made of targets: classes, origins, units, losses."""
+"""What rows teach of the targets, and what is made of them: numbers for classes, units, losses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..state.lifts import LARGEST, TINY
 
 
 def read_classes(y, n_heads):
-    """Targets: as given, or 1 for the class of a head and -1 for others; a single head is that of class 1."""
+    """Targets as given or, of classes, 1 for the class of a head and -1 for others; a single head is for class 1."""
     if y.ndim == 2:
         return y
     classes = np.arange(n_heads) if n_heads > 1 else np.ones(1, dtype=int)
@@ -31,7 +31,7 @@ class TargetRows(NamedTuple):
     least, most : ndarray of shape (n_rows, n_targets)
         Between which predictions are clipped.
     spread : ndarray of shape (n_rows + 1, n_targets) or None
-        That of the targets before each row and after the last; None where it is not learnt.
+        `Targets.spread` before each row and after the last; None where it is not learnt.
     """
 
     y: np.ndarray
@@ -49,7 +49,7 @@ class TargetRows(NamedTuple):
 
 
 def read_targets(state, y, c, t):
-    """`TargetRows`, of arrays of shape (n_rows, n_targets); the targets of the state go on to the end of the rows."""
+    """Make the `TargetRows` of targets and weights; what the state knows of targets then includes these rows."""
     targets, rule = state.targets, state.rule
     n = len(y)
     if not rule.target_unit:
@@ -72,7 +72,10 @@ def read_targets(state, y, c, t):
 
 
 def count_losses(state, loss, target_rows, c, played, first):
-    """Add the losses of the predictions ``played``, which then are counted from 0; ``first`` if there was no target."""
+    """Add the losses of the predictions ``played``, which then become absolute, not relative to the first target.
+
+    ``first`` tells that the state had seen no target before.
+    """
     n_targets, n_rivals = state.rule.n_targets, state.rule.n_played // state.rule.n_targets
     margins = loss.margins(played.reshape(-1, n_rivals, n_targets)).reshape(played.shape) if loss.coupled else played
     losses = loss.value(margins, np.tile(target_rows.y, n_rivals), np.tile(target_rows.unit, n_rivals))

@@ -1,7 +1,6 @@
-"""The kernel against the paper, and what the unit-free form promises."""
+"""The updates of the NAG family, by the backend in use: against the paper, and what the unit-free form promises."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_nag import losses
-from sklearn_nag.kernels import Diverged, learn, positive, predict
+from sklearn_nag import config_context, losses
+from sklearn_nag.kernels import learn, predict
 
+from ..helpers import BY_ITSELF, EXTENSIONS, KERNELS, LOSSES, RULES, flat, make_data, make_state, progressive
 from . import reference
-from .kernels.helpers import BY_ITSELF, EXTENSIONS, LOSSES, RULES, flat, make_data, make_state, progressive
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -63,57 +62,6 @@ def test_extensions_agree_with_computing_everything_from_scratch(
     np.testing.assert_allclose(played[kept], np.array(expected)[kept], rtol=1e-6, atol=1e-7 * np.abs(expected).max())
     u = np.array(w) * state.scale()
     np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-6, atol=1e-7 * np.abs(u).max())
-
-
-@pytest.mark.parametrize(("alpha", "l1_ratio"), [(0.05, 0.0), (0.05, 1.0), (0.05, 0.4)])
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
-def test_penalty_agrees_with_applying_it_row_by_row(rng, normalization, adaptive, alpha, l1_ratio):
-    X, y = make_data(rng, n=400, density=0.3)
-    if normalization is None:
-        X /= np.abs(X).max(axis=0)
-    rule = {"normalization": normalization, "adaptive": adaptive, "power_t": 0.25}
-    options = {"l1": alpha * l1_ratio, "l2": alpha * (1 - l1_ratio)}
-    expected, w = reference.run(X, y, loss="log_loss", eta=0.3, alpha=alpha, l1_ratio=l1_ratio, **rule)
-    for rows in (X, sparse.csr_array(X)):
-        state = make_state(6, eta=[0.3], **rule, **options)
-        played = progressive(state, rows, y)[:, 0]
-        np.testing.assert_allclose(played, expected, rtol=1e-10, atol=1e-11)
-        coef, bias, _ = state.linear()
-        np.testing.assert_allclose([*coef[0], *bias], w, rtol=1e-9, atol=1e-12)
-
-
-def test_l1_leaves_true_zeros(rng):
-    X, y = make_data(rng, n=500, d=6, density=1.0)
-    X = np.hstack([X, rng.normal(size=(500, 20))])
-    for rows in (X, sparse.csr_array(X)):
-        state = make_state(26, l1=0.05)
-        progressive(state, rows, y)
-        coef = state.linear()[0]
-        assert 0 < np.count_nonzero(coef) < 26
-        assert state.linear()[1][0] != 0
-
-
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
-def test_average_is_the_mean_of_the_weights_that_a_rule_keeps(rng, normalization, adaptive):
-    X, y = make_data(rng, n=120, density=0.4)
-    weights = rng.integers(0, 3, 120).astype(float)
-    options = {"normalization": normalization, "adaptive": adaptive, "eta": [0.05]}
-    plain, total, count = make_state(6, **options), 0.0, 0.0
-    for i in range(120):
-        t = plain.t + weights[i]
-        if weights[i] and t >= 10:
-            total = total + weights[i] * t * plain.columns.weight / plain.columns.lift ** (not adaptive)
-            count += weights[i] * t
-        progressive(plain, X[i : i + 1], y[i : i + 1], weights[i : i + 1])
-    for rows in (X, sparse.csr_array(X)):
-        state = make_state(6, average_from=10.0, **options)
-        progressive(state, rows, y, weights)
-        expected = total / count if adaptive else total / count * state.columns.lift / positive(size(state))
-        np.testing.assert_allclose(state.unit_free_weight(), expected, rtol=1e-10, atol=1e-13)
-
-
-def size(state):
-    return state.columns.size(state.rule, state.t)
 
 
 @pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
@@ -193,17 +141,6 @@ def test_any_cutting_of_a_stream_gives_the_same_bits(data):
     assert np.array_equal(flat(whole), flat(parts))
 
 
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
-def test_cutting_between_blocks_of_a_long_stream(rng, normalization, adaptive):
-    X, y = make_data(rng, n=3000, d=40)
-    X /= np.abs(X).max(axis=0) if normalization is None else 1.0
-    whole, parts = make_state(40, normalization, adaptive), make_state(40, normalization, adaptive)
-    progressive(whole, X, y)
-    for i, j in itertools.pairwise([0, 1, 2, 700, 701, 2999, 3000]):
-        progressive(parts, X[i:j], y[i:j])
-    assert np.array_equal(flat(whole), flat(parts))
-
-
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)
 def test_heads_are_what_they_are_alone(rng, normalization, adaptive, container):
@@ -217,72 +154,16 @@ def test_heads_are_what_they_are_alone(rng, normalization, adaptive, container):
         assert np.array_equal(a[:, k], b[:, 0])
 
 
-@pytest.mark.parametrize("options", [{}, {"l2": 0.01}, {"l1": 0.01, "average_from": 0.0}])
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
-def test_weight_0_is_absence(rng, normalization, adaptive, container, options):
-    X, y = make_data(rng, n=150)
-    X /= np.abs(X).max(axis=0)
-    weights = rng.integers(0, 2, 150) * rng.random(150)
-    X[weights == 0] *= 1e6
-    kept = weights > 0
-    options = {"normalization": normalization, "adaptive": adaptive, **options}
-    one, two = make_state(6, **options), make_state(6, **options)
-    a = progressive(one, container(X), y, weights)
-    b = progressive(two, container(X[kept]), y[kept], weights[kept])
-    assert np.array_equal(a[kept], b)
-    assert np.array_equal(flat(one), flat(two))
-    assert np.isfinite(a).all()
-
-
-def test_rows_without_weight_are_predicted_as_the_model_stands(rng):
-    X, y = make_data(rng, n=40)
-    weights = np.ones(40)
-    weights[20:] = 0
-    state = make_state(6)
-    played = progressive(state, X, y, weights)
-    np.testing.assert_allclose(played[20:], predict(state, X[20:]), rtol=1e-12)
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_dense_in_any_layout_and_sparse_with_any_indices(rng, rule):
-    X, y = make_data(rng, n=150)
-    X = (X / np.abs(X).max(axis=0)).astype(np.float32)
-    expected = progressive(make_state(6, *rule), X, y)
-    for rows in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
-        assert np.array_equal(progressive(make_state(6, *rule), rows, y), expected)
-    np.testing.assert_allclose(progressive(make_state(6, *rule), X.astype(float), y), expected, rtol=1e-12)
-    narrow = sparse.csr_array(X)
-    wide = narrow.copy()
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    a, b = (progressive(make_state(6, *rule), rows, y) for rows in (narrow, wide))
-    assert np.array_equal(a, b)
-    np.testing.assert_allclose(a, expected, rtol=1e-12, atol=1e-13)
-
-
-def test_order_names_the_rows(rng):
-    X, y = make_data(rng, n=100)
-    order = rng.permutation(100)[:70]
-    for rows in (X, sparse.csr_array(X)):
-        a = progressive(make_state(6), rows, y, order=order)
-        b = progressive(make_state(6), rows[order], y[order])
-        assert np.array_equal(a, b)
-
-
-def test_an_empty_order_names_no_row(rng):
-    X, y = make_data(rng, n=10)
-    for rows in (X, sparse.csr_array(X)):
-        state = make_state(6)
-        assert progressive(state, rows, y, order=np.array([], dtype=int)).shape == (0, 1)
-        assert state.t == 0
-
-
-def test_classes_become_one_against_the_rest(rng):
-    X, _ = make_data(rng, n=100)
-    classes = rng.integers(0, 3, 100)
-    a = progressive(make_state(6, eta=[0.5] * 3), X, classes)
-    b = progressive(make_state(6, eta=[0.5] * 3), X, np.where(classes[:, None] == np.arange(3), 1.0, -1.0))
-    assert np.array_equal(a, b)
+def test_heads_do_not_know_of_one_another(rng, kernel, container):
+    X, y = make_data(rng, n=100, d=50)
+    with config_context(kernel=kernel):
+        alone, among = make_state(50), make_state(50, eta=[0.5, 0.5, 0.5])
+        one = progressive(alone, container(X), y)
+        three = progressive(among, container(X), np.column_stack([y, -y, np.roll(y, 1)]))
+    assert np.array_equal(one[:, 0], three[:, 0])
+    assert np.array_equal(alone.columns.weight[0], among.columns.weight[0])
 
 
 def test_a_squared_gradient_that_underflows_makes_no_step():
@@ -318,46 +199,3 @@ def test_targets_of_any_size_leave_the_state_finite(rng, size):
     b = progressive(middle, X, y, loss="squared_error")
     assert np.isfinite(flat(state)).all()
     np.testing.assert_allclose(a / size, b, rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_divergence_is_said_and_can_be_undone(rng, container):
-    X, y = make_data(rng)
-    state = make_state(6, None, False, eta=[0.1])
-    progressive(state, container(X[:10] * 1e-6), y[:10], loss="squared_error")
-    before = flat(state)
-    with pytest.raises(Diverged), state.unchanged_on_error():
-        progressive(state, container(X * 1e6), y, loss="squared_error")
-    assert np.array_equal(flat(state), before)
-    with pytest.raises(Diverged), state.unchanged_on_error(np.array([0, 6])):
-        learn(state, LOSSES["squared_error"](), sparse.csr_array(np.eye(1, 6) * 1e300), np.array([[1e300]]))
-    assert np.array_equal(flat(state), before)
-
-
-def test_a_penalty_that_changes_is_settled_first(rng):
-    X, y = make_data(rng, density=0.3)
-    changing = make_state(6, l1=0.01)
-    progressive(changing, sparse.csr_array(X[:150]), y[:150])
-    before = changing.unit_free_weight()
-    changing.adopt(replace(changing.rule, l1=0.5))
-    changing.cached = None
-    assert np.array_equal(changing.unit_free_weight(), before)
-
-
-def test_scales(rng):
-    X, y = make_data(rng)
-    weights = rng.random(300)
-    for container in (np.asarray, sparse.csr_array):
-        largest, rms, none = make_state(6), make_state(6, "rms"), make_state(6, None)
-        for state in (largest, rms, none):
-            progressive(state, container(X), y, weights)
-        assert np.array_equal(largest.scale()[:6], np.abs(X).max(axis=0))
-        np.testing.assert_allclose(rms.scale()[:6] ** 2, np.average(X**2, axis=0, weights=weights))
-        assert np.array_equal(none.scale(), np.ones(7))
-
-
-def test_progressive_loss_is_the_mean_over_rows(rng):
-    X, y = make_data(rng)
-    state = make_state(6)
-    played = progressive(state, X, y)[:, 0]
-    np.testing.assert_allclose(state.loss, np.logaddexp(0, -y * played).sum())

@@ -1,0 +1,145 @@
+"""`ScaleInvariantClassifier` and `ScaleInvariantRegressor`: parameters, ugly input, and quality on bundled data."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.linear_model import LinearRegression
+
+from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, losses
+from sklearn_nag.kernels import _backend
+
+from ..kernels.bounded_helpers import KINDS, flat
+from ..kernels.helpers import make_data
+
+
+@pytest.mark.parametrize("kind", KINDS, ids="-".join)
+@pytest.mark.parametrize("loss", losses.REGRESSION)
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("normalization", ["standard", None])
+def test_no_overflow_whatever_the_targets(rng, kind, loss, size, normalization):
+    X, y = rng.normal(size=(300, 4)) * [1e-150, 1.0, 0.0, 1e150], size * rng.normal(size=300)
+    X[:, 1] = 3.0
+    reg = ScaleInvariantRegressor(loss, invariance=kind[0], update=kind[1], target_normalization=normalization)
+    reg.partial_fit(X, y)
+    assert np.isfinite(reg.predict(X)).all()
+    assert np.isfinite(flat(reg._state)).all()
+    assert np.isfinite(reg.progressive_loss_)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids="-".join)
+@pytest.mark.parametrize("loss", losses.CLASSIFICATION)
+def test_one_class_equal_rows_and_zeros(kind, loss):
+    n = 20_000 if _backend._has_numba() else 500
+    for X in (np.ones((n, 2)), np.zeros((n, 2)), np.tile([1e-3, 1e5], (n, 1))):
+        clf = ScaleInvariantClassifier(loss, invariance=kind[0], update=kind[1])
+        clf.partial_fit(X, np.ones(n, dtype=int), classes=[0, 1])
+        assert np.isfinite(flat(clf._state)).all()
+        assert (clf.predict(X) == 1).all()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids="-".join)
+def test_columns_of_all_scales_constant_and_double(rng, kind):
+    X = rng.normal(size=(200, 6)) * [1e-150, 1e150, 1.0, 1.0, 0.0, 1.0]
+    X[:, 3], X[:, 5] = 2 * X[:, 2], 1e9
+    y = X[:, 2] + 1e150 * X[:, 0] + 1e-150 * X[:, 1] + 0.1 * rng.normal(size=200)
+    reg = ScaleInvariantRegressor(invariance=kind[0], update=kind[1]).fit(X, y)
+    assert reg.score(X, y) > 0.9
+    if kind[0] == "full":
+        assert np.linalg.matrix_rank(reg._state.factor / np.abs(reg._state.factor).max(axis=0).clip(1e-300)) == 4
+        np.testing.assert_allclose(reg.predict(X), X @ reg.coef_ + reg.intercept_, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:], ids="-".join)
+def test_a_scale_that_grows_late_does_not_spoil_predictions(rng, kind):
+    X = rng.normal(size=(2000, 3))
+    X[:200, 0] *= 1e-6
+    y = X @ [1.0, 1.0, 0.0] + 0.1 * rng.normal(size=2000)
+    reg = ScaleInvariantRegressor(invariance=kind[0], update=kind[1], target_normalization=None, epsilon=1.0)
+    assert reg.partial_fit(X, y).score(X[200:], y[200:]) > 0.9
+
+
+def test_fewer_rows_than_columns(rng):
+    X, y = rng.normal(size=(10, 30)), rng.normal(size=10)
+    reg = ScaleInvariantRegressor(invariance="full").fit(X, y)
+    assert np.isfinite(reg.predict(rng.normal(size=(5, 30)))).all()
+    assert reg.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("kind", KINDS, ids="-".join)
+def test_batch_quality_on_bundled_data(kind):
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    reg = ScaleInvariantRegressor(invariance=kind[0], update=kind[1], random_state=0).fit(X, y)
+    best = LinearRegression().fit(X, y).score(X, y)
+    assert reg.score(X, y) > best - (0.02 if kind[0] == "full" else 0.1)
+    X, y = load_wine(return_X_y=True)
+    clf = ScaleInvariantClassifier(invariance=kind[0], update=kind[1], random_state=0).fit(X, y)
+    assert clf.score(X, y) > 0.95
+    np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_scales_and_means_of_full_invariance(rng):
+    X = rng.normal(size=(500, 3)) * [1e-5, 1.0, 1e5] + [3.0, -1e3, 1e6]
+    weights = rng.exponential(size=500)
+    reg = ScaleInvariantRegressor(invariance="full").partial_fit(X, X[:, 1], weights)
+    mean = np.average(X, axis=0, weights=weights)
+    np.testing.assert_allclose(reg.mean_, mean, rtol=1e-12)
+    np.testing.assert_allclose(reg.scale_, np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids="-".join)
+def test_average_can_be_changed_on_the_way(rng, kind):
+    X, y = make_data(rng, loss="squared_error")
+    one = ScaleInvariantRegressor(invariance=kind[0], update=kind[1]).partial_fit(X, y)
+    two = ScaleInvariantRegressor(invariance=kind[0], update=kind[1], average=False).partial_fit(X, y)
+    assert not np.array_equal(one.coef_, two.coef_)
+    for reg, average in ((one, False), (two, True)):
+        reg.set_params(average=average).partial_fit(X[:1], y[:1])
+    three = ScaleInvariantRegressor(invariance=kind[0], update=kind[1]).partial_fit(X, y).partial_fit(X[:1], y[:1])
+    np.testing.assert_allclose(two.coef_, three.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"update": "potential", "alpha": 1.125}, "alpha"),
+        ({"invariance": "full", "alpha": np.nan}, "alpha"),
+        ({"invariance": "partial"}, "invariance must be one of 'coordinatewise', 'full'"),
+        ({"update": "nag"}, "update must be one of"),
+        ({"invariance": "full", "update": "scinol1"}, "invariance='full' needs update='potential'"),
+        ({"invariance": "full", "centering": False}, "centering=False"),
+        ({"epsilon": "large"}, "epsilon must be"),
+        ({"epsilon": -1.0}, "epsilon"),
+    ],
+)
+def test_parameters_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        ScaleInvariantRegressor(**options).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_average_is_a_flag():
+    with pytest.raises(TypeError, match="average must be True or False; got 10"):
+        ScaleInvariantRegressor(average=10).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_full_invariance_is_for_dense_rows():
+    with pytest.raises(ValueError, match="invariance='full' needs dense X"):
+        ScaleInvariantRegressor(invariance="full").fit(sparse.eye_array(3).tocsr(), [0.0, 1.0, 2.0])
+
+
+def test_a_model_cannot_go_on_with_another_update():
+    clf = ScaleInvariantClassifier().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
+    with pytest.raises(ValueError, match="update was 'auto' when this model was new and is 'potential' now"):
+        clf.set_params(update="potential").partial_fit([[0.0]], [0])
+    with pytest.raises(ValueError, match="invariance was"):
+        clf.set_params(update="auto", invariance="full").partial_fit([[0.0]], [0])
+
+
+def test_centering_as_a_boolean_of_numpy():
+    with pytest.raises(ValueError, match="centering=False cannot be with invariance='full'"):
+        ScaleInvariantRegressor(invariance="full", centering=np.bool_(False)).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_alpha_is_a_number_also_where_it_has_no_use():
+    with pytest.raises(TypeError, match="alpha must be an instance of"):
+        ScaleInvariantRegressor(alpha="1.5").fit([[0.0], [1.0]], [0.0, 1.0])

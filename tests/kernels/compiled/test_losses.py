@@ -1,0 +1,44 @@
+"""The compiled losses against those in NumPy."""
+
+import numpy as np
+import pytest
+
+from sklearn_nag import losses
+
+from ..helpers import BY_ITSELF, needs_numba
+
+
+@needs_numba
+@pytest.mark.parametrize("name", BY_ITSELF)
+def test_compiled_losses_are_those_in_numpy(rng, name):
+    from numba import njit
+
+    from sklearn_nag.kernels.compiled.losses import compiled_loss, importance_aware_move, loss_and_gradient
+
+    @njit
+    def play(code, parameter, p, y, a, out):
+        for i in range(p.size):
+            out[0, i], out[1, i] = loss_and_gradient(code, parameter[i], p[i], y[i])
+            out[2, i] = importance_aware_move(code, parameter[i], p[i], y[i], a[i])
+
+    loss = BY_ITSELF[name]()
+    p, y, a = rng.normal(scale=3.0, size=300), rng.normal(scale=3.0, size=300), 10.0 ** rng.uniform(-6, 3, 300)
+    y = np.sign(y) if name in losses.CLASSIFICATION else y
+    p[:3] = [0.0, y[1], 1e3]  # at a kink, at the target, and far from it
+    unit = rng.uniform(0.5, 2.0, 300)
+    compiled, out = compiled_loss(loss), np.empty((3, 300))
+    play(compiled.code, compiled.parameter * (unit if compiled.scaled else np.ones(300)), p, y, a, out)
+    np.testing.assert_allclose(out[0], loss.value(p, y, unit), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(out[1], loss.gradient(p, y, unit), rtol=1e-12, atol=1e-15)
+    if loss.move is not None:
+        np.testing.assert_allclose(out[2], loss.move(p, y, a, unit), rtol=1e-9, atol=1e-15)
+
+
+@needs_numba
+def test_every_loss_has_its_place():
+    from sklearn_nag.kernels.compiled import losses as compiled
+
+    names = [*losses.CLASSIFICATION, *losses.REGRESSION, losses.Softmax.name]
+    assert sorted(compiled.LOSSES) == sorted(names)
+    for code, place in [(compiled.LOG, "log_loss"), (compiled.SQUARED, "squared_error"), (compiled.SOFTMAX, "softmax")]:
+        assert compiled.LOSSES[code] == place

@@ -1,0 +1,212 @@
+"""The compiled rows of the NAG family against those in NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sklearn_nag import config_context, kernels
+
+from ..helpers import (
+    BY_ITSELF,
+    EXTENSIONS,
+    LOSSES,
+    PENALTIES,
+    RULES,
+    flat,
+    make_data,
+    make_state,
+    needs_numba,
+    progressive,
+)
+
+CONTAINERS = {
+    "float64": np.asarray,
+    "float32": lambda X: X.astype(np.float32),
+    "Fortran": np.asfortranarray,
+    "csr": sparse.csr_array,
+    "csr float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+}
+
+
+def run(kernel, X, y, weights, loss, order=None, **options):
+    with config_context(kernel=kernel):
+        state = make_state(X.shape[1], **options)
+        return progressive(state, X, y, weights, loss, order), state
+
+
+def assert_same(X, y, weights, loss, order=None, **options):
+    a, one = run("numpy", X, y, weights, loss, order, **options)
+    b, two = run("numba", X, y, weights, loss, order, **options)
+    tolerance = 1e-10 if not one.rule.centred else 1e-8  # first deviations from a mean are small differences
+    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(a).max() + 1e-300)
+    assert two.t == one.t
+    assert np.array_equal(one.scale(), two.scale())
+    for name in one.columns.names:
+        u, v = getattr(one.columns, name), getattr(two.columns, name)
+        np.testing.assert_allclose(u, v, rtol=10 * tolerance, atol=tolerance * np.abs(u).max(), err_msg=name)
+    for name in ("N", "loss", "shrinkage", "averaged", "gradient_lift"):
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=tolerance, err_msg=name)
+    np.testing.assert_allclose(one.targets.table, two.targets.table, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(one.shares(), two.shares(), rtol=1e-6, atol=1e-9)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("loss", BY_ITSELF)
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
+    X, y = make_data(rng, n=150, d=5, loss=loss)
+    if normalization is None:
+        X /= np.abs(X).max(axis=0)
+    X = CONTAINERS[container](X)
+    weights = rng.integers(0, 3, 150) * rng.random(150)
+    rule = {"normalization": normalization, "adaptive": adaptive}
+    for heads, intercept, c in [(1, True, None), (1, False, weights), (3, True, weights)]:
+        targets = y if heads == 1 else np.column_stack([y, -y, np.roll(y, 1)])
+        assert_same(X, targets, c, loss, eta=np.linspace(0.1, 0.05, heads), intercept=intercept, **rule)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", ["float64", "float32", "csr"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("extension", EXTENSIONS, ids="+".join)
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_every_extension(rng, normalization, adaptive, extension, loss, container):
+    X, y = make_data(rng, n=80, d=5, loss=loss)
+    if normalization is None:
+        X /= np.abs(X).max(axis=0)
+    X = CONTAINERS[container](X)
+    options = {"normalization": normalization, "adaptive": adaptive, **dict.fromkeys(extension, True)}
+    options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled}
+    several = np.column_stack([y, -y, np.roll(y, 1)])
+    weights = rng.integers(0, 3, 80) * rng.random(80)
+    penalty = PENALTIES[rng.integers(len(PENALTIES))]
+    if loss != "softmax":
+        assert_same(X, y, weights, loss, eta=[0.1], **options, **penalty)
+        assert_same(X, several, None, loss, eta=np.repeat([0.03, 0.1], 3), intercept=False, experts=2, **options)
+    else:
+        several = np.where(np.arange(3) == rng.integers(0, 3, (80, 1)), 1.0, -1.0)
+    assert_same(X, several, weights, loss, eta=np.repeat([0.03, 0.1], 3), experts=2, **options, **penalty)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_every_penalty(rng, normalization, adaptive, penalty, container):
+    X, y = make_data(rng, n=150, d=5, density=0.4)
+    if normalization is None:
+        X /= np.abs(X).max(axis=0)
+    X = CONTAINERS[container](X)
+    weights = rng.integers(0, 3, 150) * rng.random(150)
+    rule = {"normalization": normalization, "adaptive": adaptive, **penalty}
+    order = rng.permutation(150)[:120]
+    for targets, c in [(y, None), (np.column_stack([y, -y]), weights)]:
+        assert_same(X, targets, c, "log_loss", order, eta=[0.1] * (targets.size // 150), **rule)
+
+
+@needs_numba
+@pytest.mark.parametrize("heads", [1, 3])
+def test_classes(rng, heads):
+    X, _ = make_data(rng, n=100)
+    assert_same(X, rng.integers(0, max(2, heads), 100), None, "log_loss", eta=[0.5] * heads)
+
+
+@needs_numba
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_cutting_of_a_stream_gives_the_same_bits(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n, d, heads = data.draw(st.integers(2, 60)), data.draw(st.integers(1, 40)), data.draw(st.sampled_from([1, 3]))
+    normalization, adaptive = data.draw(st.sampled_from(RULES))
+    options = {"normalization": normalization, "adaptive": adaptive, "eta": [0.1] * heads}
+    options |= data.draw(st.sampled_from(PENALTIES))
+    options |= dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
+    X, _ = make_data(rng, n, d)
+    X *= 10.0 ** rng.choice([0, 0, 60, -60], size=(n, 1))
+    if normalization is None:
+        X /= np.abs(X).max() + 1e-300
+    y = rng.choice([-1.0, 1.0], (n, heads))
+    weights = data.draw(st.sampled_from([None, rng.integers(0, 3, n) * 0.3]))
+    rows = data.draw(st.sampled_from([np.asarray, sparse.csr_array, np.asfortranarray]))(X)
+    cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=6)))
+    with config_context(kernel="numba"):
+        whole, parts = make_state(d, **options), make_state(d, **options)
+        a = progressive(whole, rows, y, weights)
+        b = [
+            progressive(parts, rows[i:j], y[i:j], None if weights is None else weights[i:j])
+            for i, j in itertools.pairwise([0, *cuts, n])
+        ]
+    assert np.array_equal(a, np.concatenate(b))
+    assert np.array_equal(flat(whole), flat(parts))
+
+
+@needs_numba
+@pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
+@settings(max_examples=20, deadline=None)
+@given(
+    factors=st.lists(st.integers(-900, 900), min_size=5, max_size=5),
+    penalty=st.sampled_from(PENALTIES),
+    extension=st.sampled_from([(), *EXTENSIONS]),
+)
+def test_powers_of_two_change_no_bit(normalization, adaptive, factors, penalty, extension):
+    X, y = make_data(np.random.default_rng(0), n=60, d=5)
+    X = np.sign(X) * np.abs(X).clip(1e-3, 1e3) * (X != 0)
+    options = {"normalization": normalization, "adaptive": adaptive, **penalty, **dict.fromkeys(extension, True)}
+    for container in (np.asarray, sparse.csr_array):
+        a, _ = run("numba", container(X), y, None, "log_loss", **options)
+        b, _ = run("numba", container(X * 2.0 ** np.array(factors)), y, None, "log_loss", **options)
+        assert np.array_equal(a, b)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_every_finite_double_and_targets_of_any_size(rng, container):
+    values = np.array([0.0, 5e-324, -5e-324, 1e-308, 1.0, -1e154, 1e300, np.finfo(float).max, -np.finfo(float).max])
+    X = container(rng.choice(values, (400, 5)))
+    y = rng.choice([-1.0, 1.0], 400)
+    for normalization, adaptive in RULES:
+        if normalization is not None:
+            options = {"normalization": normalization, "adaptive": adaptive, "l1": 1e-3, "l2": 1e-3}
+            played, state = run("numba", X, y, None, "log_loss", **options)
+            assert np.isfinite(played).all()
+            assert np.isfinite(flat(state)).all()
+    X, y = make_data(rng, loss="squared_error")
+    for size in (1e-200, 1e-100, 1e100, 1e200):
+        assert_same(container(X), y * size, None, "squared_error", eta=[0.5 * size])
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_divergence(rng, container):
+    X, y = make_data(rng)
+    with config_context(kernel="numba"):
+        state = make_state(6, None, False, eta=[0.1])
+        before = flat(state)
+        with pytest.raises(kernels.Diverged), state.unchanged_on_error():
+            progressive(state, container(X * 1e6), y, loss="squared_error")
+    assert np.array_equal(flat(state), before)
+
+
+@needs_numba
+def test_dense_and_sparse_rows_in_turn(rng):
+    X, y = make_data(rng, n=90)
+    with config_context(kernel="numba"):
+        turns, dense = make_state(6, l2=0.01), make_state(6, l2=0.01)
+        progressive(dense, X, y)
+        for i, container in zip(range(0, 90, 30), (np.asarray, sparse.csr_array, np.asarray)):
+            progressive(turns, container(X[i : i + 30]), y[i : i + 30])
+    np.testing.assert_allclose(flat(turns), flat(dense), rtol=1e-9, atol=1e-12)
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("d", [1, 7, 8, 71, 72, 73, 199, 200, 201])
+def test_rows_of_any_width(rng, d, container):
+    X, y = make_data(rng, n=30, d=d)
+    for intercept in (False, True):
+        assert_same(container(X), y, None, "log_loss", eta=[0.1, 0.3], experts=2, intercept=intercept)

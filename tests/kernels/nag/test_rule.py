@@ -1,0 +1,109 @@
+"""What a model of the NAG family stands for: penalties, averages, experts, and a rule that changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sklearn_nag import config_context, losses
+from sklearn_nag.kernels import positive
+
+from ..helpers import EXTENSIONS, KERNELS, LOSSES, PENALTIES, RULES, flat, make_data, make_state, progressive
+from . import reference
+
+
+@pytest.mark.parametrize(("alpha", "l1_ratio"), [(0.05, 0.0), (0.05, 1.0), (0.05, 0.4)])
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_penalty_agrees_with_applying_it_row_by_row(rng, normalization, adaptive, alpha, l1_ratio):
+    X, y = make_data(rng, n=400, density=0.3)
+    if normalization is None:
+        X /= np.abs(X).max(axis=0)
+    rule = {"normalization": normalization, "adaptive": adaptive, "power_t": 0.25}
+    options = {"l1": alpha * l1_ratio, "l2": alpha * (1 - l1_ratio)}
+    expected, w = reference.run(X, y, loss="log_loss", eta=0.3, alpha=alpha, l1_ratio=l1_ratio, **rule)
+    for rows in (X, sparse.csr_array(X)):
+        state = make_state(6, eta=[0.3], **rule, **options)
+        played = progressive(state, rows, y)[:, 0]
+        np.testing.assert_allclose(played, expected, rtol=1e-10, atol=1e-11)
+        coef, bias, _ = state.linear()
+        np.testing.assert_allclose([*coef[0], *bias], w, rtol=1e-9, atol=1e-12)
+
+
+def test_l1_leaves_true_zeros(rng):
+    X, y = make_data(rng, n=500, d=6, density=1.0)
+    X = np.hstack([X, rng.normal(size=(500, 20))])
+    for rows in (X, sparse.csr_array(X)):
+        state = make_state(26, l1=0.05)
+        progressive(state, rows, y)
+        coef = state.linear()[0]
+        assert 0 < np.count_nonzero(coef) < 26
+        assert state.linear()[1][0] != 0
+
+
+@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+def test_average_is_the_mean_of_the_weights_that_a_rule_keeps(rng, normalization, adaptive):
+    X, y = make_data(rng, n=120, density=0.4)
+    weights = rng.integers(0, 3, 120).astype(float)
+    options = {"normalization": normalization, "adaptive": adaptive, "eta": [0.05]}
+    plain, total, count = make_state(6, **options), 0.0, 0.0
+    for i in range(120):
+        t = plain.t + weights[i]
+        if weights[i] and t >= 10:
+            total = total + weights[i] * t * plain.columns.weight / plain.columns.lift ** (not adaptive)
+            count += weights[i] * t
+        progressive(plain, X[i : i + 1], y[i : i + 1], weights[i : i + 1])
+    for rows in (X, sparse.csr_array(X)):
+        state = make_state(6, average_from=10.0, **options)
+        progressive(state, rows, y, weights)
+        expected = total / count if adaptive else total / count * state.columns.lift / positive(size(state))
+        np.testing.assert_allclose(state.unit_free_weight(), expected, rtol=1e-10, atol=1e-13)
+
+
+def size(state):
+    return state.columns.size(state.rule, state.t)
+
+
+def test_a_penalty_that_changes_is_settled_first(rng):
+    X, y = make_data(rng, density=0.3)
+    changing = make_state(6, l1=0.01)
+    progressive(changing, sparse.csr_array(X[:150]), y[:150])
+    before = changing.unit_free_weight()
+    changing.adopt(replace(changing.rule, l1=0.5))
+    changing.cached = None
+    assert np.array_equal(changing.unit_free_weight(), before)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_experts_that_are_kept_apart_learn_what_each_would_alone(kernel, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n, d, experts = data.draw(st.integers(2, 60)), data.draw(st.integers(1, 40)), data.draw(st.integers(1, 6))
+    loss, (normalization, adaptive) = data.draw(st.sampled_from(sorted(LOSSES))), data.draw(st.sampled_from(RULES))
+    heads = data.draw(st.sampled_from([3, 9] if loss == "softmax" else [1, 3]))
+    options = {"normalization": normalization, "adaptive": adaptive, "intercept": data.draw(st.booleans())}
+    options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled, **data.draw(st.sampled_from(PENALTIES))}
+    options |= dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
+    X, y = make_data(rng, n, d, loss="log_loss" if loss == "softmax" else loss)
+    if normalization is None:
+        X /= np.abs(X).max() + 1e-300
+    rows = data.draw(st.sampled_from([np.asarray, sparse.csr_array, np.asfortranarray]))(X)
+    several = np.where(np.arange(heads) == rng.integers(0, heads, (n, 1)), 1.0, -1.0)
+    targets = several if loss in losses.CLASSIFICATION or loss == "softmax" else np.outer(y, np.arange(1.0, heads + 1))
+    weights = data.draw(st.sampled_from([None, rng.integers(0, 3, n) * 0.3]))
+    etas = 10.0 ** rng.uniform(-3, 0, experts)
+    with config_context(kernel=kernel):
+        together = make_state(d, eta=np.repeat(etas, heads), experts=experts, mixed=False, **options)
+        played = progressive(together, rows, targets, weights, loss)
+        means = together.mean_loss(together.t) if together.t else []
+        for k, eta in enumerate(etas):
+            alone = make_state(d, eta=[eta] * heads, **options)
+            assert np.array_equal(
+                progressive(alone, rows, targets, weights, loss), played[:, k * heads : (k + 1) * heads]
+            )
+            part = together.select_experts(np.array([k]), alone.rule)
+            assert np.array_equal(flat(part), flat(alone))
+            assert together.t == 0 or means[k] == alone.mean_loss(alone.t)

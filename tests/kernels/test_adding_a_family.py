@@ -1,0 +1,146 @@
+"""The listings of the page "Adding a family", as files: what they learn is what the page says."""
+
+import importlib
+import itertools
+import math
+import re
+import sys
+from pathlib import Path
+from textwrap import dedent, indent
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_nag import config_context, kernels, losses
+
+from .helpers import KERNELS, LOSSES, flat, make_data, make_state, progressive
+
+PAGE = (Path(__file__).parents[2] / "docs" / "adding_a_family.rst").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^\.\. code-block:: python\n   :caption: (.+)\n\n((?:   .*\n|\n)+)", re.MULTILINE)
+LISTINGS = {caption: dedent(code).rstrip() + "\n" for caption, code in BLOCK.findall(PAGE)}
+FILES = ("rule.py", "numpy_rows.py", "numba_rows.py")
+CONTAINERS = [np.asarray, sparse.csr_array]
+C = 0.3
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory):
+    """The family as a package that can be imported."""
+    root = tmp_path_factory.mktemp("families")
+    folder = root / "passive_aggressive"
+    folder.mkdir()
+    folder.joinpath("__init__.py").write_text("from .rule import Rule, State\n")
+    for name in FILES:
+        folder.joinpath(name).write_text(LISTINGS[name])
+    sys.path.insert(0, str(root))
+    yield importlib.import_module(folder.name)
+    sys.path.remove(str(root))
+    for name in [name for name in sys.modules if name.partition(".")[0] == folder.name]:
+        del sys.modules[name]
+
+
+def learn(family, X, y, weights=None, order=None, cuts=(), loss="hinge", intercept=True):
+    """The model after all rows, given in one batch or several, and its progressive predictions."""
+    state = kernels.new_state(family.Rule(y.shape[1], C, intercept), X.shape[1])
+    played = []
+    for start, stop in itertools.pairwise([0, *cuts, X.shape[0]]):
+        rows = slice(start, stop)
+        some = None if weights is None else weights[rows]
+        n = stop - start if order is None else len(order)
+        played.append(np.full((n, y.shape[1]), np.nan))
+        kernels.learn(state, LOSSES[loss](), X[rows], y[rows], some, order=order, predictions=played[-1])
+    return state, np.concatenate(played)
+
+
+def data(rng, loss="log_loss"):
+    X, y = make_data(rng, n=200, d=11, loss=loss)
+    return X, np.column_stack([y, -y, np.roll(y, 1)]), rng.integers(0, 3, 200) * rng.random(200)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_agrees_with_the_loop(rng, family, container, kernel):
+    names = {}
+    exec(LISTINGS["reference.py"], names)
+    X, y, _ = data(rng)
+    expected, u = names["passive_aggressive"](np.column_stack([X, np.ones(200)]), y[:, 0], C)
+    with config_context(kernel=kernel):
+        state, played = learn(family, container(X), y[:, :1])
+    np.testing.assert_allclose(played[:, 0], expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(kernels.predict(state, X)[:, 0], X @ (u[:-1] / state.scale()[:-1]) + u[-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[1:])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_backends_agree(rng, family, container, kernel):
+    for loss in ("hinge", "squared_hinge", "epsilon_insensitive"):
+        X, y, weights = data(rng, loss)
+        for options in ({}, {"weights": weights}, {"intercept": False}, {"order": rng.permutation(200)[:50]}):
+            with config_context(kernel="numpy"):
+                one, expected = learn(family, container(X), y, loss=loss, **options)
+            with config_context(kernel=kernel):
+                two, played = learn(family, container(X), y, loss=loss, **options)
+            kept = weights > 0 if "weights" in options else slice(None)
+            np.testing.assert_allclose(played[kept], expected[kept], rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(two.loss, one.loss, rtol=1e-9)
+            np.testing.assert_allclose(two.columns.weight, one.columns.weight, rtol=1e-9, atol=1e-11)
+            assert np.array_equal(two.columns.largest, one.columns.largest)
+            assert two.t == one.t
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_neither_cuts_nor_powers_of_two_change_a_bit(rng, family, container, kernel):
+    X, y, weights = data(rng)
+    X = np.sign(X) * np.abs(X).clip(1e-3, 1e6) * (X != 0)
+    with config_context(kernel=kernel):
+        whole, expected = learn(family, container(X), y, weights)
+        parts, played = learn(family, container(X), y, weights, cuts=(1, 2, 70, 199))
+        assert np.array_equal(played, expected)
+        assert np.array_equal(flat(parts), flat(whole))
+        _, played = learn(family, container(X * 2.0 ** rng.integers(-900, 900, 11)), y, weights)
+        assert np.array_equal(played, expected)
+
+
+# -- the loss
+
+
+@pytest.fixture
+def smooth_hinge():
+    names = {"np": np, "Lipschitz": losses.Lipschitz}
+    exec(LISTINGS["losses.py"], names)
+    return names["SmoothHinge"]()
+
+
+def test_the_loss_is_what_it_is_said_to_be(rng, smooth_hinge):
+    p, y = rng.normal(scale=2.0, size=200), rng.choice([-1.0, 1.0], 200)
+    slope = (smooth_hinge.value(p + 1e-6, y) - smooth_hinge.value(p - 1e-6, y)) / 2e-6
+    np.testing.assert_allclose(smooth_hinge.gradient(p, y), slope, atol=1e-6)
+    assert np.abs(smooth_hinge.gradient(p, y)).max() == smooth_hinge.lipschitz()
+    q, steps = p, 10_000
+    for _ in range(steps):
+        q = q - 2.0 / steps * smooth_hinge.gradient(q, y)
+    np.testing.assert_allclose(p + smooth_hinge.move(p, y, 2.0), q, atol=1e-3)
+
+
+def test_compiled_lines_of_the_loss_are_those_in_numpy(rng, smooth_hinge):
+    given = {"np": np, "SMOOTH_HINGE": 0}
+    for place, arguments in (("loss_and_gradient", "p, y"), ("importance_aware_move", "p, y, a")):
+        body = "margin = y * p\n" + LISTINGS[f"compiled/losses.py, in {place}"]
+        exec(f"def {place}({arguments}, loss=0):\n" + indent(body, "    "), given)
+    for p, y, a in zip(rng.normal(scale=2.0, size=200), rng.choice([-1.0, 1.0], 200), rng.exponential(size=200)):
+        value, g = given["loss_and_gradient"](p, y)
+        assert value == pytest.approx(float(smooth_hinge.value(p, y)), abs=1e-15)
+        assert g == float(smooth_hinge.gradient(p, y))
+        assert math.isclose(given["importance_aware_move"](p, y, a), float(smooth_hinge.move(p, y, a)), abs_tol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_loss_learns_with_either_backend(rng, monkeypatch, smooth_hinge, kernel):
+    monkeypatch.setitem(LOSSES, smooth_hinge.name, type(smooth_hinge))
+    X, y = make_data(rng)
+    with config_context(kernel=kernel):
+        played = progressive(make_state(6, importance_aware=True), X, y, loss=smooth_hinge.name)
+    assert np.mean(np.sign(played[100:, 0]) == y[100:]) > 0.85

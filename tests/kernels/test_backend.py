@@ -1,0 +1,89 @@
+"""The choice between NumPy and Numba, and models that go from one to the other."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, load_wine
+
+import sklearn_nag
+from sklearn_nag import NAGClassifier, config_context, get_config, set_config
+from sklearn_nag.kernels import _backend
+
+from .helpers import HAVE_NUMBA, fresh, make_state, needs_numba
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_estimators_agree(container):
+    X, y = load_digits(return_X_y=True)
+    fitted = []
+    for kernel in ("numpy", "numba"):
+        with config_context(kernel=kernel):
+            fitted.append(
+                NAGClassifier(penalty="l1", alpha=1e-3, max_iter=3, tol=None, random_state=0).fit(container(X), y)
+            )
+    np.testing.assert_allclose(fitted[0].coef_, fitted[1].coef_, rtol=1e-8, atol=1e-10)
+    assert fitted[0].progressive_loss_ == pytest.approx(fitted[1].progressive_loss_, rel=1e-12)
+
+
+@needs_numba
+def test_a_model_goes_from_one_backend_to_the_other():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier()
+    for i, kernel in zip(range(0, 178, 60), itertools.cycle(["numba", "numpy"])):
+        with config_context(kernel=kernel):
+            clf.partial_fit(X[i : i + 60], y[i : i + 60], classes=[0, 1, 2])
+        clf = pickle.loads(pickle.dumps(clf))
+    with config_context(kernel="numpy"):
+        alone = NAGClassifier().partial_fit(X, y, classes=[0, 1, 2])
+    np.testing.assert_allclose(clf.coef_, alone.coef_, rtol=1e-9)
+
+
+@pytest.fixture
+def restored():
+    before = dict(_backend._chosen)
+    yield
+    _backend._chosen.update(before)
+
+
+@pytest.mark.usefixtures("restored")
+def test_choice(monkeypatch):
+    monkeypatch.delenv(_backend.ENVIRONMENT, raising=False)
+    set_config(kernel="auto")
+    assert get_config() == {"kernel": "auto"}
+    set_config(kernel="numpy")
+    set_config()
+    assert get_config() == {"kernel": "numpy"}
+    assert _backend.backend(make_state(1).rule).__name__.endswith(".numpy_rows")
+    with config_context(kernel="auto"):
+        assert get_config() == {"kernel": "auto"}
+        assert _backend.backend(make_state(1).rule).__name__.endswith("numba_rows" if HAVE_NUMBA else "numpy_rows")
+        with config_context():
+            assert get_config() == {"kernel": "auto"}
+    assert get_config() == {"kernel": "numpy"}
+    for choose in (set_config, lambda **o: config_context(**o).__enter__()):
+        with pytest.raises(ValueError, match="kernel must be one of 'auto', 'numpy', 'numba'; got 'cython'"):
+            choose(kernel="cython")
+    _backend._chosen["kernel"] = None
+    monkeypatch.setenv(_backend.ENVIRONMENT, "numpy")
+    assert get_config() == {"kernel": "numpy"}
+    monkeypatch.setenv(_backend.ENVIRONMENT, "fast")
+    with pytest.raises(ValueError, match="SKLEARN_NAG_KERNEL must be one of"):
+        NAGClassifier().fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.skipif(HAVE_NUMBA, reason="Numba is installed")
+def test_numba_that_is_not_there():
+    with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[fast\]"'):
+        set_config(kernel="numba")
+
+
+def test_importing_does_not_import_numba():
+    assert fresh("import sys, sklearn_nag; print('numba' in sys.modules)") == "False"
+
+
+def test_public_names():
+    assert {"set_config", "get_config", "config_context"} <= set(sklearn_nag.__all__)

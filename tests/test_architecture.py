@@ -1,0 +1,154 @@
+"""Who imports whom: no import runs upwards or in a circle; and whether files are where they are looked for."""
+
+import ast
+import re
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "sklearn_nag"
+
+# A family is a folder of the kernels with rows in NumPy; whoever adds one has nothing to add here.
+FAMILIES = {f"kernels.{rows.parent.name}" for rows in (ROOT / PACKAGE / "kernels").glob("*/numpy_rows.py")}
+
+# From the bottom. A room may import itself and the floors below it, so rooms of one floor do not know one another.
+FLOORS = [
+    {"_version", "_docstrings", "losses"},
+    {"kernels.state"},
+    {"kernels.vectorized"},
+    {"kernels.compiled"},
+    FAMILIES,
+    {"kernels"},
+    {"estimators", "datasets"},
+    {"model_selection"},
+    {""},  # the names of the package itself
+    {"__main__"},
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+# Tests of the package as a whole, of its documentation, or of benchmarks.
+TESTS_OF_NO_FILE = {
+    "test_adding_a_family",
+    "test_architecture",
+    "test_common",
+    "test_docstrings",
+    "test_ecosystem",
+    "test_paper",
+    "test_units",
+}
+
+
+class Module(NamedTuple):
+    """A source file: its dotted name without the package's, and what it imports, by full names."""
+
+    name: str
+    is_package: bool
+    tree: ast.Module
+
+
+def read_modules():
+    modules = {}
+    for file in sorted((ROOT / PACKAGE).rglob("*.py")):
+        *folders, stem = file.relative_to(ROOT / PACKAGE).with_suffix("").parts
+        name = ".".join(folders if stem == "__init__" else [*folders, stem])
+        modules[name] = Module(name, stem == "__init__", ast.parse(file.read_text(encoding="utf-8")))
+    return modules
+
+
+MODULES = read_modules()
+
+
+def imported_names(module):
+    """What any import statement of a file names, wherever it stands: in full, ``a.b.c`` for ``from a.b import c``."""
+    parts = [PACKAGE, *filter(None, module.name.split("."))]
+    package = parts if module.is_package else parts[:-1]
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*start, node.module] if node.module else start)
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def imported_modules(module):
+    """The files of this package that a file imports, with a package's ``__init__`` only for names defined there."""
+    for name in imported_names(module):
+        top, _, rest = name.partition(".")
+        if top == PACKAGE:
+            yield rest if rest in MODULES else rest.rpartition(".")[0]
+
+
+def room_of(module):
+    """The longest beginning of a module's name that has a floor."""
+    name = module
+    while name not in FLOOR_OF and "." in name:
+        name = name.rpartition(".")[0]
+    return name
+
+
+@pytest.mark.parametrize("name", MODULES, ids=lambda name: name or PACKAGE)
+def test_imports_run_downwards(name):
+    room = room_of(name)
+    assert room in FLOOR_OF, f"{name} is in no room that FLOORS knows"
+    for other in imported_modules(MODULES[name]):
+        to = room_of(other)
+        assert to == room or FLOOR_OF[to] < FLOOR_OF[room], f"{name} must not import {other}"
+
+
+def test_no_import_runs_in_a_circle():
+    imports = {name: set(imported_modules(module)) for name, module in MODULES.items()}
+    for name, others in imports.items():
+        above = [other for other in others if f"{name}.".startswith(f"{other}.")]
+        assert not above, f"{name} imports {above}, the package that it is in"
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail(f"imports run in a circle: {' <- '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.split(".")[0] in ("kernels", "losses")])
+def test_kernels_know_no_estimators(name):
+    for imported in imported_names(MODULES[name]):
+        assert not f"{imported}.".startswith(("sklearn.", f"{PACKAGE}.estimators.")), imported
+
+
+@pytest.mark.parametrize("name", MODULES, ids=lambda name: name or PACKAGE)
+def test_of_scikit_learn_only_public_names_are_imported(name):
+    for imported in imported_names(MODULES[name]):
+        first, *others = imported.split(".")
+        if first == "sklearn":
+            assert not any(part.startswith("_") for part in others), imported
+
+
+def test_every_family_has_the_same_three_files():
+    for family in FAMILIES:
+        assert {f"{family}.{name}" for name in ("rule", "numpy_rows", "numba_rows")} < set(MODULES)
+
+
+TEST_FILES = sorted(ROOT.glob("tests/**/test_*.py"))
+
+
+@pytest.mark.parametrize("file", TEST_FILES, ids=lambda file: str(file.relative_to(ROOT / "tests")))
+def test_every_test_file_has_the_name_of_what_it_tests(file):
+    if file.stem in TESTS_OF_NO_FILE:
+        return
+    folder, name = file.relative_to(ROOT / "tests").parent, file.stem.removeprefix("test_")
+    sources = {source.stem.strip("_") for source in (ROOT / PACKAGE / folder).glob("*.py")}
+    assert name in sources, f"{PACKAGE}/{folder} has no file of that name"
+
+
+def test_every_exception_is_one():
+    assert not TESTS_OF_NO_FILE - {file.stem for file in TEST_FILES}, "there are no such files any more"
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(ROOT.glob("docs/*.rst")), ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name
+)
+def test_documentation_names_files_that_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:sklearn_nag|tests|docs|benchmarks)/[\w/]+(?:\.\w+)?)", text):
+        assert (ROOT / path).exists(), path
