@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 COLUMNS = 50
 CHUNK = 20_000
@@ -73,8 +74,9 @@ def run(way, path):
     from sklearn_nag import NAGClassifier
     from sklearn_nag.streams import fit_stream, read_batches
 
-    model = NAGClassifier()
-    model.partial_fit(np.random.default_rng(0).normal(size=(10, COLUMNS)), np.arange(10) % 2, classes=[0, 1])  # compile
+    few = np.random.default_rng(0).normal(size=(10, COLUMNS))
+    for rows in (few, sparse.csr_array(few)):  # compile
+        NAGClassifier().partial_fit(rows, np.arange(10) % 2, classes=[0, 1])
     model = NAGClassifier()
     start = time.perf_counter()
     if way == "fit_stream":

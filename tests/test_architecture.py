@@ -24,6 +24,8 @@ FLOORS = [
     {"kernels"},
     {"estimators", "datasets"},
     {"model_selection"},
+    {"streams", "distributed"},
+    {"dask"},
     {""},  # the names of the package itself
     {"__main__"},
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sklearn_nag
-from sklearn_nag import datasets, model_selection
+from sklearn_nag import dask, datasets, distributed, model_selection, streams
 
 validate = pytest.importorskip("numpydoc.validate", reason="numpydoc comes with the extra docs").validate
 
@@ -15,7 +15,11 @@ CONFIG = Path(__file__).parents[1] / "setup.cfg"
 
 
 def public_objects():
-    for module, name in [(owner, name) for owner in (sklearn_nag, datasets, model_selection) for name in owner.__all__]:
+    for module, name in [
+        (owner, name)
+        for owner in (sklearn_nag, datasets, model_selection, streams, distributed, dask)
+        for name in owner.__all__
+    ]:
         thing, place = getattr(module, name), module.__name__
         if inspect.isclass(thing):
             yield f"{place}.{name}"

@@ -202,7 +202,7 @@ def test_errors_of_files(tmp_path):
     (tmp_path / "rows.xls").write_text("")
     with pytest.raises(ValueError, match="give n_features"):
         read_batches(tmp_path / "rows.svm")
-    with pytest.raises(ValueError, match="has no names"):
+    with pytest.raises(ValueError, match="have no names"):
         read_batches(tmp_path / "rows.svm", "y", n_features=1)
     with pytest.raises(ValueError, match=r"rows\.xls has a name that says no format"):
         read_batches(tmp_path / "rows.xls", "y")
