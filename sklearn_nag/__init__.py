@@ -9,6 +9,7 @@ from .estimators import (
     NAGRegressor,
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
+    merge,
 )
 from .kernels._backend import config_context, get_config, set_config
 
@@ -24,5 +25,6 @@ __all__ = [
     "__version__",
     "config_context",
     "get_config",
+    "merge",
     "set_config",
 ]

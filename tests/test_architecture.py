@@ -24,7 +24,8 @@ FLOORS = [
     {"kernels"},
     {"estimators", "datasets"},
     {"model_selection", "io"},
-    {"ensemble", "regret"},
+    {"ensemble", "regret", "streams", "distributed"},
+    {"dask"},
     {""},  # the names of the package itself
     {"__main__"},
 ]

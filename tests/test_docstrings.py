@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sklearn_nag
-from sklearn_nag import datasets, io, model_selection, regret
+from sklearn_nag import dask, datasets, distributed, io, model_selection, regret, streams
 
 validate = pytest.importorskip("numpydoc.validate", reason="numpydoc comes with the extra docs").validate
 
@@ -16,7 +16,9 @@ CONFIG = Path(__file__).parents[1] / "setup.cfg"
 
 def public_objects():
     for module, name in [
-        (owner, name) for owner in (sklearn_nag, datasets, io, model_selection, regret) for name in owner.__all__
+        (owner, name)
+        for owner in (sklearn_nag, datasets, io, model_selection, regret, streams, distributed, dask)
+        for name in owner.__all__
     ]:
         thing, place = getattr(module, name), module.__name__
         if inspect.isclass(thing):

@@ -1,6 +1,7 @@
 """The estimators: parameters, validation, passes over the rows, and attributes."""
 
 from ._ftrl import FTRLClassifier, FTRLRegressor
+from ._merging import merge
 from ._nag import NAGClassifier, NAGRegressor
 from ._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 
@@ -11,4 +12,5 @@ __all__ = [
     "NAGRegressor",
     "ScaleInvariantClassifier",
     "ScaleInvariantRegressor",
+    "merge",
 ]

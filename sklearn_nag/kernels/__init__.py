@@ -30,6 +30,7 @@ __all__ = [
     "ftrl",
     "full",
     "learn",
+    "merge",
     "mix",
     "nag",
     "new_state",
@@ -108,3 +109,36 @@ def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictio
     if predictions is not None and state.targets.lift != 1.0:
         np.divide(predictions, state.targets.lift, out=predictions)
         np.clip(predictions, -LARGEST, LARGEST, out=predictions)
+
+
+def merge(states, base=None, **options):
+    """One model of several that learnt rows of their own.
+
+    Parameters
+    ----------
+    states : list of LinearState
+        Models by the same rule, of as many columns.
+    base : LinearState, optional
+        The model that all of them went on from; by default each began with nothing.
+    **options : dict
+        What the family of the rule takes beside them.
+
+    Returns
+    -------
+    LinearState
+        A new model. Where at most one of the models has learnt anything, a copy of that one.
+
+    Raises
+    ------
+    Diverged
+        When a sum overflows.
+    NotImplementedError
+        For a family whose models cannot be merged.
+    """
+    family = type(states[0].rule).__module__.rpartition(".")[0]
+    try:
+        merging = importlib.import_module(f"{family}.merging")
+    except ModuleNotFoundError as error:
+        raise NotImplementedError(f"{family} has no way to merge models") from error
+    merged = merging.merge(states, base, **options)
+    return max(states, key=lambda state: state.t).copy() if merged is None else merged

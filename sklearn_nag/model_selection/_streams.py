@@ -113,7 +113,11 @@ class StreamPipeline:
     """
 
     def __init__(self, estimator):
-        self.estimator = clone(estimator)
+        self.resume(clone(estimator))
+
+    def resume(self, estimator):
+        """Go on with ``estimator`` itself, which may have learnt."""
+        self.estimator = estimator
         steps = self.estimator.steps if isinstance(self.estimator, Pipeline) else [("estimator", self.estimator)]
         *before, (_, self.learner) = steps
         if not hasattr(self.learner, "partial_fit"):

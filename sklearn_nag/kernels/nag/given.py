@@ -6,6 +6,7 @@ import numpy as np
 
 from ..state.lifts import LARGEST_LIFT, TINY, positive
 from ..state.model import Diverged
+from .rule import penalty_clock
 
 
 def set_linear(state, coef, intercept):
@@ -44,8 +45,10 @@ def set_linear(state, coef, intercept):
     columns.weight[:] = np.tile(weight, (rule.experts, 1))
     if columns.past is not None:
         columns.past[:] = 0.0
-    if columns.shrunk is not None:
-        columns.shrunk[:] = state.shrinkage
+    if rule.l2 > 0:
+        columns.shrunk[:] = penalty_clock(state, rule)
+    if rule.l1 > 0:
+        columns.received[:] = state.t * np.sign(columns.weight)
     state.averaged, state.cached = 0.0, None
 
 

@@ -23,7 +23,9 @@ from .rule import settle
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    learn_in_blocks(partial(learn_by_segments, _learn_segment), state, loss, X, y, sample_weight, order, predictions)
+    before_lifts = _settle if state.rule.penalised else None
+    learn_block = partial(learn_by_segments, _learn_segment, settle=before_lifts)
+    learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predictions)
 
 
 class _Rates(NamedTuple):
@@ -167,12 +169,17 @@ def _settle_penalty(state, columns, i, inputs, named, rates, spread):
     state.t, state.N, state.shrinkage = float(inputs.t[i]), float(rates.N[i]), rates.shrinkage[i]
     if spread is not None:
         last, state.targets.spread[:] = state.targets.spread.copy(), spread[i]
-    before = columns.weight.copy()
-    settle(state, columns, None if named is None else named[i])
-    if state.rule.averaged:
-        columns.past += state.averaged * (columns.weight - before)
+    _settle(state, columns, None if named is None else named[i])
     if spread is not None:
         state.targets.spread[:] = last
+
+
+def _settle(state, columns, named):
+    """As `settle`; the average of the weights played has been made of those before."""
+    before = columns.weight.copy()
+    settle(state, columns, named)
+    if state.rule.averaged:
+        columns.past += state.averaged * (columns.weight - before)
 
 
 def _raise_gradient_lift(state, columns, largest):

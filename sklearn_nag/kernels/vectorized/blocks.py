@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..state.model import Diverged
@@ -92,12 +94,16 @@ def _learn_sparse(learn_block, state, loss, X, rows, y, weight, played):
         state.columns.put(index, subset)
 
 
-def learn_by_segments(learn_segment, state, columns, loss, x, y, c, played):
-    """Learn a block in segments of rows that need the same lifts; ``learn_segment`` also gets ``|x|``."""
+def learn_by_segments(learn_segment, state, columns, loss, x, y, c, played, settle=None):
+    """Learn a block in segments of rows that need the same lifts; ``learn_segment`` also gets ``|x|``.
+
+    ``settle(state, columns, named)`` applies what is due by the lifts of before, to the columns that a row names.
+    """
     absolute = np.abs(x)
     start = 0
     while start < len(x):
-        stop = raise_lifts(state.rule, columns, absolute, start)
+        before = None if settle is None else partial(settle, state, columns, absolute[start] > 0)
+        stop = raise_lifts(state.rule, columns, absolute, start, before)
         rows = slice(start, stop)
         learn_segment(state, columns, loss, x[rows], absolute[rows], y[rows], c[rows], played[rows])
         start = stop

@@ -9,8 +9,8 @@ import numpy as np
 from ..state.lifts import HIGHEST, TINY, lift, needs_lift, positive
 
 
-def raise_lifts(rule, columns, absolute, start):
-    """Adapt the lifts to row ``start``; return the first row after it that needs others."""
+def raise_lifts(rule, columns, absolute, start, before=None):
+    """Adapt the lifts to row ``start``, after a call of ``before``; return the first row after it that needs others."""
     if not rule.lifted:
         return len(absolute)
     peak = absolute[start:].max(axis=0)
@@ -21,6 +21,8 @@ def raise_lifts(rule, columns, absolute, start):
     lifted = values * columns.lift[suspects]
     seen = np.logical_or.accumulate(np.vstack([columns.largest[suspects] > 0, values > 0]))[:-1]
     if (needs := needs_lift(values[0], lifted[0], seen[0])).any():
+        if before is not None:
+            before()
         changed = suspects[needs]
         subset = columns.take(changed)
         subset.relift(rule, lift(values[0, needs]))

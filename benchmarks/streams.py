@@ -1,0 +1,138 @@
+"""Training from files in little memory: Parquet, CSV and svmlight, beside the same rows in memory and other readers.
+
+Files of about the sizes given are written to a temporary folder: normal features, of which the target is a noisy sign.
+Each way runs in a process of its own whose memory (heap and mappings, as ``RLIMIT_DATA`` counts them) is limited.
+
+    python -m benchmarks.streams --parquet-mb 2000 --text-mb 500 --limit-mb 600
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+COLUMNS = 50
+CHUNK = 20_000
+
+
+def chunks(n_rows):
+    """Rows and targets, some at a time."""
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=COLUMNS)
+    for start in range(0, n_rows, CHUNK):
+        X = rng.normal(size=(min(CHUNK, n_rows - start), COLUMNS)) * np.logspace(-3, 3, COLUMNS)
+        yield X, (X / np.logspace(-3, 3, COLUMNS) @ weights + 3 * rng.normal(size=len(X)) > 0).astype(np.int64)
+
+
+def write(path, megabytes):
+    """Write rows until the file has about the size."""
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import parquet
+    from sklearn.datasets import dump_svmlight_file
+
+    names = [f"x{i}" for i in range(COLUMNS)]
+    bytes_a_row = {".parquet": 8 * COLUMNS, ".csv": 12 * COLUMNS, ".svm": 12 * COLUMNS}[path.suffix]
+    n_rows, writer = int(megabytes * 1e6 / bytes_a_row), None
+    with open(path, "wb") as file:
+        for X, y in chunks(n_rows):
+            frame = pd.DataFrame(X, columns=names).assign(y=y)
+            if path.suffix == ".parquet":
+                table = pa.Table.from_pandas(frame, preserve_index=False)
+                writer = writer or parquet.ParquetWriter(file, table.schema, compression="none", use_dictionary=False)
+                writer.write_table(table)
+            elif path.suffix == ".csv":
+                frame.to_csv(file, index=False, header=file.tell() == 0, float_format="%.6g")
+            else:
+                dump_svmlight_file(np.round(X, 6), y, file)
+        if writer:
+            writer.close()
+    return n_rows
+
+
+def in_memory(path, model, partial_fit):
+    """The rows of a Parquet file, read before the clock starts, in batches."""
+    from pyarrow import parquet
+
+    for group in range(parquet.ParquetFile(path).num_row_groups):
+        table = parquet.ParquetFile(path).read_row_group(group)
+        y = table.column("y").to_numpy()
+        X = np.column_stack([table.column(i).to_numpy() for i in range(COLUMNS)])
+        start = time.perf_counter()
+        partial_fit(X, y)
+        yield time.perf_counter() - start
+
+
+def run(way, path):
+    """Train one way; print seconds, rows, peak memory and the loss."""
+    from sklearn_nag import NAGClassifier
+    from sklearn_nag.streams import fit_stream, read_batches
+
+    few = np.random.default_rng(0).normal(size=(10, COLUMNS))
+    for rows in (few, sparse.csr_array(few)):  # compile
+        NAGClassifier().partial_fit(rows, np.arange(10) % 2, classes=[0, 1])
+    model = NAGClassifier()
+    start = time.perf_counter()
+    if way == "fit_stream":
+        options = {"n_features": COLUMNS} if path.suffix == ".svm" else {"target": "y"}
+        model = fit_stream(model, read_batches(path, **options), classes=[0, 1])
+    elif way == "in memory":
+        seconds = sum(in_memory(path, model, lambda X, y: model.partial_fit(X, y, classes=[0, 1])))
+        start = time.perf_counter() - seconds
+    elif way == "pandas chunks":
+        import pandas as pd
+
+        for frame in pd.read_csv(path, chunksize=8192):
+            y = frame.pop("y").to_numpy()
+            model.partial_fit(frame.to_numpy(), y, classes=[0, 1])
+    else:
+        from sklearn.datasets import load_svmlight_file
+
+        model.partial_fit(*load_svmlight_file(str(path), n_features=COLUMNS), classes=[0, 1])
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    rate, loss = model.t_ / seconds, model.progressive_loss_
+    print(f"{model.t_:10.0f} rows {seconds:8.1f} s {rate:10.0f} rows/s {peak:7.0f} MB   loss {loss:.4f}")
+
+
+def main():
+    """Write the files, and train from each in every way."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parquet-mb", type=float, default=100, help="size of the Parquet file (%(default)s)")
+    parser.add_argument("--text-mb", type=float, default=50, help="size of the CSV and svmlight files (%(default)s)")
+    parser.add_argument("--limit-mb", type=int, default=600, help="memory of a process (%(default)s)")
+    parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.way:
+        run(options.way[0], Path(options.way[1]))
+        return
+    limit = options.limit_mb * 10**6
+    with tempfile.TemporaryDirectory() as folder:
+        for name, megabytes, ways in (
+            ("rows.parquet", options.parquet_mb, ("fit_stream", "in memory")),
+            ("rows.csv", options.text_mb, ("fit_stream", "pandas chunks")),
+            ("rows.svm", options.text_mb, ("fit_stream", "scikit-learn's loader")),
+        ):
+            path = Path(folder) / name
+            write(path, megabytes)
+            print(f"{name}: {path.stat().st_size / 1e6:.0f} MB, memory limited to {options.limit_mb} MB")
+            for way in ways:
+                process = subprocess.run(
+                    [sys.executable, "-m", "benchmarks.streams", "--way", way, str(path)],
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+                    capture_output=True,
+                    text=True,
+                )
+                last = (process.stdout or process.stderr).strip().splitlines()[-1]
+                print(f"  {way:22} {last}", flush=True)
+            path.unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Training on a Dask cluster: shards learn side by side, a tree of merges joins them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone, is_classifier
+
+from .distributed._rounds import check_estimator, learn_piece, plan, run_rounds
+from .estimators import merge
+from .estimators._online import OnlineLinear
+from .estimators._validation import check_number
+
+__all__ = ["fit"]
+
+Model = TypeVar("Model", bound=OnlineLinear)
+
+
+def fit(
+    estimator: Model,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    classes: ArrayLike | None = None,
+    n_shards: int | None = None,
+    rounds: int = 1,
+) -> Model:
+    """Learn one pass over a Dask collection, by shards of its partitions, merged at the end of every round.
+
+    The first partition is learnt by one model alone, which sets scales and origins. Those after it are cut into
+    ``n_shards`` runs of neighbours, and each of these into ``rounds`` pieces. Round by round each shard goes on from
+    the last merged model with its piece, and a tree of merges makes one model of all.
+
+    All is one graph of pure tasks: what is lost with a worker is run again. The result depends on partitions,
+    ``n_shards`` and ``rounds``, never on workers.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor of this package. It is cloned, and the clone learns from scratch.
+    X : dask.array.Array, dask.dataframe.DataFrame or dask.bag.Bag
+        Rows; or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``, without ``y``.
+    y : dask.array.Array, dask.dataframe.Series or str, optional
+        Targets, with the partitions of ``X``; or the name of a column of a data frame ``X``.
+    sample_weight : dask.array.Array, dask.dataframe.Series or str, optional
+        Weights of the rows, likewise.
+    classes : array-like of shape (n_classes,), optional
+        All classes; classifiers need them.
+    n_shards : int, optional
+        Number of shards; by default so many that a piece is one partition.
+    rounds : int, default=1
+        Number of rounds. The more there are, the nearer is the result to that of one model.
+
+    Returns
+    -------
+    estimator
+        The fitted clone. Its ``progressive_loss_`` is the mean loss of the predictions that shards made.
+
+    Raises
+    ------
+    ImportError
+        Where Dask is not installed.
+    TypeError
+        For an estimator whose models cannot be merged, and for another kind of ``X``.
+    ValueError
+        For parameters that cannot be used, and for partitions that do not fit together.
+
+    See Also
+    --------
+    sklearn_nag.distributed.shard_fit : The same for arrays in memory, without Dask.
+
+    Notes
+    -----
+    The scheduler is the one that Dask would use: that of the current ``dask.distributed.Client``, or threads.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn_nag import NAGClassifier
+    >>> from sklearn_nag.dask import fit
+    >>> X = da.random.default_rng(0).normal(size=(1000, 3), chunks=(100, 3))
+    >>> clf = fit(NAGClassifier(), X, X[:, 0] > 0, classes=[False, True], rounds=3)
+    >>> clf.t_
+    1000.0
+    """
+    try:
+        import dask
+    except ImportError:
+        raise ImportError('sklearn_nag.dask needs Dask: pip install "sklearn-nag[dask]"') from None
+    check_estimator(estimator)
+    check_number("rounds", rounds, Integral, min_val=1)
+    if n_shards is not None:
+        check_number("n_shards", n_shards, Integral, min_val=1)
+    if not is_classifier(estimator):
+        classes = None
+    elif classes is None:
+        raise ValueError("classes must be given: a classifier has to know all of them before the first row.")
+    partitions = _partitions(X, y, sample_weight)
+    n_pieces = len(partitions) - 1
+    n_shards = max(1, n_pieces // rounds) if n_shards is None else n_shards
+    learn_task, merge_task = dask.delayed(learn_piece, pure=False), dask.delayed(merge, pure=False)
+
+    def learn(model, round_pieces):
+        """Models after their pieces: each a chain of tasks that take one partition each, so that few are in memory."""
+        models = []
+        for start, stop in round_pieces:
+            if stop > start:
+                models.append(model)
+                for partition in partitions[1 + start : 1 + stop]:
+                    models[-1] = learn_task(models[-1], partition, classes)
+        return models
+
+    base = dask.delayed(_learn_first, pure=False)(clone(estimator), partitions[0], classes)
+    return dask.compute(run_rounds(base, plan(n_pieces, n_shards, rounds), learn, merge_task))[0]
+
+
+def _learn_first(model, batches, classes):
+    batches = list(batches)
+    if not any(len(batch[1]) for batch in batches):
+        raise ValueError("the first partition has no rows, but scales, origins and classes are learnt from it.")
+    return learn_piece(model, batches, classes)
+
+
+def _partitions(X, y, sample_weight):
+    """Partitions as delayed lists of batches ``(X, y, sample_weight)``."""
+    import dask
+
+    kind = type(X).__module__.split(".")
+    if hasattr(X, "to_delayed") and "bag" in kind:
+        if y is not None or sample_weight is not None:
+            raise ValueError("y and sample_weight go with arrays and data frames; a bag holds whole batches.")
+        return [dask.delayed(_batches_of_bag, pure=False)(part) for part in X.to_delayed()]
+    if not hasattr(X, "to_delayed"):
+        raise TypeError(f"X is a {type(X).__name__}; it must be a dask array, a dask data frame or a bag of batches.")
+    if y is None:
+        raise ValueError("y is missing; without it X must be a bag of batches.")
+    names = [value for value in (y, sample_weight) if isinstance(value, str)]
+    y, sample_weight = (X[value] if isinstance(value, str) else value for value in (y, sample_weight))
+    X = X.drop(columns=names) if names else X
+    parts = [None if values is None else _parts(values) for values in (X, y, sample_weight)]
+    n = len(parts[0])
+    for name, some in (("y", parts[1]), ("sample_weight", parts[2])):
+        if some is not None and len(some) != n:
+            raise ValueError(f"{name} has {len(some)} partitions, X has {n}: they must be cut alike.")
+    of_weight = [None] * n if parts[2] is None else parts[2]
+    make = dask.delayed(_one_batch, pure=False)
+    return [make(*some) for some in zip(parts[0], parts[1], of_weight)]
+
+
+def _parts(values):
+    """Blocks of rows of an array, or partitions of a data frame, as delayed objects."""
+    if not hasattr(values, "to_delayed"):
+        raise TypeError(f"y and sample_weight must be dask collections, as X is; got {type(values).__name__}.")
+    if getattr(values, "ndim", 1) == 2 and hasattr(values, "rechunk"):
+        values = values.rechunk({1: -1})
+    return list(np.ravel(values.to_delayed()))
+
+
+def _one_batch(X, y, sample_weight):
+    return [(X, np.asarray(y), None if sample_weight is None else np.asarray(sample_weight))]
+
+
+def _batches_of_bag(batches):
+    return [(*batch, None) if len(batch) == 2 else tuple(batch) for batch in batches]

@@ -1,0 +1,112 @@
+"""Shards of one array, learnt side by side by joblib."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_consistent_length
+
+from ..estimators import merge
+from ..estimators._online import OnlineLinear
+from ..estimators._validation import check_number
+from ._rounds import check_estimator, learn_piece, plan, run_rounds
+
+Model = TypeVar("Model", bound=OnlineLinear)
+
+
+def shard_fit(
+    estimator: Model,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    n_shards: int = 16,
+    rounds: int = 4,
+    n_jobs: int | None = None,
+) -> Model:
+    """Learn one pass over rows by shards, side by side, which are merged at the end of every round.
+
+    The rows are cut into ``n_shards`` runs of neighbours, and each of these into ``rounds`` pieces. The first piece is
+    learnt by one model alone, which sets scales, origins and classes. Then, round by round, each shard goes on from the
+    last merged model with its piece, and `sklearn_nag.merge` makes one model of all.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor of this package. It is cloned, and the clone learns from scratch.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows, in an order in which neighbours are no more alike than others: shuffled, best of all.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+    classes : array-like of shape (n_classes,), optional
+        All classes, for classifiers; by default those in ``y``.
+    n_shards : int, default=16
+        Number of shards. The result depends on it.
+    rounds : int, default=4
+        Number of rounds. The more there are, the nearer is the result to that of one model.
+    n_jobs : int or None, default=None
+        Shards that are learnt at the same time. The result does not depend on it. Threads do, as compiled rows let
+        others run beside them; `joblib.parallel_config` chooses processes instead.
+
+    Returns
+    -------
+    estimator
+        The fitted clone. Its ``progressive_loss_`` is the mean loss of the predictions that shards made.
+
+    Raises
+    ------
+    TypeError
+        For an estimator whose models cannot be merged.
+    ValueError
+        For parameters and rows that cannot be used.
+
+    See Also
+    --------
+    sklearn_nag.merge : What joins the models.
+    sklearn_nag.dask.fit : The same on a cluster.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import NAGClassifier
+    >>> from sklearn_nag.distributed import shard_fit
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = shard_fit(NAGClassifier(), X, y, n_shards=4, n_jobs=2)
+    >>> clf.t_, clf.score(X, y) > 0.95
+    (569.0, True)
+    """
+    check_estimator(estimator)
+    check_number("n_shards", n_shards, Integral, min_val=1)
+    check_number("rounds", rounds, Integral, min_val=1)
+    check_consistent_length(X, y, sample_weight)
+    X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
+    y = np.asarray(y)
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    if len(y) == 0:
+        raise ValueError("there are no rows to learn from.")
+    if is_classifier(estimator) and classes is None:
+        classes = np.unique(y)
+
+    def rows(start, stop):
+        part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+        return [(part, y[start:stop], None if weight is None else weight[start:stop])]
+
+    pieces = plan(len(y), n_shards, rounds)
+    first = next(piece for round_pieces in zip(*pieces) for piece in round_pieces if piece[1] > piece[0])
+    base = learn_piece(clone(estimator), rows(*first), classes)
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+
+    def learn(model, round_pieces):
+        some = [piece for piece in round_pieces if piece[1] > piece[0] and piece != first]
+        return parallel(delayed(learn_piece)(model, rows(*piece)) for piece in some)
+
+    return run_rounds(base, pieces, learn, merge)

@@ -1,0 +1,144 @@
+"""One model of several that learnt rows of their own."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterable
+from typing import TypeVar
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from .. import kernels
+from ._online import Divergence, OnlineLinear
+
+Model = TypeVar("Model", bound=OnlineLinear)
+
+
+def merge(models: Iterable[Model], base: Model | None = None) -> Model:
+    """Make one model of several that learnt rows of their own, here or on other machines.
+
+    What is a sum is summed, what is a maximum compared: ``t_``, origins and scales become those of one model that saw
+    all rows, and ``progressive_loss_`` the mean of the losses that the models suffered. Weights are averaged, in raw
+    units, by the weight of the rows behind them. The merged model predicts, and goes on learning.
+
+    Parameters
+    ----------
+    models : iterable of estimator
+        Fitted models of one class of this package, with the same parameters, features and classes.
+    base : estimator, optional
+        The model that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
+        default each model began with nothing.
+
+    Returns
+    -------
+    estimator
+        A new model. Where only one has learnt anything (after ``base``), a copy of that one, with the same bits. The
+        order of the models changes nothing but rounding.
+
+    Raises
+    ------
+    TypeError
+        For what is not a model of this package, and for models of different classes.
+    NotFittedError
+        For a model that has not learnt anything.
+    ValueError
+        For models that do not fit together, when a model did not go on from ``base``, and when sums leave the range of
+        float64.
+
+    See Also
+    --------
+    NAGClassifier.partial_fit : Go on learning.
+
+    Notes
+    -----
+    The average of functions is no better than what it is an average of where each model has seen too few rows to come
+    near the best weights. Then merge more often, each time with the last merged model as ``base``: `shard_fit` does.
+
+    A learner without a learning rate plays weights that are a function of sums. That function of summed sums is not a
+    good predictor: the sums are chosen such that the average of the functions is played. With ``invariance="full"``
+    the triangular factors are stacked and factored again.
+
+    References
+    ----------
+    .. [1] Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
+       Stanford STAN-CS-79-773, 1979, equation 2.1.
+    .. [2] Agarwal, Chapelle, Dudík and Langford, "A reliable effective terascale linear learning system", JMLR 15,
+       2014, section 2 (averages, there by squared gradients).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import NAGClassifier, merge
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> models = [NAGClassifier().partial_fit(X[i::2], y[i::2], classes=[0, 1]) for i in range(2)]
+    >>> clf = merge(models)
+    >>> clf.t_, clf.score(X, y) > 0.95
+    (569.0, True)
+    """
+    models = list(models)
+    if not models:
+        raise ValueError("models is empty; merge needs at least one.")
+    named = [(f"models[{i}]", model) for i, model in enumerate(models)]
+    for name, model in [*named, *([] if base is None else [("base", base)])]:
+        _check_fits(models[0], name, model)
+    if base is not None:
+        for name, model in named:
+            _check_went_on(base._state, name, model._state)
+    merged = copy.copy(models[0])
+    try:
+        merged._state = kernels.merge([model._state for model in models], None if base is None else base._state)
+    except kernels.Diverged:
+        raise Divergence("the sums of these models leave the range of float64.") from None
+    except NotImplementedError as error:
+        raise ValueError(f"{type(models[0]).__name__} models like these cannot be merged: {error}.") from None
+    passes = [model.n_iter_ for model in models if hasattr(model, "n_iter_")]
+    if passes:
+        merged.n_iter_ = max(passes)
+    return merged
+
+
+def _check_fits(first, name, model):
+    """Raise unless ``model`` can be merged with ``first``."""
+    if not isinstance(model, OnlineLinear):
+        raise TypeError(f"{name} is a {type(model).__name__}; merge takes fitted estimators of sklearn_nag.")
+    if type(model) is not type(first):
+        raise TypeError(f"{name} is a {type(model).__name__}, models[0] a {type(first).__name__}; they must be alike.")
+    if not model.__sklearn_is_fitted__():
+        raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
+    for what in ("n_features_in_", "feature_names_in_", "classes_", "_n_outputs"):
+        of_first, of_model = getattr(first, what, None), getattr(model, what, None)
+        if not np.array_equal(of_first, of_model):
+            shown = {"_n_outputs": "the number of outputs"}.get(what, what)
+            raise ValueError(f"{name} does not fit models[0]: {shown} is {of_model}, there {of_first}.")
+    rule, other = first._state.rule, model._state.rule
+    if rule != other:
+        differ = [f.name for f in dataclasses.fields(rule) if getattr(rule, f.name) != getattr(other, f.name)]
+        if differ == ["centred"]:
+            raise ValueError(
+                f"{name} does not fit models[0]: one centres features and the other does not, as it began with sparse "
+                "rows; centering=False makes models that fit."
+            )
+        values = {name: (getattr(other, name), getattr(rule, name)) for name in differ}
+        shown = ", ".join(f"{name} is {ours!r}, there {theirs!r}" for name, (ours, theirs) in values.items())
+        raise ValueError(f"{name} was learnt with other parameters than models[0]: {shown}.")
+    for parameter in ("loss", *first._loss().parameters):
+        ours, theirs = getattr(model, parameter), getattr(first, parameter)
+        if ours != theirs:
+            raise ValueError(
+                f"{name} was learnt with other parameters than models[0]: {parameter} is {ours!r}, there {theirs!r}."
+            )
+
+
+def _check_went_on(base, name, state):
+    """Raise unless ``state`` may be what ``base`` became by more rows."""
+    columns, start = state.columns, base.columns
+    longer = state.t >= base.t and (columns.largest >= start.largest).all()
+    if longer and base.t > 0 and start.origin is not None:  # the first row, which stays that of base
+        longer = np.allclose(columns.origin, start.origin * np.minimum(columns.lift / start.lift, 1.0), 1e-9, 1e-300)
+    if not longer:
+        raise ValueError(
+            f"{name} did not go on from base: it has not seen the rows that base has. Copy base for each model, and "
+            "let the copies learn."
+        )

@@ -1,0 +1,103 @@
+"""One model of several: coordinate-wise scale invariance without a learning rate.
+
+The weights are a function of ``h``, and that of the summed ``h`` is no predictor: where the potential is an exponential
+its exponent would be as many times too large as there are models. So the functions that models play are averaged, and
+``h`` becomes what plays the average, by the sums and sizes of the merged model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..state.bounded import LARGEST_POWER
+from ..state.lifts import TINY, positive
+from ..state.merging import check_range, invert_growth, prepare
+from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
+
+
+def merge(states, base):
+    """Merge models by the same rule.
+
+    Parameters
+    ----------
+    states : list of State
+        What models learnt of rows of their own.
+    base : State or None
+        The model that all of them went on from.
+
+    Returns
+    -------
+    State or None
+        A new model; None where at most one of them has learnt anything after ``base``.
+
+    Raises
+    ------
+    Diverged
+        When a sum overflows.
+    """
+    with np.errstate(all="ignore"):
+        parts = prepare(states, base)
+        return None if parts is None else check_range(_merge(parts))
+
+
+def _merge(parts):
+    merged, everyone = parts.merged, [*parts.states, parts.base]
+    rule, columns = merged.rule, merged.columns
+    merged.largest_gradient[:] = np.max([state.largest_gradient for state in everyone], axis=0)
+    merged.largest_weight = max(state.largest_weight for state in everyone)
+    if columns.G is not None:
+        columns.G[:] = np.maximum(parts.total(lambda state: state.columns.G), TINY)
+    unit = positive(merged.unit())[:, None]
+
+    ratios = [state.unit()[:, None] / positive(state.size()) for state in parts.states]
+    weights = [_played(state) * ratio for state, ratio in zip(parts.states, ratios)]
+    mean = sum(share * weight for share, weight in zip(parts.share, weights))
+    if rule.intercept:
+        mean[:, -1] += parts.share @ np.array(parts.intercept_moves(weights, np.ones(len(weights))))
+    _solve(parts, mean * merged.size() / unit)
+
+    base = parts.base
+    credits = [np.maximum(state.columns.credit - base.columns.credit, 0.0) for state in parts.states]
+    own = [(state.columns.past - base.columns.past) * state.unit()[:, None] for state in parts.states]
+    if rule.intercept:
+        counts = [credit[-1] for credit in credits]
+        averages = [total / positive(credit) * credit[-1] for total, credit in zip(own, credits)]
+        for total, move in zip(own, parts.intercept_moves(averages, counts)):
+            total[:, -1] += move
+    columns.past[:] = base.columns.past + sum(own) / unit
+    columns.credit[:] = base.columns.credit + sum(credits)
+    return merged
+
+
+def _played(state):
+    """``u`` of the last weights, for a row of zeros, without the unit of the target."""
+    rule, columns, size, largest_weight = state.rule, state.columns, state.size(), state.largest_weight or 1.0
+    if rule.update == "potential":
+        t, n_columns = max(state.t, TINY), columns.lift.size
+        return potential(columns.weight, size, t, largest_weight, rule.alpha, n_columns, 0.0)
+    root = scinol_root(columns.G, size, largest_weight)
+    return scinol(rule.update, columns.weight, root, columns.beta, size, largest_weight)
+
+
+def _solve(parts, u):
+    """Give the merged model the ``h``, and the wealth, that play ``u``."""
+    merged = parts.merged
+    rule, columns, size, largest_weight = merged.rule, merged.columns, merged.size(), merged.largest_weight
+    if rule.update == "potential":
+        rate = 1.0 / (2.0 * rule.alpha * merged.t * largest_weight)
+        log_factor = np.log(rule.alpha * columns.lift.size * merged.t / largest_weight)
+        h = invert_growth(np.log(np.abs(u)) + np.log(merged.t), rate, log_factor) * size
+    else:
+        root = scinol_root(columns.G, size, largest_weight)
+        needed = np.abs(u) * 2.0 * root / positive(largest_weight * size)  # what wealth times the bet has to be
+        if rule.update == "scinol1":
+            beta = np.min([state.columns.beta for state in parts.states], axis=0)
+            theta = 2.0 * np.log1p(needed / beta)
+        else:  # what each model has won or lost of its wealth adds up, but leaves enough for the bet
+            share = sum(share * state.columns.beta for share, state in zip(parts.share, parts.states))
+            beta = np.maximum(np.maximum(parts.total(lambda state: state.columns.beta), share), needed)
+            beta = np.minimum(beta, LARGEST_WEALTH)
+            theta = needed / beta
+        columns.beta[:] = beta
+        h = np.minimum(theta, 2.0 * LARGEST_POWER) * root
+    columns.weight[:] = np.copysign(np.where(u == 0, 0.0, h), u)

@@ -1,0 +1,228 @@
+"""What models of all families share when they are merged: lifts, origins, means, squares of deviations, shares.
+
+Models that went on from a common one, the ``base``, hold its rows each, so that what they learnt themselves is the
+difference to it. What is a sum is ``base + sum(model - base)``. Squares of deviations follow from means and squares of
+the parts (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import wrightomega
+
+from .bounded import LARGEST_POWER
+from .lifts import LARGEST, TINY, positive
+from .model import Diverged
+
+
+@dataclass
+class Parts:
+    """Models made comparable, and the model that is to be made of them.
+
+    Attributes
+    ----------
+    merged : LinearState
+        The new model. Its clocks, targets and what is learnt of the columns' inputs are set.
+    states : list of LinearState
+        Copies with the lifts and origins of ``merged``; only those that learnt something after ``base``.
+    base : LinearState
+        A copy likewise; without rows where the models have no common start.
+    rows : ndarray of shape (n_states,)
+        Total weight of the rows that each learnt itself.
+    """
+
+    merged: Any
+    states: list
+    base: Any
+    rows: np.ndarray
+
+    @property
+    def share(self):
+        """Share of each model in an average."""
+        return self.rows / self.rows.sum()
+
+    def total(self, read):
+        """Sum over all rows of what ``read(state)`` is the sum of over the rows of a state."""
+        start = read(self.base)
+        return start + sum(read(state) - start for state in self.states)
+
+    def intercept_moves(self, weights, shares):
+        """What the constant column gains as means of columns and targets become those of the merged model.
+
+        Parameters
+        ----------
+        weights : list of ndarray of shape (n_heads, n_columns)
+            For each state, weights by lifted columns, in units of the target, times ``shares``.
+        shares : list of float
+            By how much the prediction of each state is multiplied.
+
+        Returns
+        -------
+        list of ndarray of shape (n_heads,)
+            For each state.
+        """
+        rule, merged = self.merged.rule, self.merged
+        mean, target_mean = merged.mean_from_origin(), merged.targets.mean(merged.t)
+        moves = []
+        for state, weight, share in zip(self.states, weights, shares, strict=True):
+            move = np.tile(state.targets.mean(state.t) - target_mean, rule.n_heads // rule.n_targets) * share
+            moves.append(move - weight @ (state.mean_from_origin() - mean))
+        return moves
+
+
+def relift_columns(state, index, lift):
+    """Change the lifts of the columns at ``index``, and all that is multiplied by them."""
+    subset = state.columns.take(index)
+    subset.relift(state.rule, lift)
+    state.columns.put(index, subset)
+
+
+def move_columns(state, move):
+    """Count columns from an origin that is less by ``move``."""
+    state.columns.sum += state.t * move
+
+
+def prepare(states, base, relift=relift_columns, move_origin=move_columns):
+    """`Parts` of models by one rule; None where at most one has learnt anything after ``base``.
+
+    Parameters
+    ----------
+    states : list of LinearState
+        Models by the same rule, of as many columns.
+    base : LinearState or None
+        What they went on from.
+    relift, move_origin : callable
+        What a family does to a copy when lifts and origins change.
+
+    Returns
+    -------
+    Parts or None
+        With copies alone: the models stay as they are.
+    """
+    rule, n_features = states[0].rule, states[0].columns.lift.size - states[0].rule.intercept
+    empty = rule.State.new(rule, n_features)
+    start = 0.0 if base is None else base.t
+    states = [state.copy() for state in states if state.t > start]
+    if len(states) < 2:
+        return None
+    base = empty if base is None else base.copy()
+    everyone = [*states, base]
+    target_lift = min(state.targets.lift for state in everyone)
+    for state in everyone:
+        if state.targets.lift != target_lift:
+            state.relift_targets(target_lift / state.targets.lift)
+    lift = _common_lift(everyone)
+    first = base if base.t > 0 else states[0]
+    if rule.lifted:
+        for state in everyone:
+            index = np.flatnonzero(state.columns.lift != lift)
+            if index.size:
+                relift(state, index, lift[index])
+    origin, target_origin = first.columns.origin, first.targets.origin.copy()
+    if origin is not None:
+        origin = origin.copy()
+        for state in everyone:
+            move_origin(state, (state.columns.origin - origin) * (state.t > 0))
+            state.columns.origin[:] = origin
+    for state in everyone:
+        _move_targets(state, target_origin)
+    rows = np.array([state.t - base.t for state in states])
+    merged = rule.State.new(rule, n_features)
+    merged.targets.lift = target_lift
+    parts = Parts(merged, states, base, rows)
+    _merge_inputs(parts, lift, origin)
+    _merge_targets(parts, target_origin)
+    return parts
+
+
+def _common_lift(states):
+    """The least lift of each column among the models that have seen it; 1 for a column that none has seen."""
+    seen = [np.where(state.columns.largest > 0, state.columns.lift, np.inf) for state in states]
+    least = np.min(seen, axis=0)
+    return np.where(least < np.inf, least, 1.0)
+
+
+def _move_targets(state, origin):
+    """Count targets from another origin."""
+    targets = state.targets
+    if state.t > 0:
+        move = targets.origin - origin
+        targets.sum += state.t * move * state.rule.intercept
+        targets.low += move
+        targets.high += move
+    targets.origin[:] = origin
+
+
+def _merge_inputs(parts, lift, origin):
+    """Set the clocks of the merged model and what its columns know of their inputs."""
+    merged, columns, everyone = parts.merged, parts.merged.columns, [*parts.states, parts.base]
+    for name in merged.clocks():
+        setattr(merged, name, float(parts.total(lambda state, name=name: getattr(state, name))))
+    merged.loss[:] = np.minimum(parts.total(lambda state: state.loss), LARGEST)
+    columns.lift[:] = lift
+    columns.largest[:] = np.max([state.columns.largest for state in everyone], axis=0)
+    if origin is not None:
+        columns.origin[:] = origin
+    if columns.deviation is not None:
+        columns.deviation[:] = np.max([state.columns.deviation for state in everyone], axis=0)
+    if columns.sum is not None:
+        columns.sum[:] = parts.total(lambda state: state.columns.sum)
+    if columns.squares is not None and columns.sum is None:
+        columns.squares[:] = parts.total(lambda state: state.columns.squares)
+    elif columns.squares is not None:
+        columns.squares[:] = _squares(parts, lambda state: (state.columns.sum, state.columns.squares))
+
+
+def _merge_targets(parts, origin):
+    merged, targets, everyone = parts.merged, parts.merged.targets, [*parts.states, parts.base]
+    if not merged.rule.target_unit:
+        return
+    targets.origin[:] = origin
+    targets.sum[:] = parts.total(lambda state: state.targets.sum)
+    with_rows = [state for state in everyone if state.t > 0]
+    targets.low[:] = np.min([state.targets.low for state in with_rows], axis=0)
+    targets.high[:] = np.max([state.targets.high for state in with_rows], axis=0)
+    sizes = [np.maximum(state.targets.spread, np.abs(state.targets.sum)) for state in everyone]
+    unit = np.ldexp(1.0, np.frexp(positive(np.max(sizes, axis=0)))[1] - 1)  # squares of targets overflow
+    targets.spread[:] = unit * np.sqrt(
+        _squares(parts, lambda state: (state.targets.sum / unit, (state.targets.spread / unit) ** 2))
+    )
+
+
+def _squares(parts, read):
+    """Sum of squared deviations from the mean over all rows; ``read(state)`` gives a sum and such squares."""
+    base, merged = parts.base, parts.merged
+    base_sum, base_squares = read(base)
+    base_mean = base_sum / max(base.t, TINY)
+    mean = parts.total(lambda state: read(state)[0]) / merged.t
+    squares = base_squares + base.t * (base_mean - mean) ** 2
+    for state, rows in zip(parts.states, parts.rows, strict=True):
+        own_sum, own_squares = read(state)
+        own_mean = (own_sum - base_sum) / rows
+        apart = base.t * rows / state.t * (own_mean - base_mean) ** 2
+        squares = squares + np.maximum(own_squares - base_squares - apart, 0.0) + rows * (own_mean - mean) ** 2
+    return squares
+
+
+def invert_growth(log_size, rate, log_factor):
+    """Solve ``log r + min(rate r^2 - log_factor, 700) = log_size`` for ``r``.
+
+    The left side is the logarithm of a potential's weight, which grows with ``r``. Without the cut-off, ``x = 2 rate
+    r^2`` solves ``x + log x = 2 (log_size + log_factor) + log(2 rate)``, which is Wright's omega function.
+    """
+    log_r = log_size + log_factor
+    argument = 2.0 * log_r + np.log(2.0 * rate)
+    r = np.where(argument < -700.0, np.exp(log_r), np.sqrt(wrightomega(argument) / (2.0 * rate)))
+    cut_off = rate * r * r - log_factor > LARGEST_POWER
+    return np.where(cut_off, np.exp(log_size - LARGEST_POWER), r)
+
+
+def check_range(state):
+    """Return the state; raise `Diverged` where one of its numbers has left the range of float64."""
+    numbers = [state.columns.table, state.targets.table, state.loss, np.array(list(state.clocks().values()))]
+    if not all(np.isfinite(values).all() for values in numbers):
+        raise Diverged
+    return state

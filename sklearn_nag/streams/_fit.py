@@ -1,0 +1,261 @@
+"""Training from a stream, in one call that can be killed and started again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import tempfile
+from collections.abc import Iterable
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from ..estimators._online import OnlineLinear
+from ..estimators._validation import check_number, check_option
+from ..model_selection._streams import StreamPipeline, cut_batches, known_classes
+from ._progress import progress_bar
+
+_MOST_ROWS = 2**16  # of a batch that is learnt in one call
+
+
+class Checkpoint(NamedTuple):
+    """What a run needs to go on.
+
+    Attributes
+    ----------
+    settings : dict
+        What the result depends on, beside the rows.
+    n_rows : int
+        Rows learnt, over all passes.
+    done : bool
+        Whether the last pass has ended.
+    estimator : estimator
+        What has been learnt.
+    """
+
+    settings: dict
+    n_rows: int
+    done: bool
+    estimator: Any
+
+
+def fit_stream(
+    estimator: BaseEstimator,
+    batches: Iterable[tuple],
+    *,
+    classes: ArrayLike | None = None,
+    passes: int = 1,
+    shuffle_buffer: int = 0,
+    random_state: int = 0,
+    checkpoint: str | os.PathLike | None = None,
+    checkpoint_every: int = 1_000_000,
+    progress: bool | Literal["auto"] = "auto",
+) -> Any:
+    """Train from batches, with memory for one of them, and go on from a checkpoint where there is one.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Learner with ``partial_fit``, or a Pipeline that ends with one, as
+        `sklearn_nag.model_selection.progressive_validation` takes them. It is cloned, and the clone learns.
+    batches : iterable of tuple
+        ``(X, y)`` or ``(X, y, sample_weight)``: what `read_batches` returns, or any other iterable.
+    classes : array-like of shape (n_classes,), optional
+        All classes; classifiers need them.
+    passes : int, default=1
+        How often to go through the rows. More than one needs an iterable that can begin anew.
+    shuffle_buffer : int, default=0
+        Rows that are read, and shuffled, before the first of them is learnt; 0 keeps the order of the stream. It helps
+        where neighbours are alike, but rows come no farther than this.
+    random_state : int, default=0
+        Seed of the shuffling.
+    checkpoint : path, optional
+        File for what has been learnt so far. Where it exists, training goes on from it: the rows before are read, not
+        learnt, and the model gets the bits that it would have had without the interruption. It is a pickle: use only
+        files that you trust.
+    checkpoint_every : int, default=1000000
+        Rows after which it is written, to a new file that takes the place of the old one when it is whole.
+    progress : bool or "auto", default="auto"
+        Whether to show rows, rows a second and the progressive loss; ``"auto"`` does in a terminal, by tqdm where it
+        is installed.
+
+    Returns
+    -------
+    estimator
+        The fitted clone.
+
+    Raises
+    ------
+    TypeError
+        For an estimator that cannot learn from a stream.
+    ValueError
+        For parameters that cannot be used, for a stream without rows, and for a checkpoint of another run: other
+        parameters, or a stream with other batches.
+
+    See Also
+    --------
+    read_batches : Batches from files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_nag import NAGClassifier
+    >>> from sklearn_nag.streams import fit_stream
+    >>> rng = np.random.default_rng(0)
+    >>> def rows():
+    ...     for _ in range(10):
+    ...         X = rng.normal(size=(100, 3))
+    ...         yield X, X[:, 0] > 0
+    >>> clf = fit_stream(NAGClassifier(), rows(), classes=[False, True])
+    >>> clf.t_
+    1000.0
+    """
+    check_number("passes", passes, Integral, min_val=1)
+    check_number("shuffle_buffer", shuffle_buffer, Integral, min_val=0)
+    check_number("random_state", random_state, Integral, min_val=0)
+    check_number("checkpoint_every", checkpoint_every, Integral, min_val=1)
+    check_option("progress", progress, (True, False, "auto"))
+    if passes > 1 and (iter(batches) is batches or not getattr(batches, "repeatable", True)):
+        raise ValueError(f"passes={passes} needs batches that can begin anew; this iterator can be read only once.")
+    pipeline = StreamPipeline(estimator)
+    all_classes = known_classes(pipeline.learner, None, classes)
+    settings = {
+        "estimator": repr(estimator.__class__),
+        "parameters": repr(sorted(estimator.get_params().items(), key=lambda item: item[0])),
+        "classes": None if all_classes is None else list(all_classes),
+        "passes": int(passes),
+        "shuffle_buffer": int(shuffle_buffer),
+        "random_state": int(random_state),
+    }
+    path, learnt = None if checkpoint is None else Path(checkpoint), 0
+    if path is not None and path.exists():
+        saved = _load(path, settings)
+        if saved.done:
+            return saved.estimator
+        pipeline.resume(saved.estimator)
+        learnt = saved.n_rows
+    n_rows = getattr(batches, "n_rows", None)
+    bar = progress_bar(progress, None if n_rows is None else n_rows * passes)
+    n_seen, since = 0, 0
+    with contextlib.closing(bar):
+        for number in range(passes):
+            for X, y, weight in _shuffled(batches, shuffle_buffer, [random_state, number]):
+                n = len(y)
+                n_seen += n
+                if n_seen <= learnt:
+                    bar.show(n, None)
+                    continue
+                if n_seen - n < learnt:
+                    raise ValueError(
+                        f"{path} was written after {learnt} rows, which is within a batch of this stream: it is from "
+                        "another one, or has another batch_size."
+                    )
+                _learn(pipeline, X, y, weight, all_classes)
+                learner, since = pipeline.learner, since + n
+                bar.show(n, learner.progressive_loss_ if isinstance(learner, OnlineLinear) else None)
+                if path is not None and since >= checkpoint_every:
+                    _save(path, Checkpoint(settings, n_seen, False, pipeline.estimator))
+                    since = 0
+    if n_seen == 0:
+        raise ValueError("there are no rows to learn from.")
+    if n_seen < learnt:
+        raise ValueError(f"{path} was written after {learnt} rows; this stream has only {n_seen}.")
+    if path is not None:
+        _save(path, Checkpoint(settings, n_seen, True, pipeline.estimator))
+    return pipeline.estimator
+
+
+def _learn(pipeline, X, y, weight, classes):
+    options = {} if classes is None else {"classes": classes}
+    if weight is not None:
+        options["sample_weight"] = weight
+    pipeline.learner.partial_fit(pipeline.transform(X), y, **options)
+
+
+# -- shuffling
+
+
+def _shuffled(batches, n_buffer, seed):
+    """Batches as they come; or blocks of ``n_buffer`` rows, however the stream is cut, each in an order of its own."""
+    cut = cut_batches(batches, None, None, n_buffer or _MOST_ROWS)
+    if n_buffer == 0:
+        yield from cut
+        return
+    for number, (X, y, weight) in enumerate(_blocks(cut, n_buffer)):
+        order = np.random.default_rng([*seed, number]).permutation(len(y))
+        X = X.iloc[order] if hasattr(X, "iloc") else X[order]
+        yield X, y[order], None if weight is None else weight[order]
+
+
+def _blocks(batches, n_rows):
+    """Batches joined, and cut, to ``n_rows`` rows each, but for the last."""
+    waiting, n_waiting = [], 0
+    for batch in batches:
+        while n_waiting + len(batch[1]) >= n_rows:
+            n = n_rows - n_waiting
+            yield _join([*waiting, _part(batch, 0, n)])
+            batch, waiting, n_waiting = _part(batch, n, None), [], 0
+        if len(batch[1]):
+            waiting.append(batch)
+            n_waiting += len(batch[1])
+    if waiting:
+        yield _join(waiting)
+
+
+def _part(batch, start, stop):
+    X, y, weight = batch
+    rows = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+    return rows, y[start:stop], None if weight is None else weight[start:stop]
+
+
+def _join(batches):
+    X, y, weight = zip(*batches)
+    if sparse.issparse(X[0]):
+        rows = sparse.vstack(X, format="csr")
+    elif hasattr(X[0], "iloc"):
+        import pandas as pd
+
+        rows = pd.concat(X)
+    else:
+        rows = np.concatenate(X)
+    return rows, np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
+
+
+# -- checkpoints
+
+
+def _save(path, checkpoint):
+    """Write a checkpoint such that at any moment there is a whole one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "wb") as file:
+            pickle.dump(tuple(checkpoint), file, protocol=5)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _load(path, settings):
+    """Read a checkpoint; raise for one of another run."""
+    try:
+        with open(path, "rb") as file:
+            saved = Checkpoint(*pickle.load(file))
+    except (pickle.UnpicklingError, EOFError, TypeError) as error:
+        raise ValueError(f"{path} is no checkpoint: {error}.") from error
+    for name, value in settings.items():
+        if saved.settings.get(name) != value:
+            raise ValueError(
+                f"{path} is the checkpoint of a run with other {name}: {saved.settings.get(name)}; now {value}. Remove "
+                "it to begin anew."
+            )
+    return saved

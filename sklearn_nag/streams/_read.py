@@ -1,0 +1,170 @@
+"""Batches of rows from files and other sources, read one at a time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+from ..estimators._validation import check_flag, check_number
+from ..model_selection._streams import cut_batches
+from ._features import TableReader
+from ._sources import csv_tables, find_paths, format_of, object_tables, parquet_rows, parquet_tables, svmlight_blocks
+
+_SVMLIGHT_BLOCK = 2**21  # bytes
+
+
+class Batches:
+    """Rows in batches, read when they are asked for; what `read_batches` returns.
+
+    Iteration yields ``(X, y)`` or ``(X, y, sample_weight)``, and begins anew each time where the source allows it.
+
+    Parameters
+    ----------
+    read : callable
+        Returns an iterator over such tuples.
+    n_rows : int or None
+        Number of rows, where the source tells it without reading them.
+    repeatable : bool
+        Whether rows can be read more than once.
+    """
+
+    def __init__(self, read: Any, n_rows: int | None, repeatable: bool):
+        self._read, self.n_rows, self.repeatable = read, n_rows, repeatable
+
+    def __iter__(self) -> Iterator[tuple]:
+        return self._read()
+
+
+def read_batches(
+    source: Any,
+    target: str | Sequence[str] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    sample_weight: str | None = None,
+    batch_size: int = 2**13,
+    n_hashed: int = 2**16,
+    transformer: Any = None,
+    delimiter: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool = True,
+) -> Batches:
+    """Read rows in batches from files or streams that need not fit in memory.
+
+    Numbers are taken as they are, in the units they come in. Words are hashed: a row has a 1 in the column that its
+    word leads to. Memory is bounded by a batch; for text also by a block of 4 MiB.
+
+    Parameters
+    ----------
+    source : path, list of path, or object
+        A file, a glob such as ``"day-*.parquet"``, or a list of these, by the end of their names: ``.parquet``,
+        ``.csv`` or ``.tsv`` with a header, ``.svm``, ``.svmlight`` or ``.libsvm``; text also with ``.gz`` or ``.bz2``
+        behind it. Or an object with ``__arrow_c_stream__`` (tables and readers of pyarrow, frames of pandas and polars,
+        results of DuckDB), a polars LazyFrame, or an iterable of data frames.
+    target : str or list of str
+        The column to predict, or several. Not for svmlight, where each line begins with it.
+    columns : list of str, optional
+        The columns that are features, in this order; by default all but ``target`` and ``sample_weight``.
+    sample_weight : str, optional
+        The column with weights of the rows.
+    batch_size : int, default=8192
+        Most rows of a batch. What learners of this package learn does not depend on it.
+    n_hashed : int, default=65536
+        Columns that words are hashed to. They come after the numbers, and rows are then sparse.
+    transformer : object, optional
+        Fitted transformer that makes ``X`` of a pandas data frame with the features, instead of hashing.
+    delimiter : str, optional
+        Of CSV files; by default a comma, and a tabulator for ``.tsv``.
+    n_features : int, optional
+        Number of features of svmlight files, which do not say.
+    zero_based : bool, default=True
+        Whether the features of svmlight files are counted from 0; from 1 otherwise.
+
+    Returns
+    -------
+    Batches
+        An iterable of ``(X, y)`` or ``(X, y, sample_weight)``, for `fit_stream`,
+        `sklearn_nag.model_selection.progressive_validation`, `sklearn_nag.model_selection.eta_sweep`, or a loop with
+        ``partial_fit``.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such file.
+    ImportError
+        When pyarrow is missing, which everything but svmlight needs.
+    TypeError
+        For a source of another kind.
+    ValueError
+        For parameters that cannot be used; while reading, for missing columns, missing values and columns that hold
+        neither numbers nor words.
+
+    See Also
+    --------
+    fit_stream : Train from batches.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn_nag.streams import read_batches
+    >>> frame = pd.DataFrame({"size": [1.0, 2.5], "colour": ["red", "green"], "sold": [0, 1]})
+    >>> (X, y), = read_batches([frame], "sold", n_hashed=8)
+    >>> X.shape, y
+    ((2, 9), array([0, 1]))
+    """
+    check_number("batch_size", batch_size, Integral, min_val=1)
+    check_number("n_hashed", n_hashed, Integral, min_val=1)
+    check_flag("zero_based", zero_based)
+    paths = find_paths(source)
+    formats = {format_of(path) for path in paths or ()}
+    if len(formats) > 1:
+        raise ValueError(f"source has files of several formats: {', '.join(sorted(formats))}; read them apart.")
+    if formats == {"svmlight"}:
+        if n_features is None:
+            raise ValueError("svmlight files do not say how many features there are: give n_features.")
+        if target is not None or columns is not None or sample_weight is not None or transformer is not None:
+            raise ValueError(
+                "svmlight files have no names: target, columns, sample_weight and transformer must be None."
+            )
+
+        def read():
+            for path in paths:
+                for text in svmlight_blocks(path, _SVMLIGHT_BLOCK):
+                    yield load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
+
+        return Batches(lambda: _cut(read(), batch_size), None, True)
+    if target is None:
+        raise ValueError("target must name the column to predict.")
+    reader = TableReader(target, None if columns is None else list(columns), sample_weight, n_hashed, transformer)
+
+    def tables():
+        for path in paths if paths is not None else [None]:
+            if path is None:
+                yield from object_tables(source, reader.names(), batch_size)
+            elif formats == {"parquet"}:
+                yield from parquet_tables(path, reader.names(), batch_size)
+            else:
+                yield from csv_tables(path, reader.names(), delimiter)
+
+    def slices():
+        for table in tables():
+            for start in range(0, table.num_rows, batch_size):
+                yield reader.read(table.slice(start, batch_size))
+
+    n_rows = None
+    if formats == {"parquet"}:
+        n_rows = sum(map(parquet_rows, paths))
+    elif hasattr(source, "__len__") and hasattr(source, "columns"):
+        n_rows = len(source)
+    repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
+    repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
+    return Batches(slices, n_rows, repeatable)
+
+
+def _cut(batches, batch_size):
+    for X, y, _ in cut_batches(batches, None, None, batch_size):
+        yield X, np.asarray(y)

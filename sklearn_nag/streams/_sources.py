@@ -1,0 +1,153 @@
+"""Where tables come from: files of several formats, Arrow streams, lazy frames and iterables of frames.
+
+Tables become `pyarrow.RecordBatch` objects, one at a time.
+"""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import io
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+_OPEN = {".gz": gzip.open, ".bz2": bz2.open}
+_CSV_BLOCK = 2**22  # bytes of text that are read at a time
+_PARQUET_BUFFER = 2**20
+
+
+def import_pyarrow():
+    """The package pyarrow; raise ImportError with the name of the extra where it is missing."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError('tables need pyarrow, which is not installed: pip install "sklearn-nag[streams]"') from None
+    return pyarrow
+
+
+def find_paths(source):
+    """Paths that a path, a glob or a list of them stands for; None where ``source`` is something else."""
+    if isinstance(source, str | os.PathLike):
+        source = [source]
+    if not (isinstance(source, list | tuple) and source and all(isinstance(p, str | os.PathLike) for p in source)):
+        return None
+    paths = []
+    for name in map(os.fspath, source):
+        found = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
+        if not found:
+            raise FileNotFoundError(f"there is no file {name!r}")
+        paths += found
+    return [Path(path) for path in paths]
+
+
+def format_of(path):
+    """Format of a file by its name: "parquet", "csv" or "svmlight"."""
+    suffixes = [suffix for suffix in path.suffixes[-2:] if suffix not in _OPEN]
+    if not suffixes or suffixes[-1] not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise ValueError(f"{path} has a name that says no format: it must end in {known}, the last ones also with .gz "
+                         "or .bz2 after it.")  # fmt: skip
+    return FORMATS[suffixes[-1]]
+
+
+# -- tables
+
+
+def parquet_tables(path, columns, batch_size):
+    """Record batches of a Parquet file, read one at a time."""
+    import_pyarrow()
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as file:
+        check_names(file.schema_arrow.names, columns, path)
+        yield from file.iter_batches(batch_size=batch_size, columns=columns)
+
+
+def parquet_rows(path):
+    """Number of rows of a Parquet file, which its footer says."""
+    import_pyarrow()
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        return file.metadata.num_rows
+
+
+def csv_tables(path, columns, delimiter):
+    """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole."""
+    pyarrow = import_pyarrow()
+    from pyarrow import csv
+
+    read = csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False)
+    delimiter = delimiter or ("\t" if ".tsv" in path.suffixes else ",")
+    parse = csv.ParseOptions(delimiter=delimiter)
+    try:
+        with csv.open_csv(path, read, parse) as reader:
+            schema = reader.schema
+        check_names(schema.names, columns, path)
+        types = {field.name: pyarrow.float64() for field in schema if pyarrow.types.is_integer(field.type)}
+        types |= {field.name: pyarrow.string() for field in schema if pyarrow.types.is_null(field.type)}
+        convert = csv.ConvertOptions(column_types=types, include_columns=columns or [])
+        with csv.open_csv(path, read, parse, convert) as reader:
+            yield from reader
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read: {error}. Types of columns are those of the first 4 MiB.") from error
+
+
+def check_names(names, columns, where):
+    """Raise unless all ``columns`` are among the ``names`` of a table."""
+    missing = [name for name in columns or () if name not in names]
+    if missing:
+        raise ValueError(f"{where} has no column {missing[0]!r}; its columns are {', '.join(map(repr, names))}.")
+
+
+def object_tables(source, columns, batch_size) -> Iterator:
+    """Record batches of an Arrow stream, a polars LazyFrame, a data frame, or an iterable of frames."""
+    pyarrow = import_pyarrow()
+    if hasattr(source, "collect_batches"):  # a polars LazyFrame
+        lazy = source if columns is None else source.select(columns)
+        source = lazy.collect_batches(chunk_size=batch_size)
+    if hasattr(source, "__arrow_c_stream__"):
+        reader = pyarrow.RecordBatchReader.from_stream(source)
+        check_names(reader.schema.names, columns, f"the {type(source).__name__}")
+        for batch in reader:
+            yield batch if columns is None else batch.select(columns)
+        return
+    if hasattr(source, "__arrow_c_array__"):
+        batch = pyarrow.record_batch(source)
+        check_names(batch.schema.names, columns, f"the {type(source).__name__}")
+        yield batch if columns is None else batch.select(columns)
+        return
+    if type(source).__module__.startswith("pandas"):  # before version 2.2
+        yield from object_tables(pyarrow.Table.from_pandas(source, preserve_index=False), columns, batch_size)
+        return
+    if isinstance(source, str | bytes | dict) or not isinstance(source, Iterable):
+        raise TypeError(
+            f"source is a {type(source).__name__}; it must be a path, a glob, a list of them, an object with "
+            "__arrow_c_stream__, a polars LazyFrame, or an iterable of data frames."
+        )
+    for frame in source:
+        if isinstance(frame, tuple | list | str | bytes | dict):
+            raise TypeError(f"source yields a {type(frame).__name__}; it must yield data frames or Arrow tables.")
+        yield from object_tables(frame, columns, batch_size)
+
+
+# -- svmlight
+
+
+def svmlight_blocks(path, block):
+    """Whole lines of a text file, plain or compressed, about ``block`` bytes at a time."""
+    opener = _OPEN.get(path.suffix, io.open)
+    with opener(path, "rb") as file:
+        while text := file.read(block):
+            yield text + file.readline()

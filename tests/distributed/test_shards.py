@@ -1,0 +1,125 @@
+"""Shards against a plain loop over them, whatever carries them out."""
+
+import copy
+import itertools
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import log_loss
+
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, merge
+from sklearn_nag.distributed import shard_fit
+from sklearn_nag.distributed._rounds import FAN_IN, plan
+
+from ..estimators.helpers import bits
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(3000, 4)) * [1.0, 100.0, 1e-3, 5.0] + [0, 300, 1, 0]
+Z = X[:, 0] + X[:, 1] / 100 - 3
+Y = (Z + RNG.logistic(size=3000) > 0).astype(int)
+
+
+def by_a_loop(estimator, X, y, n_shards, rounds, weight=None, **options):
+    """The definition, for at most ``FAN_IN`` shards."""
+    assert n_shards <= FAN_IN
+    shards = [np.array_split(part, rounds) for part in equal_runs(np.arange(len(y)), n_shards)]
+    shards = [equal_runs(np.concatenate(parts), rounds) for parts in shards]
+
+    def learn(model, rows, **more):
+        weights = {} if weight is None else {"sample_weight": weight[rows]}
+        return copy.deepcopy(model).partial_fit(X[rows], y[rows], **weights, **more)
+
+    model = learn(estimator, shards[0][0], **options)
+    for r in range(rounds):
+        model = merge([learn(model, shard[r]) for k, shard in enumerate(shards) if (k, r) != (0, 0)], model)
+    return model
+
+
+def equal_runs(rows, n):
+    bounds = [int(len(rows) * i / n) for i in range(n + 1)]
+    return [rows[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize(
+    ("estimator", "y", "options"),
+    [
+        (NAGClassifier(), Y, {}),
+        (NAGClassifier(), Y, {"weight": RNG.uniform(1, 2, 3000)}),
+        (NAGRegressor(), Z, {}),
+        (ScaleInvariantClassifier(), Y, {}),
+    ],
+)
+def test_it_is_a_loop_over_shards(estimator, y, options, n_jobs):
+    classes = {} if isinstance(estimator, NAGRegressor) else {"classes": [0, 1]}
+    model = shard_fit(estimator, X, y, sample_weight=options.get("weight"), n_shards=6, rounds=3, n_jobs=n_jobs)
+    np.testing.assert_array_equal(bits(model), bits(by_a_loop(estimator, X, y, 6, 3, **options, **classes)))
+    assert not hasattr(estimator, "_state")
+
+
+def test_processes_give_the_same_bits():
+    model = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2)
+    with joblib.parallel_config("loky", n_jobs=2):
+        other = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2, n_jobs=2)
+    np.testing.assert_array_equal(bits(other), bits(model))
+
+
+@pytest.mark.parametrize("kind", ["sparse", "frame"])
+def test_other_rows(kind):
+    pd = pytest.importorskip("pandas")
+    rows = sparse.coo_array(X) if kind == "sparse" else pd.DataFrame(X, columns=list("abcd"))
+    model = shard_fit(NAGClassifier(centering=False), rows, Y, n_shards=20, rounds=3)
+    plain = shard_fit(NAGClassifier(centering=False), X, Y, n_shards=20, rounds=3)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
+    assert hasattr(model, "feature_names_in_") == (kind == "frame")
+
+
+def test_one_shard_is_one_model():
+    model = shard_fit(NAGClassifier(), X, Y, n_shards=1, rounds=5)
+    np.testing.assert_array_equal(bits(model), bits(NAGClassifier().partial_fit(X, Y, classes=[0, 1])))
+
+
+def test_more_shards_than_rows():
+    model = shard_fit(NAGClassifier(), X[:10], Y[:10], n_shards=40, rounds=3)
+    assert model.t_ == 10
+
+
+def test_more_rounds_are_nearer_to_one_model():
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(24000, 6)) * 10.0 ** rng.integers(-3, 4, 6)
+    y = (rows / rows.std(axis=0) @ rng.normal(size=6) + rng.logistic(size=24000) > 0).astype(int)
+    train, test = slice(0, 16000), slice(16000, None)
+    one = NAGClassifier().partial_fit(rows[train], y[train], classes=[0, 1])
+    best = log_loss(y[test], one.predict_proba(rows[test]))
+    losses = []
+    for rounds in (1, 16):
+        model = shard_fit(NAGClassifier(), rows[train], y[train], n_shards=32, rounds=rounds)
+        losses.append(log_loss(y[test], model.predict_proba(rows[test])))
+    assert losses[1] < 1.005 * best
+    assert losses[1] < losses[0] < 1.05 * best
+
+
+def test_the_plan_names_every_row_once():
+    for n, shards, rounds in ((100, 7, 3), (5, 4, 4), (0, 2, 2)):
+        pieces = plan(n, shards, rounds)
+        assert len(pieces) == rounds
+        by_shard = [piece for k in range(shards) for piece in (pieces[r][k] for r in range(rounds))]
+        assert [i for start, stop in by_shard for i in range(start, stop)] == list(range(n))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "error", "message"),
+    [
+        (SGDClassifier(), {}, TypeError, "estimator is a SGDClassifier"),
+        (NAGClassifier(), {"n_shards": 0}, ValueError, "n_shards"),
+        (NAGClassifier(), {"rounds": 1.5}, TypeError, "rounds"),
+        (NAGClassifier(), {"sample_weight": [1.0]}, ValueError, "inconsistent numbers of samples"),
+        (NAGClassifier(), {"classes": [0, 2]}, ValueError, "y contains 1"),
+    ],
+)
+def test_errors(estimator, options, error, message):
+    with pytest.raises(error, match=message):
+        shard_fit(estimator, X[:50], Y[:50], **options)

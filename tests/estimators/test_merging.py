@@ -1,0 +1,309 @@
+"""Merged models: what is a sum is one, what is an average is one, and they go on learning."""
+
+import copy
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
+
+from sklearn_nag import (
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    config_context,
+    kernels,
+    merge,
+)
+from sklearn_nag.estimators._online import Divergence
+
+from .helpers import bits
+
+RULES = [
+    {"normalization": normalization, "adaptive": adaptive, "centering": centering}
+    for normalization, adaptive, centering in itertools.product(["max", "rms"], [True, False], [True, False])
+]
+NAG = [
+    *RULES,
+    {"normalization": None, "centering": False},
+    {"average": False},
+    {"penalty": "l2"},
+    {"penalty": "elasticnet", "average": True},
+    {"eta0": "auto"},
+]
+INVARIANT = [
+    {"update": "potential"},
+    {"update": "scinol1"},
+    {"update": "scinol2"},
+    {"update": "scinol2", "centering": False},
+    {"update": "scinol2", "average": False},
+    {"update": "potential", "average": False},
+    {"invariance": "full"},
+    {"invariance": "full", "average": False},
+    {"invariance": "full", "fit_intercept": False},
+]
+CLASSIFIERS = [NAGClassifier(**p) for p in NAG] + [ScaleInvariantClassifier(**p) for p in INVARIANT]
+REGRESSORS = [NAGRegressor(**p) for p in NAG] + [ScaleInvariantRegressor(**p) for p in INVARIANT]
+SIZES = (120, 40, 240)
+
+
+def data(rng, n=400, d=4, classes=2, origin=10.0):
+    X = (rng.normal(size=(n, d)) + origin * rng.normal(size=d)) * 10.0 ** rng.integers(-3, 4, d)
+    z = (X - X.mean(axis=0)) / X.std(axis=0) @ rng.normal(size=(d, classes)) + rng.gumbel(size=(n, classes))
+    return X, z.argmax(axis=1), 50.0 + 3.0 * z[:, 0]
+
+
+def begin(estimator, X, y, base=None, **options):
+    if base is not None:
+        return copy.deepcopy(base).partial_fit(X, y, **options)
+    if hasattr(estimator, "decision_function"):
+        options["classes"] = np.arange(3)
+    return copy.deepcopy(estimator).partial_fit(X, y, **options)
+
+
+def pieces(estimator, X, y, sizes=SIZES, base=None, weight=None):
+    stops, models = np.cumsum([0, *sizes]), []
+    for start, stop in itertools.pairwise(stops):
+        weights = {} if weight is None else {"sample_weight": weight[start:stop]}
+        models.append(begin(estimator, X[start:stop], y[start:stop], base, **weights))
+    return models
+
+
+def target(estimator, y, values):
+    return y if hasattr(estimator, "decision_function") else values
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
+def test_one_model_is_that_model(estimator, rng):
+    X, y, values = data(rng, classes=3)
+    y = target(estimator, y, values)
+    base = begin(estimator, X[:100], y[:100])
+    model = begin(estimator, X[100:200], y[100:200], base)
+    for merged in (merge([model]), merge([model], base), merge([base, model], base), merge([base, base, model], base)):
+        np.testing.assert_array_equal(bits(merged), bits(model))
+        np.testing.assert_array_equal(merged._decision(X), model._decision(X))
+        merged.partial_fit(X[200:], y[200:])
+    np.testing.assert_array_equal(bits(merged), bits(model.partial_fit(X[200:], y[200:])))
+    assert merge([base, base], base).t_ == 100
+
+
+@pytest.mark.parametrize("with_base", [False, True])
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
+def test_what_is_learnt_of_inputs_is_that_of_one_model(estimator, with_base, rng):
+    """Sums, means, scales and units against their definitions over all rows."""
+    X, y, values = data(rng, classes=3)
+    y, weight = target(estimator, y, values), rng.uniform(0.5, 2.0, 400)
+    if estimator.get_params().get("update", "auto") != "auto" or "invariance" in estimator.get_params():
+        weight = np.ones(400)
+    base = begin(estimator, X[:100], y[:100], sample_weight=weight[:100]) if with_base else None
+    start = 100 if with_base else 0
+    models = pieces(estimator, X[start:], y[start:], (100, 50, 250 - start), base, weight[start:])
+    merged, c, X, y = merge(models, base), weight[:400], X[:400], y[:400]
+    seen = slice(0, 400)
+    one = begin(estimator, X[seen], y[seen], sample_weight=c[seen])
+    assert merged.t_ == pytest.approx(math.fsum(c), rel=1e-14)
+    np.testing.assert_array_equal(merged._state.columns.largest[:4], np.abs(X).max(axis=0))
+    mean = np.average(X, axis=0, weights=c)
+    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=c))
+    params = estimator.get_params()
+    if merged._state.rule.centred or (params.get("invariance") == "full" and estimator.fit_intercept):
+        np.testing.assert_allclose(merged.mean_, mean, rtol=1e-11)
+    if merged._state.rule.normalization == "rms":
+        origin = mean if np.any(merged.mean_) else 0.0
+        expected = deviation if np.any(merged.mean_) else np.sqrt(np.average((X - origin) ** 2, axis=0, weights=c))
+        np.testing.assert_allclose(merged.scale_, expected, rtol=1e-9)
+        np.testing.assert_allclose(merged.scale_, one.scale_, rtol=1e-9)
+    if merged._state.rule.target_unit and estimator.fit_intercept:
+        y_mean = np.average(y, weights=c)
+        y_unit = np.sqrt(np.average((y - y_mean) ** 2, weights=c))
+        assert merged._state.unit()[0] == pytest.approx(y_unit, rel=1e-11)
+        targets = merged._state.targets
+        assert targets.origin[0] + targets.mean(merged.t_)[0] == pytest.approx(y_mean, rel=1e-12)
+        assert targets.origin + targets.low == pytest.approx(y.min(), rel=1e-12)
+        assert targets.origin + targets.high == pytest.approx(y.max(), rel=1e-12)
+    start = 0.0 if base is None else base._state.loss
+    expected = start + sum(model._state.loss - start for model in models)
+    np.testing.assert_allclose(merged._state.loss, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
+def test_functions_are_averaged(estimator, rng):
+    """Models that began with nothing: the merged decision is the mean of theirs by rows, up to what scales change."""
+    X, y, values = data(rng, classes=3)
+    y = target(estimator, y, values)
+    if (
+        estimator.get_params().get("average", "auto") in ("auto", True)
+        and estimator.get_params().get("penalty") is None
+    ):
+        estimator = copy.deepcopy(estimator).set_params(average=False)  # its averages are weighted by more than rows
+    if estimator.get_params().get("eta0") == "auto":
+        pytest.skip("experts are averaged, not their mixtures")
+    models = pieces(estimator, X, y)
+    if estimator.get_params().get("penalty") == "elasticnet":
+        pytest.skip("an average of averages is weighted by more than rows")
+    expected = np.average([model._decision(X) for model in models], axis=0, weights=SIZES)
+    np.testing.assert_allclose(merge(models)._decision(X), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
+def test_order_changes_rounding_alone(estimator, rng):
+    X, y, values = data(rng, classes=3)
+    y = target(estimator, y, values)
+    base = begin(estimator, X[:50], y[:50])
+    for start in (None, base):
+        models = pieces(estimator, X[50:], y[50:], (100, 50, 200), start)
+        decisions = [merge(order, start)._decision(X) for order in itertools.permutations(models)]
+        if not isinstance(models[0]._state, kernels.coordinatewise.State) or not models[0].average:
+            decisions.append(merge([merge(models[:2], start), models[2]], start)._decision(X))
+        for other in decisions:
+            np.testing.assert_allclose(other, decisions[0], rtol=1e-7, atol=1e-8 * np.abs(other).max())
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "auto"])
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
+def test_it_goes_on_learning(estimator, kernel, rng):
+    X, y, values = data(rng, n=1600, classes=3)
+    y = target(estimator, y, values)
+    with config_context(kernel=kernel):
+        base = begin(estimator, X[:100], y[:100])
+        merged = merge(pieces(estimator, X[100:], y[100:], (400, 400, 400), base), base)
+        before = merged.progressive_loss_
+        merged.partial_fit(X[1300:], y[1300:])
+    assert np.isfinite(bits(merged)).all()
+    assert merged.t_ == 1600
+    if merged._state.rule.normalization is None:
+        return  # it minds units
+    assert merged.progressive_loss_ < before
+    constant = np.log(3) if merged._state.rule.coupled else np.log(2) if y.dtype.kind == "i" else np.inf
+    assert merged.progressive_loss_ < constant
+
+
+def test_merging_is_worth_it(rng):
+    """Sixteen models are each worse than their merger, which is nearly one model over all rows."""
+    X, _, _ = data(rng, n=20000, d=8)
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = (z @ rng.normal(size=8) + rng.logistic(size=len(z)) > 0).astype(int)
+    base = NAGClassifier().partial_fit(X[:500], y[:500], classes=[0, 1])
+    models = [copy.deepcopy(base).partial_fit(X[i:8500:16], y[i:8500:16]) for i in range(500, 516)]
+    one = copy.deepcopy(base).partial_fit(X[500:8500], y[500:8500])
+    ours, best, *losses = [log_loss(y[8500:], m.predict_proba(X[8500:])) for m in [merge(models, base), one, *models]]
+    assert ours < min(losses)
+    assert ours - best < 0.5 * (np.mean(losses) - best)
+    assert ours < 1.01 * best
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), powers=st.lists(st.integers(-60, 60), min_size=4, max_size=4), which=st.data())
+def test_powers_of_two_change_no_bit(seed, powers, which):
+    rng = np.random.default_rng(seed)
+    X, y, values = data(rng, n=90, classes=3)
+    estimators = [e for e in CLASSIFIERS + REGRESSORS if getattr(e, "normalization", "max") is not None]
+    estimator = which.draw(st.sampled_from(estimators))
+    y, factor = target(estimator, y, values), 2.0 ** np.array(powers)
+    sizes, decisions = (20, 30, 10), []
+    for features in (X, X * factor):
+        base = begin(estimator, features[:30], y[:30])
+        merged = merge(pieces(estimator, features[30:], y[30:], sizes, base), base)
+        state = copy.deepcopy(merged)._state
+        decisions.append((state.unit_free_weight(), merged.scale_ if features is X else merged.scale_ / factor))
+    for one, other in zip(*decisions):
+        np.testing.assert_array_equal(one, other)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    rows=st.lists(
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=6, max_size=12
+    ),
+    which=st.sampled_from([e for e in CLASSIFIERS + REGRESSORS if getattr(e, "normalization", "max") is not None]),
+)
+def test_any_doubles_leave_a_finite_model(rows, which):
+    X = np.array(rows)
+    y = np.arange(len(X)) % 3
+    y = y if hasattr(which, "decision_function") else y * 1e3
+    try:
+        base = begin(which, X[:2], y[:2])
+        models = [begin(which, X[part], y[part], base) for part in (slice(2, 4), slice(4, None))]
+        merged = merge(models, base)
+    except Divergence:
+        return
+    assert np.isfinite(bits(merged)).all()
+    merged.partial_fit(X, y)
+    assert np.isfinite(merged._decision(X)).all()
+
+
+def test_columns_that_others_have_not_seen(rng):
+    X = sparse.random(300, 40, 0.05, "csr", random_state=0)
+    X = sparse.csr_array(X * 1e200) + sparse.csr_array(sparse.random(300, 40, 0.05, "csr", random_state=1)) * 1e-200
+    y = np.arange(300) % 2
+    models = [NAGClassifier().partial_fit(X[i::3], y[i::3], classes=[0, 1]) for i in range(3)]
+    merged = merge(models)
+    one = NAGClassifier().partial_fit(X, y, classes=[0, 1])
+    np.testing.assert_allclose(merged.scale_, one.scale_, rtol=1e-12)
+    assert np.isfinite(bits(merged)).all()
+
+
+def test_full_factor_is_that_of_all_rows(rng):
+    X, _, values = data(rng, d=5)
+    X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent
+    X[:100, 4] = 1.0  # and at first
+    for with_base in (False, True):
+        base = ScaleInvariantRegressor(invariance="full").partial_fit(X[:60], values[:60]) if with_base else None
+        start = 60 if with_base else 0
+        models = pieces(
+            ScaleInvariantRegressor(invariance="full"), X[start:], values[start:], (30, 110, 260 - start), base
+        )
+        state = merge(models, base)._state
+        rows = np.hstack([X - state.columns.origin[:-1], np.ones((400, 1))])
+        expected = rows.T @ rows
+        scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+        np.testing.assert_allclose(state.factor.T @ state.factor / scale, expected / scale, atol=1e-11)
+        assert (np.diag(state.factor) != 0).sum() == 5
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda a: [], ValueError, "models is empty"),
+        (lambda a: [a, 3], TypeError, r"models\[1\] is a int"),
+        (lambda a: [a, NAGRegressor()], TypeError, r"models\[1\] is a NAGRegressor, models\[0\] a NAGClassifier"),
+        (lambda a: [a, NAGClassifier()], NotFittedError, r"models\[1\] is not fitted"),
+        (lambda a: [a, learnt(d=2)], ValueError, "n_features_in_ is 2, there 3"),
+        (lambda a: [a, learnt(classes=[0, 1, 2])], ValueError, r"classes_ is \[0 1 2\], there \[0 1\]"),
+        (lambda a: [a, learnt(eta0=3.0)], ValueError, r"eta is \(3.0,\), there \(1.0,\)"),
+        (lambda a: [a, learnt(loss="hinge")], ValueError, "loss is 'hinge', there 'log_loss'"),
+        (lambda a: [a, learnt(make=sparse.csr_array)], ValueError, "began with sparse rows"),
+    ],
+)
+def test_models_that_do_not_fit(make, error, message):
+    with pytest.raises(error, match=message):
+        merge(make(learnt()))
+
+
+def learnt(d=3, classes=(0, 1), make=np.asarray, shift=0.0, **options):
+    X = np.random.default_rng(0).normal(size=(20, d)) + shift
+    return NAGClassifier(**options).partial_fit(make(X), np.arange(20) % 2, classes=list(classes))
+
+
+def test_models_that_did_not_go_on_from_base():
+    base = learnt(shift=1.0)
+    with pytest.raises(ValueError, match=r"models\[1\] did not go on from base"):
+        merge([base, learnt()], base)
+    with pytest.raises(ValueError, match=r"models\[0\] did not go on from base"):
+        merge([learnt()], copy.deepcopy(learnt()).partial_fit(np.ones((1, 3)), [1]))
+
+
+def test_sums_that_leave_the_range():
+    X, y, weight = np.ones((2, 1)), np.array([0.0, 1.0]), np.full(2, 7e153)
+    models = [NAGRegressor().partial_fit(X, y, sample_weight=weight) for _ in range(2)]
+    before = [bits(model) for model in models]
+    with pytest.raises(ValueError, match="leave the range of float64"):
+        merge(models)
+    for model, numbers in zip(models, before):
+        np.testing.assert_array_equal(bits(model), numbers)

@@ -1,0 +1,212 @@
+"""Rows read from files and other sources against the frames that they were written from."""
+
+import bz2
+import gzip
+import shutil
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import dump_svmlight_file
+from sklearn.preprocessing import OneHotEncoder
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag.model_selection import eta_sweep, progressive_validation
+from sklearn_nag.streams import read_batches
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+RNG = np.random.default_rng(0)
+N = 500
+FRAME = pd.DataFrame(
+    {
+        "a": RNG.normal(size=N),
+        "b": RNG.integers(-5, 5, N),
+        "flag": RNG.random(N) < 0.5,
+        "weight": RNG.uniform(1, 2, N),
+        "label": np.where(RNG.random(N) < 0.5, "yes", "no"),
+    }
+)
+WORDS = FRAME.assign(colour=RNG.choice(["red", "green", "blue"], N))
+X = FRAME[["a", "b", "flag"]].to_numpy(dtype=float)
+
+
+def gathered(batches):
+    parts = list(batches)
+    rows = [sparse.csr_array(part[0]).toarray() for part in parts]
+    return [np.concatenate(rows), *(np.concatenate(column) for column in list(zip(*parts))[1:])]
+
+
+def parquet_file(folder):
+    FRAME.to_parquet(folder / "rows.parquet", row_group_size=130)
+    return folder / "rows.parquet"
+
+
+def parquet_glob(folder):
+    FRAME[:300].to_parquet(folder / "part-1.parquet")
+    FRAME[300:].to_parquet(folder / "part-2.parquet")
+    return str(folder / "part-*.parquet")
+
+
+def parquet_list(folder):
+    parquet_glob(folder)
+    return [folder / "part-1.parquet", folder / "part-2.parquet"]
+
+
+def csv_file(folder, suffix="csv", **options):
+    FRAME.to_csv(folder / f"rows.{suffix}", index=False, **options)
+    return folder / f"rows.{suffix}"
+
+
+SOURCES = {
+    "parquet": parquet_file,
+    "glob": parquet_glob,
+    "list": parquet_list,
+    "csv": csv_file,
+    "csv.gz": lambda folder: csv_file(folder, "csv.gz"),
+    "csv.bz2": lambda folder: csv_file(folder, "csv.bz2"),
+    "tsv": lambda folder: csv_file(folder, "tsv", sep="\t"),
+    "pandas": lambda folder: FRAME,
+    "polars": lambda folder: pl.from_pandas(FRAME),
+    "arrow": lambda folder: pa.Table.from_pandas(FRAME),
+    "reader": lambda folder: pa.Table.from_pandas(FRAME).to_reader(100),
+    "lazy": lambda folder: pl.scan_parquet(parquet_file(folder)),
+    "frames": lambda folder: [FRAME[:123], FRAME[123:]],
+    "generator": lambda folder: (pl.from_pandas(FRAME[i : i + 50]) for i in range(0, N, 50)),
+    "record batches": lambda folder: pa.Table.from_pandas(FRAME).to_batches(77),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_gives_the_rows(name, tmp_path):
+    source = SOURCES[name](tmp_path)
+    if name == "lazy" and not hasattr(source, "collect_batches"):
+        pytest.skip("this polars cannot collect in batches")
+    batches = read_batches(source, "label", sample_weight="weight", batch_size=64)
+    parts = list(batches)
+    assert max(len(part[1]) for part in parts) <= 64
+    rows, labels, weight = gathered(parts)
+    np.testing.assert_array_equal(rows, X)
+    np.testing.assert_array_equal(labels, FRAME["label"])
+    np.testing.assert_array_equal(weight, FRAME["weight"])
+    assert batches.n_rows in ((N,) if name in ("parquet", "glob", "list", "pandas", "polars") else (None, N))
+    if batches.repeatable:
+        np.testing.assert_array_equal(gathered(batches)[0], X)
+    assert batches.repeatable == (name not in ("reader", "generator"))
+
+
+def test_columns_are_taken_in_the_order_given(tmp_path):
+    for source in (parquet_file(tmp_path), csv_file(tmp_path), FRAME):
+        rows, target = gathered(read_batches(source, ["b", "a"], columns=["flag", "weight"]))
+        np.testing.assert_array_equal(rows, FRAME[["flag", "weight"]].to_numpy(dtype=float))
+        np.testing.assert_array_equal(target, FRAME[["b", "a"]])
+
+
+@pytest.mark.parametrize("suffix", ["svm", "svm.gz", "svm.bz2"])
+def test_svmlight(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn_nag.streams._read._SVMLIGHT_BLOCK", 1000)
+    rows = sparse.random(N, 30, 0.2, "csr", random_state=0)
+    path = tmp_path / "rows.svm"
+    dump_svmlight_file(rows, FRAME["b"], str(path), zero_based=False)
+    for opener, end in ((gzip.open, ".gz"), (bz2.open, ".bz2")):
+        with open(path, "rb") as plain, opener(f"{path}{end}", "wb") as packed:
+            shutil.copyfileobj(plain, packed)
+    batches = list(read_batches(tmp_path / f"rows.{suffix}", n_features=30, zero_based=False, batch_size=7))
+    assert len(batches) > N / 7
+    got, target = gathered(batches)
+    np.testing.assert_allclose(got, rows.toarray(), rtol=1e-12)
+    np.testing.assert_array_equal(target, FRAME["b"])
+
+
+@pytest.mark.parametrize("make", [lambda f: f, lambda f: f.astype({"colour": "category"}), pl.from_pandas])
+def test_words_are_hashed(make):
+    """Equal words, and no others, share a column, in every batch; numbers come first."""
+    rows, _ = gathered(read_batches(make(WORDS), "label", columns=["colour", "a"], batch_size=60, n_hashed=1024))
+    np.testing.assert_array_equal(rows[:, 0], WORDS["a"])
+    hashed, words = rows[:, 1:], WORDS["colour"].to_numpy()
+    np.testing.assert_array_equal(hashed.sum(axis=1), 1.0)
+    place = hashed.argmax(axis=1)
+    assert {(word, column) for word, column in zip(words, place)} == {
+        (word, place[list(words).index(word)]) for word in set(words)
+    }
+    assert len(set(place)) == 3
+
+
+def test_a_missing_word_is_a_word(tmp_path):
+    frame = pd.DataFrame({"word": ["x", None, "x", None], "y": [0, 1, 0, 1]})
+    rows, _ = gathered(read_batches(frame, "y", n_hashed=64))
+    assert (rows[0] == rows[2]).all()
+    assert (rows[1] == rows[3]).all()
+    assert (rows[0] != rows[1]).any()
+
+
+def test_a_fitted_transformer_instead_of_hashing():
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["colour"]), remainder="passthrough")
+    expected = encoder.fit_transform(WORDS[["colour", "a"]])
+    rows, _ = gathered(read_batches(WORDS, "label", columns=["colour", "a"], transformer=encoder, batch_size=99))
+    np.testing.assert_array_equal(rows, expected)
+
+
+def test_model_selection_takes_batches(tmp_path):
+    batches = read_batches(parquet_file(tmp_path), "label", columns=["a", "b"], batch_size=37)
+    rows, labels = X[:, :2], FRAME["label"].to_numpy().astype(str)
+    result = progressive_validation(NAGClassifier(), batches, classes=["no", "yes"])
+    assert result.loss == progressive_validation(NAGClassifier(), rows, labels).loss
+    sweep = eta_sweep(NAGClassifier(), batches, classes=["no", "yes"])
+    np.testing.assert_array_equal(sweep.losses, eta_sweep(NAGClassifier(), rows, labels).losses)
+
+
+def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_BLOCK", 100)
+    frame = pd.DataFrame({"x": np.append(np.arange(100), 0.5), "y": 0})
+    frame["x"] = [*map(str, range(100)), "0.5"]
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    rows, _ = gathered(read_batches(tmp_path / "rows.csv", "y"))
+    np.testing.assert_array_equal(rows[:, 0], [*range(100), 0.5])
+    frame.loc[100, "x"] = "word"
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(ValueError, match=r"rows\.csv cannot be read: .*word"):
+        list(read_batches(tmp_path / "rows.csv", "y"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"source": "nothing-*.csv", "target": "y"}, FileNotFoundError, "there is no file 'nothing-"),
+        ({"source": 3, "target": "y"}, TypeError, "source is a int"),
+        ({"source": [(1, 2)], "target": "y"}, TypeError, "source yields a tuple"),
+        ({"source": FRAME}, ValueError, "target must name the column"),
+        ({"source": FRAME, "target": "z"}, ValueError, "there is no column 'z'"),
+        ({"source": FRAME, "target": "b", "columns": ["q"]}, ValueError, "DataFrame has no column 'q'"),
+        ({"source": FRAME, "target": "b", "batch_size": 0}, ValueError, "batch_size"),
+        ({"source": FRAME.assign(a=None, b=1.0), "target": "b"}, ValueError, "column 'a' holds null"),
+        ({"source": pd.DataFrame({"a": pd.array([1, None], "Int64"), "b": 1}), "target": "b"}, ValueError,
+         "column 'a' has missing values"),
+        ({"source": pd.DataFrame({"b": pd.array([1, None], "Int64"), "a": 1}), "target": "b"}, ValueError,
+         "the target 'b' has missing values"),
+        ({"source": pd.DataFrame({"day": pd.date_range("2020", periods=2), "b": 1}), "target": "b"}, ValueError,
+         "column 'day' holds timestamp"),
+    ],
+)  # fmt: skip
+def test_errors(options, error, message):
+    with pytest.raises(error, match=message):
+        list(read_batches(**options))
+
+
+def test_errors_of_files(tmp_path):
+    (tmp_path / "rows.svm").write_text("1 0:1\n")
+    (tmp_path / "rows.xls").write_text("")
+    with pytest.raises(ValueError, match="give n_features"):
+        read_batches(tmp_path / "rows.svm")
+    with pytest.raises(ValueError, match="have no names"):
+        read_batches(tmp_path / "rows.svm", "y", n_features=1)
+    with pytest.raises(ValueError, match=r"rows\.xls has a name that says no format"):
+        read_batches(tmp_path / "rows.xls", "y")
+    with pytest.raises(ValueError, match="several formats: csv, svmlight"):
+        read_batches([tmp_path / "rows.svm", csv_file(tmp_path)], "y")
+    with pytest.raises(ValueError, match=r"rows\.csv has no column 'q'"):
+        list(read_batches(csv_file(tmp_path), "label", columns=["q"]))

@@ -1,0 +1,124 @@
+"""Training on Dask is training by shards, whoever works, and whoever dies."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sklearn_nag import NAGClassifier, NAGRegressor, merge
+from sklearn_nag.dask import fit
+from sklearn_nag.distributed import shard_fit
+from sklearn_nag.distributed._rounds import learn_piece, plan, run_rounds
+
+from .estimators.helpers import bits
+
+dask = pytest.importorskip("dask", reason="Dask comes with the extra dask")
+da = pytest.importorskip("dask.array")
+db = pytest.importorskip("dask.bag")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask's own start and end
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(1300, 4)) * [1.0, 100.0, 1e-3, 5.0]
+Z = X[:, 0] + X[:, 1] / 100
+Y = (Z + RNG.logistic(size=1300) > 0).astype(int)
+
+
+def by_hand(estimator, X, y, n_shards, rounds, size=100, **options):
+    """First partition alone, then `shard_fit`'s rounds over the others, in plain Python."""
+    parts = [(X[i : i + size], y[i : i + size], None) for i in range(0, len(y), size)]
+    base = learn_piece(estimator, parts[:1], options.get("classes"))
+
+    def learn(model, pieces):
+        return [learn_piece(model, parts[1 + i : 1 + j]) for i, j in pieces if j > i]
+
+    return run_rounds(base, plan(len(parts) - 1, n_shards, rounds), learn, merge)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def synchronous():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.mark.parametrize(("n_shards", "rounds"), [(None, 1), (4, 3), (3, 2), (1, 5)])
+def test_arrays_frames_and_bags_give_the_same_bits(n_shards, rounds):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    options = {"classes": [0, 1], "n_shards": n_shards, "rounds": rounds}
+    expected = by_hand(NAGClassifier(), X, Y, n_shards or 12 // rounds, rounds, classes=[0, 1])
+    rows, targets = da.from_array(X, chunks=(100, 2)), da.from_array(Y, chunks=100)
+    parts = [dask.delayed(pd.DataFrame({**dict(zip("abcd", X[i : i + 100].T)), "y": Y[i : i + 100]}))
+             for i in range(0, 1300, 100)]  # fmt: skip
+    frame = dd.from_delayed(parts)
+    bag = db.from_delayed([dask.delayed([(X[i : i + 100], Y[i : i + 100])]) for i in range(0, 1300, 100)])
+    for arguments in ((rows, targets), (frame, "y"), (frame[list("abcd")], frame["y"]), (bag,)):
+        np.testing.assert_array_equal(bits(fit(NAGClassifier(), *arguments, **options)), bits(expected))
+
+
+def test_weights_and_regression():
+    weight = RNG.uniform(1, 2, 1300)
+    collections = [da.from_array(values, chunks=100) for values in (X, Z, weight)]
+    model = fit(NAGRegressor(), collections[0].rechunk((100, 4)), collections[1], sample_weight=collections[2])
+    assert model.t_ == pytest.approx(weight.sum())
+
+
+def test_it_is_shard_fit_but_for_the_first_partition():
+    model = fit(NAGClassifier(), da.from_array(X, (100, 4)), da.from_array(Y, 100), classes=[0, 1], rounds=4)
+    other = shard_fit(NAGClassifier(), X, Y, n_shards=3, rounds=4)
+    assert model.t_ == other.t_
+    np.testing.assert_allclose(model.scale_, other.scale_, rtol=1e-12)
+    assert abs(model.score(X, Y) - other.score(X, Y)) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((X, Y), {}, TypeError, "X is a ndarray"),
+        ((da.from_array(X, (100, 4)),), {}, ValueError, "y is missing"),
+        ((da.from_array(X, (100, 4)), Y), {}, TypeError, "must be dask collections"),
+        ((da.from_array(X, (100, 4)), da.from_array(Y, 200)), {}, ValueError, "y has 7 partitions, X has 13"),
+        ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"classes": None}, ValueError, "classes must be given"),
+        ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"rounds": 0}, ValueError, "rounds"),
+        ((da.from_array(X[:0], (100, 4)), da.from_array(Y[:0], 100)), {}, ValueError, "has no rows"),
+    ],
+)
+def test_errors(arguments, options, error, message):
+    with pytest.raises(error, match=message):
+        fit(NAGClassifier(), *arguments, **{"classes": [0, 1], **options})
+
+
+def slow_part(i, name):
+    """A partition that takes its time, and says which process made it."""
+    time.sleep(0.1)
+    with open(f"{name}/{i}-{os.getpid()}-{time.monotonic_ns()}", "w"):
+        return [(X[i : i + 100], Y[i : i + 100])]
+
+
+def test_a_cluster_that_loses_a_worker(tmp_path):
+    """A worker is killed while it works; what it had is made again, and no bit changes."""
+    bag = db.from_delayed([dask.delayed(slow_part, pure=False)(i, str(tmp_path)) for i in range(0, 1300, 100)])
+    options = {"classes": [0, 1], "n_shards": 4, "rounds": 3}
+    expected = by_hand(NAGClassifier(), X, Y, 4, 3, classes=[0, 1])
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=None
+    )
+    with cluster, distributed.Client(cluster) as client, dask.config.set(scheduler=None):
+        client.run(os.putenv, "SKLEARN_NAG_KERNEL", "numpy")
+        workers = set(client.run(os.getpid).values())
+        assert len(workers) == 2
+
+        def kill_one():
+            while len(list(tmp_path.iterdir())) < 4:
+                time.sleep(0.01)
+            os.kill(int(min(tmp_path.iterdir()).name.split("-")[1]), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        model = fit(NAGClassifier(), bag, **options)
+        killer.join()
+        np.testing.assert_array_equal(bits(model), bits(expected))
+        assert len(set(client.run(os.getpid).values()) & workers) < 2
