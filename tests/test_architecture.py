@@ -38,6 +38,7 @@ TESTS_OF_NO_FILE = {
     "test_common",
     "test_docstrings",
     "test_ecosystem",
+    "test_faults",
     "test_least_squares",
     "test_paper",
     "test_hostile",

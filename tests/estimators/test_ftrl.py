@@ -102,15 +102,15 @@ def test_a_rate_may_change_and_a_regularizer_may_not():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"regularizer": "l1"}, "regularizer must be one of 'proximal', 'l2', 'entropy'; got 'l1'"),
+        ({"regularizer": "l1"}, "must be one of 'proximal', 'l2', 'entropy'. Got 'l1'"),
         ({"regularizer": "entropy", "l1": 1.0}, "regularizer='entropy' takes no l1 and l2"),
         ({"positive": True}, "positive=True needs regularizer='entropy'; got 'proximal'"),
-        ({"positive": 1}, "positive must be True or False"),
-        ({"eta0": 0}, "eta0 == 0, must be > 0"),
-        ({"beta": -1}, "beta == -1, must be >= 0"),
-        ({"l1": np.inf}, "l1 must be finite"),
-        ({"radius": 0.0}, "radius == 0.0, must be > 0"),
-        ({"normalization": "std"}, "normalization must be one of 'max', 'rms', None"),
+        ({"positive": 1}, "'positive' parameter of FTRLClassifier must be True or False"),
+        ({"eta0": 0}, "'eta0' parameter of FTRLClassifier must be a float"),
+        ({"beta": -1}, "'beta' parameter of FTRLClassifier must be a float"),
+        ({"l1": np.inf}, "'l1' parameter of FTRLClassifier must be a float"),
+        ({"radius": 0.0}, "'radius' parameter of FTRLClassifier must be a float"),
+        ({"normalization": "std"}, "'normalization' parameter of FTRLClassifier must be one of 'max', 'rms', None"),
     ],
 )
 def test_parameters_out_of_range(parameters, message):

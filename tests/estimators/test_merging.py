@@ -44,9 +44,9 @@ INVARIANT = [
     {"update": "scinol2", "centering": False},
     {"update": "scinol2", "average": False},
     {"update": "potential", "average": False},
-    {"invariance": "full"},
-    {"invariance": "full", "average": False},
-    {"invariance": "full", "fit_intercept": False},
+    {"invariance": "full", "update": "potential"},
+    {"invariance": "full", "update": "potential", "average": False},
+    {"invariance": "full", "update": "potential", "fit_intercept": False},
 ]
 CLASSIFIERS = [NAGClassifier(**p) for p in NAG] + [ScaleInvariantClassifier(**p) for p in INVARIANT]
 REGRESSORS = [NAGRegressor(**p) for p in NAG] + [ScaleInvariantRegressor(**p) for p in INVARIANT]
@@ -254,10 +254,18 @@ def test_full_factor_is_that_of_all_rows(rng):
     X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent
     X[:100, 4] = 1.0  # and at first
     for with_base in (False, True):
-        base = ScaleInvariantRegressor(invariance="full").partial_fit(X[:60], values[:60]) if with_base else None
+        base = (
+            ScaleInvariantRegressor(invariance="full", update="potential").partial_fit(X[:60], values[:60])
+            if with_base
+            else None
+        )
         start = 60 if with_base else 0
         models = pieces(
-            ScaleInvariantRegressor(invariance="full"), X[start:], values[start:], (30, 110, 260 - start), base
+            ScaleInvariantRegressor(invariance="full", update="potential"),
+            X[start:],
+            values[start:],
+            (30, 110, 260 - start),
+            base,
         )
         state = merge(models, base)._state
         rows = np.hstack([X - state.columns.origin[:-1], np.ones((400, 1))])

@@ -127,7 +127,7 @@ def test_errors():
     clf.partial_fit([[1.0, 2.0], [3.0, 4.0]], [0, 1], [0, 1])
     with pytest.raises(ValueError, match=r"feature_names has shape \(1,\); the model has 2 features"):
         clf.coefficients(["a"])
-    with pytest.raises(ValueError, match="as_frame must be one of True, False, 'auto'; got 'yes'"):
+    with pytest.raises(ValueError, match="'as_frame' parameter must be one of True, False, 'auto'. Got 'yes'"):
         clf.coefficients(as_frame="yes")
     with pytest.raises(ValueError, match="3 features"):
         clf.contributions([[1.0, 2.0, 3.0]])

@@ -223,7 +223,10 @@ def test_parameters_out_of_range(estimator, name):
     if name not in estimator.get_params():
         pytest.skip("no such parameter")
     if name == "loss" and not is_classifier(estimator):
-        message = "one of 'squared_error', 'absolute_error', 'huber'"
+        first = "'auto', " if type(estimator) is ScaleInvariantRegressor else ""
+        message = f"one of {first}'squared_error', 'absolute_error', 'huber'"
+    if name == "eta0" and isinstance(estimator, FTRLClassifier | FTRLRegressor):
+        message = message.removeprefix("'auto' or ")
     if name == "epsilon" and type(estimator) is ScaleInvariantRegressor:
         message = "'auto' or " + message
     public = f"The {name!r} parameter of {type(estimator).__name__} must be "

@@ -254,7 +254,7 @@ POTENTIAL = {"update": "potential", "fit_intercept": False, "centering": False}
 def test_potential():
     X, y = with_both_classes(*sequences())
     alpha = 1.2
-    run = stacked(lambda: ScaleInvariantClassifier(alpha=alpha, **POTENTIAL), X, y)
+    run = stacked(lambda: ScaleInvariantClassifier(potential_alpha=alpha, **POTENTIAL), X, y)
     check(run, lambda run, u: potential_bound(run, u, alpha), comparators(X, y))
 
 
@@ -275,7 +275,7 @@ def test_full_invariance():
     X, y = with_both_classes(*sequences())
     X = X[: N * 4 // 5]  # rank is read off the factor by the learner and off the sums by the bound
     y = y[: N * 4 // 5]
-    run = stacked(lambda: ScaleInvariantClassifier(invariance="full", alpha=1.5, fit_intercept=False), X, y)
+    run = stacked(lambda: ScaleInvariantClassifier(invariance="full", potential_alpha=1.5, fit_intercept=False), X, y)
     check(run, full_bound, comparators(X, y))
 
 

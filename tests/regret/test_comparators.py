@@ -67,7 +67,7 @@ def test_no_other_weights_are_better(loss, y, norm):
 
 def test_bad_arguments():
     run = run_of(Log(), CLASSES)
-    with pytest.raises(ValueError, match="norm must be one of"):
+    with pytest.raises(ValueError, match="'norm' parameter must be one of"):
         best_in_hindsight(run, norm="l3")
     with pytest.raises(ValueError, match="radius"):
         best_in_hindsight(run, radius=-1.0)

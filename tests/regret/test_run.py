@@ -68,7 +68,7 @@ def test_units():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="kind must be one of"):
+    with pytest.raises(ValueError, match="'kind' parameter must be one of"):
         expert_game("chess", 3, 2)
     with pytest.raises(ValueError, match="margin"):
         margin_data(3, 2, margin=1.0)

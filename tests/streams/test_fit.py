@@ -175,7 +175,7 @@ def test_checkpoints_of_another_run(tmp_path):
         ({"batches": Batches(lambda: iter([]), None, False), "passes": 2}, "can begin anew"),
         ({"batches": []}, "there are no rows"),
         ({"classes": None}, "classes must be given"),
-        ({"progress": "yes"}, "progress must be one of"),
+        ({"progress": "yes"}, "'progress' parameter must be one of"),
     ],
 )
 def test_errors(options, message):

@@ -140,7 +140,8 @@ class LinearState:
         if np.abs(y).max(initial=0.0) * self.targets.lift >= LARGEST_TARGET:
             learnt = y if order is None else y[order]
             if np.abs(learnt).max(initial=0.0) * self.targets.lift >= LARGEST_TARGET:
-                self.relift_targets(TARGET_LIFT)
+                with np.errstate(all="ignore"):
+                    self.relift_targets(TARGET_LIFT)
         return y if self.targets.lift == 1.0 else y * self.targets.lift
 
     def relift_targets(self, factor):

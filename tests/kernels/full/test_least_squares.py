@@ -205,7 +205,12 @@ def test_which_update_the_parameters_stand_for():
     for options in ({}, {"invariance": "full", "loss": "huber"}):
         with pytest.raises(ValueError, match="'least_squares' needs invariance='full' and loss='squared_error'"):
             ScaleInvariantRegressor(update="least_squares", **options).fit(X, y)
-    with pytest.raises(ValueError, match="update must be one of 'auto', 'potential', 'scinol1', 'scinol2'; got"):
+    with pytest.raises(
+        ValueError,
+        match="'update' parameter of ScaleInvariantClassifier must be one of 'auto', 'potential', 'scinol1', 'scinol2'",
+    ):
         ScaleInvariantClassifier(update="least_squares", invariance="full").fit(X, y > 100)
-    with pytest.raises(ValueError, match="loss must be one of 'auto', 'squared_error'"):
+    with pytest.raises(
+        ValueError, match="'loss' parameter of ScaleInvariantRegressor must be one of 'auto', 'squared_error'"
+    ):
         ScaleInvariantRegressor(loss="squared").fit(X, y)
