@@ -126,6 +126,18 @@ class Case:
         positive = self.weight[self.weight > 0]
         return bool((positive >= LEAST_WEIGHT).all() and (positive <= LARGEST_WEIGHT).all())
 
+    def sizes(self):
+        """Which columns are not all 0, and the largest and the least size that is not 0 in each of these."""
+        sizes = np.abs(self.X)
+        seen = sizes.any(axis=0)
+        return seen, sizes.max(axis=0)[seen], np.where(sizes == 0, np.inf, sizes).min(axis=0)[seen]
+
+    @property
+    def within_a_range(self):
+        """Whether the sizes in each column that are not 0 are within ``WIDEST_RANGE`` of one another."""
+        _, largest, least = self.sizes()
+        return not (largest / WIDEST_RANGE > least).any()
+
     # -- as Python
 
     def code(self):

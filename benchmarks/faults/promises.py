@@ -307,7 +307,7 @@ def parts_of_rows_do_not_matter(case):
 
 @promise("both kernels accept the same, and agree")
 def kernels_agree(case):
-    if HAVE_NUMBA and case.stable:
+    if HAVE_NUMBA and case.stable and (case.within_a_range or case.parameters.get("invariance") != "full"):
         expect_agreement(case, {kernel: (kernel, case.storage) for kernel in ("numpy", "numba")})
 
 
@@ -383,10 +383,8 @@ def powers_of_two_do_not_matter(case):
     normalised = case.parameters.get("normalization", "rms") is not None
     if not (normalised and case.within_bounds) or "float32" in case.storage:
         return
-    sizes = np.abs(case.X)
-    seen = sizes.any(axis=0)
-    largest, least = sizes.max(axis=0)[seen], np.where(sizes == 0, np.inf, sizes).min(axis=0)[seen]
-    if (largest / WIDEST_RANGE > least).any() or (least < 2.0**-1000).any():
+    seen, largest, least = case.sizes()
+    if not case.within_a_range or (least < 2.0**-1000).any():
         return
     weights = np.ones(1) if case.weight is None else case.weight[case.weight > 0]
     if weights.max(initial=0.0) / WIDEST_RANGE > weights.min(initial=np.inf):

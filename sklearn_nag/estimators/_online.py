@@ -7,6 +7,7 @@ import inspect
 import warnings
 from numbers import Integral
 from typing import NamedTuple, Self
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +41,8 @@ from ._validation import (
     raise_for_entry,
     unchanged_on_error,
 )
+
+_told_of_rows_that_do_not_count: WeakSet[OnlineLinear] = WeakSet()  # models whose user has been warned
 
 
 class Divergence(ValueError):
@@ -353,8 +356,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self._learn(X, self._encode(y), weight, predictions=played)
         self.n_iter_ = 1
         did_not_count = self._state.t == before > 0 and (weight is None or weight.any())
-        if did_not_count and not vars(self).get("_has_said_rows_do_not_count"):
-            self._has_said_rows_do_not_count = True
+        if did_not_count and self not in _told_of_rows_that_do_not_count:
+            _told_of_rows_that_do_not_count.add(self)
             warnings.warn(
                 f"these rows did not count: the model has learnt rows of a total weight of {before:.4g}, against which "
                 "theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more weight, or begin "

@@ -15,7 +15,7 @@ from ._backend import backend, is_compiled
 from ._threads import over_threads
 from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, Mixture
-from .state.model import Diverged, LinearState
+from .state.model import TARGET_LIFT, Diverged, LinearState
 from .state.rule import LinearRule
 from .vectorized.prediction import contributions, predict, predict_unit_free
 
@@ -102,12 +102,23 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
 
 
 def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):
-    """Learn rows of positive weight, from targets that are in range."""
-    if state.rule.target_unit:
-        y = state.lift_targets(y, order)
-    learn_rows(state, loss, X, y, sample_weight, order, predictions)
-    if predictions is not None and state.targets.lift != 1.0:
-        np.divide(predictions, state.targets.lift, out=predictions)
+    """Learn rows of positive weight, with the targets lifted from the first row on that needs it."""
+    first = state.first_too_large(y) if state.rule.target_unit else None
+    if first is not None and order is not None:  # among the rows that are learnt
+        first = state.first_too_large(y[order])
+    if first is not None:
+        order = np.arange(len(y)) if order is None else order
+        if first > 0:
+            before = None if predictions is None else predictions[:first]
+            _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order[:first], before)
+        with np.errstate(all="ignore"):
+            state.relift_targets(TARGET_LIFT)
+        order, predictions = order[first:], None if predictions is None else predictions[first:]
+    lift = state.targets.lift
+    learn_rows(state, loss, X, y if lift == 1.0 else y * lift, sample_weight, order, predictions)
+    if predictions is not None and lift != 1.0:
+        with np.errstate(all="ignore"):
+            np.divide(predictions, lift, out=predictions)
         np.clip(predictions, -LARGEST, LARGEST, out=predictions)
 
 

@@ -77,9 +77,10 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 continue
             rate = eta[k] * due
             if rule.adaptive:
-                rate *= min(gradient_lift[k] * rest / np.sqrt(table[f.G + k, i]), STEEPEST)
+                inverse = gradient_lift[k] * rest / np.sqrt(table[f.G + k, i])
                 if rule.degree == 2:
-                    rate *= heads[UNIT, k]
+                    inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
+                rate *= min(inverse, STEEPEST)
             decay = -np.expm1(-rule.l2 * rate)
             size = max(abs(w) * (1.0 - decay), 0.0)
             new = size if w > 0 else -size
@@ -117,9 +118,10 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 continue
             rate = eta[k] * of_row
             if rule.adaptive:
-                rate *= min(gradient_lift[k] * rest / np.sqrt(table[f.G + k, i]), STEEPEST)
+                inverse = gradient_lift[k] * rest / np.sqrt(table[f.G + k, i])
                 if rule.degree == 2:
-                    rate *= heads[UNIT, k]
+                    inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
+                rate *= min(inverse, STEEPEST)
             rate = min(rate, LARGEST)
             pull = rule.l1 * rate * heads[UNIT, k]
             if not rule.adaptive:

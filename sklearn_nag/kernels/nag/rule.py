@@ -418,7 +418,8 @@ def _rates(state, columns, clock):
     rule = state.rule
     rate = np.multiply.outer(rule.eta, clock)
     if rule.adaptive:  # 1 / sqrt(H), but for what the clock holds; bounded, as it is huge before the first gradient
-        with np.errstate(over="ignore"):
+        unit = state.unit()[:, None] ** (rule.degree - 1)
+        with np.errstate(over="ignore", invalid="ignore"):
             root = state.gradient_lift[:, None] * columns.scale_but_for_time(rule) / np.sqrt(columns.G)
-        rate *= np.minimum(root, STEEPEST) * state.unit()[:, None] ** (rule.degree - 1)
+            rate *= np.minimum(np.where(unit > 0, root * unit, 0.0), STEEPEST)
     return rate

@@ -131,18 +131,12 @@ class LinearState:
 
     # -- targets so large that sums of them would overflow
 
-    def lift_targets(self, y, order=None):
-        """``y`` as it is learnt, where the unit of targets is; the model is rescaled when these become too large.
-
-        All is multiplied by a power of two, so no bit of a prediction depends on when that happens, but for numbers
-        2**380 times smaller than the largest targets.
-        """
-        if np.abs(y).max(initial=0.0) * self.targets.lift >= LARGEST_TARGET:
-            learnt = y if order is None else y[order]
-            if np.abs(learnt).max(initial=0.0) * self.targets.lift >= LARGEST_TARGET:
-                with np.errstate(all="ignore"):
-                    self.relift_targets(TARGET_LIFT)
-        return y if self.targets.lift == 1.0 else y * self.targets.lift
+    def first_too_large(self, y):
+        """Place of the first row of targets, as they are given, that needs a lift; None where none does."""
+        limit = LARGEST_TARGET / self.targets.lift
+        if not np.abs(y).max(initial=0.0) >= limit:
+            return None
+        return int(np.argmax((np.abs(y) >= limit).any(axis=1)))
 
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and whatever has their unit."""
