@@ -21,7 +21,7 @@ from .columns import Columns
 from .lifts import LARGEST, TINY, positive
 from .targets import Targets
 
-LARGEST_TARGET, TARGET_LIFT = 2.0**512, 2.0**-640  # lifted targets that need a lift, and the lift
+LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
 
 
