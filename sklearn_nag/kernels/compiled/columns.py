@@ -86,7 +86,7 @@ def raise_lifts(table, f, powers, n_heads, n):
 
 @strict
 def add_deviations(table, f, n, c, kept):
-    """As `add_squares`, for a row that is centred."""
+    """``squares += c kept z^2``, with the deviations that `centre` left in ``z``; ``x`` is lifted already."""
     factor = c * kept
     for i in range(n):
         deviation = table[f.z, i]
@@ -128,7 +128,7 @@ def padded(n):
 
 @strict
 def all_finite(subset, first, fields, n):
-    """Whether no field from the ``first`` on is NaN or infinite; by vectors, as nothing leaves the loop early."""
+    """Whether fields ``first`` to ``fields - 1`` are finite; nothing leaves the loop early, so it is vectorised."""
     wrong = 0
     for field in range(first, fields):
         for i in range(n):

@@ -41,7 +41,8 @@ class Rule(LinearRule):
     l1, l2 : float
         Strength of the penalty ``l1 |u| + l2 u^2 / 2`` for each column.
     average_from : float
-        Total weight of rows after which played weights are averaged; ``inf`` for never. Row ``t`` counts ``c t``.
+        Played weights are averaged once the total weight ``t`` reaches this, ``inf`` for never; a row then counts
+        ``c t`` in the average.
     centred : bool
         Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
     importance_aware : bool
@@ -102,7 +103,7 @@ class Rule(LinearRule):
 
     @property
     def lazy(self):
-        """Whether what a row does to the columns it does not name can be made up for later, in closed form.
+        """Whether a row may skip the columns it does not name, as what it does to them can be applied later.
 
         It cannot where weights that a penalty shrinks are averaged, nor where features are centred, so that a 0 is a
         deviation like any other.
@@ -301,7 +302,7 @@ Rule.State = State
 
 
 def penalty_clock(state, rule):
-    """What ``shrunk`` is a reading of: ``t`` where there is an L1 penalty, too, else ``shrinkage``."""
+    """The clock whose past readings are in ``columns.shrunk``: ``t`` with an L1 penalty, else ``shrinkage``."""
     return state.t if rule.l1 > 0 else state.shrinkage
 
 

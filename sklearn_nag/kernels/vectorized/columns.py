@@ -10,7 +10,10 @@ from ..state.lifts import HIGHEST, TINY, lift, needs_lift, positive
 
 
 def raise_lifts(rule, columns, absolute, start, before=None):
-    """Adapt the lifts to row ``start``, after a call of ``before``; return the first row after it that needs others."""
+    """Adapt the lifts to row ``start``, after a call of ``before()`` if one changes.
+
+    Returns the index of the next row that needs other lifts, or the number of rows.
+    """
     if not rule.lifted:
         return len(absolute)
     peak = absolute[start:].max(axis=0)
@@ -44,7 +47,7 @@ class Inputs(NamedTuple):
     z : ndarray of shape (n_rows, n_columns)
         ``x`` over its scale.
     sizes : ndarray of shape (n_rows, n_columns)
-        The scales with the row, lifted.
+        Scales after each row has been counted, multiplied by the lifts.
     before : dict of str to ndarray of shape (n_rows + 1, n_columns)
         Fields of the columns before each row and after the last, by name.
     """
