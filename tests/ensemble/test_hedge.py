@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
@@ -229,6 +230,7 @@ def test_labels_of_any_kind():
 # -- estimators of other packages, pipelines, failures
 
 
+@pytest.mark.skipif(get_tags(FeatureHasher()).requires_fit, reason="this FeatureHasher says that it has to be fitted")
 def test_pipelines_of_what_is_no_array():
     rng = np.random.default_rng(0)
     rows = [[f"word{i}" for i in rng.integers(0, 50, 8)] for _ in range(400)]

@@ -64,7 +64,7 @@ def wrong_csc():
 
 def wrong_coo():
     rows = good_rows().tocoo()
-    rows.coords[1][2] = -1
+    rows.col[2] = -1
     return rows
 
 

@@ -100,6 +100,8 @@ FROZEN = sorted(path for path in FOLDER.glob("state*/*") if path.suffix != ".jso
 
 @pytest.mark.parametrize("path", FROZEN, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_frozen_model_predicts_and_goes_on(path):
+    if path.suffix != ".skops" and np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        pytest.skip("pickles of NumPy 2 cannot be read by NumPy 1")
     from ..data import make
 
     recorded = json.loads((path.parent / "decisions.json").read_text())[path.stem]

@@ -168,7 +168,7 @@ def test_regret_is_logarithmic(rng):
         played = progressive(make_state(d, intercept=False, target_unit=False), X * scales, y)[:, 0]
         regret = {}
         for t in (100, 400):
-            best = np.linalg.lstsq(X[:t], y[:t])[0]
+            best = np.linalg.lstsq(X[:t], y[:t], rcond=None)[0]
             regret[t] = ((played[:t] - y[:t]) ** 2).sum() - ((X[:t] @ best - y[:t]) ** 2).sum()
         assert regret[400] - regret[100] <= d * 3.0**2 * (np.log(4.0) + 1.0)
 
