@@ -45,8 +45,8 @@ class ExportableMixin:
         >>> exported = clf.to_sklearn()
         >>> exported
         LogisticRegression()
-        >>> abs(exported.predict_proba(X) - clf.predict_proba(X)).max() < 1e-12
-        np.True_
+        >>> bool(abs(exported.predict_proba(X) - clf.predict_proba(X)).max() < 1e-12)
+        True
         """
         check_is_fitted(self)
         coef, intercept, exact = self._state.linear()

@@ -156,8 +156,8 @@ class ReadableMixin:
         >>> parts = reg.contributions(X)
         >>> parts.shape
         (3, 3)
-        >>> abs(parts.sum(axis=1) - reg.predict(X)).max() < 1e-12
-        np.True_
+        >>> bool(abs(parts.sum(axis=1) - reg.predict(X)).max() < 1e-12)
+        True
         """
         X = self._rows_to_predict(X)
         if sparse.issparse(X) and not X.has_canonical_format:
