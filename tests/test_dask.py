@@ -47,7 +47,7 @@ def synchronous():
 
 @pytest.mark.parametrize(("n_shards", "rounds"), [(None, 1), (4, 3), (3, 2), (1, 5)])
 def test_arrays_frames_and_bags_give_the_same_bits(n_shards, rounds):
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe", exc_type=ImportError)
     options = {"classes": [0, 1], "n_shards": n_shards, "rounds": rounds}
     expected = by_hand(NAGClassifier(), X, Y, n_shards or 12 // rounds, rounds, classes=[0, 1])
     rows, targets = da.from_array(X, chunks=(100, 2)), da.from_array(Y, chunks=100)
