@@ -52,7 +52,7 @@ class _NAGRule(OnlineLinear):
     def _check_parameters(self):
         super()._check_parameters()
         check_flag("importance_aware", self.importance_aware)
-        check_option("normalization", self.normalization, ("max", "rms", None))
+        check_option("normalization", self.normalization, ("auto", "max", "rms", None))
         check_flag("adaptive", self.adaptive)
         check_option("learning_rate", self.learning_rate, ("constant", "invscaling"), INSTEAD_OF_SCHEDULES)
         check_option("penalty", self.penalty, ("l2", "l1", "elasticnet", None))
@@ -76,6 +76,7 @@ class _NAGRule(OnlineLinear):
         return super()._breaks(name, old, new)
 
     def _centred(self, is_sparse):
+        is_sparse = is_sparse and self.normalization != "auto"  # which centres frequent columns only, however stored
         return super()._centred(is_sparse) and not (self.centering == "auto" and self.normalization is None)
 
     @property
@@ -298,7 +299,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
             "squared_epsilon_insensitive",
         ] = "log_loss",
         *,
-        normalization: Literal["max", "rms"] | None = "rms",
+        normalization: Literal["auto", "max", "rms"] | None = "auto",
         adaptive: bool = True,
         centering: bool | Literal["auto"] = "auto",
         importance_aware: bool = True,
@@ -456,7 +457,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
             "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile"
         ] = "squared_error",
         *,
-        normalization: Literal["max", "rms"] | None = "rms",
+        normalization: Literal["auto", "max", "rms"] | None = "auto",
         adaptive: bool = True,
         centering: bool | Literal["auto"] = "auto",
         importance_aware: bool = True,

@@ -413,7 +413,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                     f"{name} was {old!r} when this model was new and is {new!r} now; "
                     "a model cannot go on with another: call fit without warm_start, or clone it."
                 )
-        if state.rule.centred and sparse.issparse(X):
+        if state.rule.centred and not state.rule.selective and sparse.issparse(X):
             raise ValueError(
                 "X is sparse, but this model centres its features, as it began with dense rows; "
                 "centering=False makes a model that takes both."

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..state.frequent import BEGINS, ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
-from .jit import fast, slow, strict
+from .jit import fast, slow, strict, strict_slow
 
 T = 0  # entry of ``clock``, in every family: the total weight of the rows
 PADDING = 8  # columns are padded to full vectors, so that loops have no scalar rest
@@ -112,6 +113,109 @@ def centre(table, f, clock, before, c, n, bias):
 
 
 @strict
+def all_frequent(table, f, n):
+    """Whether all columns are frequent."""
+    rare = 0
+    for i in range(n):
+        rare |= table[f.frequent, i] == 0.0
+    return rare == 0
+
+
+@strict
+def is_unusual(table, f, n):
+    """Whether the row ``x`` is 0 in a frequent column, or not 0 in another."""
+    unusual = 0
+    for i in range(n):
+        unusual |= (table[f.x, i] == 0.0) == (table[f.frequent, i] > 0.0)
+    return unusual != 0
+
+
+@strict
+def count_entries(table, f, before, c, n):
+    """Add the row ``x`` to the tallies, and leave the old ones in ``z``.
+
+    Tells whether any column begins or stops to be frequent, if the rule is selective.
+    """
+    switches, t = 0, before + c
+    for i in range(n):
+        frequent, tally = table[f.frequent, i] > 0.0, table[f.tally, i]
+        table[f.z, i] = tally
+        tally += c if (table[f.x, i] == 0.0) == frequent else 0.0
+        table[f.tally, i] = tally
+        switches |= tally > (ENDS if frequent else BEGINS) * t
+    return switches != 0
+
+
+@strict
+def size_of(table, f, i, t):
+    """As `Columns.size`, of one column for "auto"."""
+    return np.sqrt(table[f.squares, i] / (t if table[f.frequent, i] > 0.0 else np.sqrt(table[f.tally, i] * t)))
+
+
+@strict_slow
+def switch_frequent(table, f, weight_power, n_heads, before, c, n, bias):
+    """As `state.frequent.switch`, of the columns of which `count_entries` says so."""
+    for i in range(n):
+        frequent = table[f.frequent, i] > 0.0
+        if not table[f.tally, i] > (ENDS if frequent else BEGINS) * (before + c):
+            continue
+        old, table[f.tally, i] = table[f.z, i], before - table[f.z, i]
+        table[f.frequent, i] = 0.0 if frequent else 1.0
+        if before == 0.0:
+            continue
+        total = table[f.sum, i] + before * table[f.origin, i]
+        mean = total / before
+        squares, size = 0.0, 0.0
+        if f.squares > 0:
+            squares, size = table[f.squares, i], np.sqrt(table[f.squares, i] / (before if frequent else np.sqrt(old * before)))
+            apart = before * mean * mean
+            table[f.squares, i] = max(squares + (apart if frequent else -apart), 0.0)
+        table[f.sum, i], table[f.origin, i] = total, 0.0
+        if f.deviation > 0:
+            table[f.deviation, i] = max(table[f.deviation, i], table[f.largest, i] * table[f.lift, i])
+        if weight_power == 0:
+            continue
+        new = size_of(table, f, i, before)
+        if not (size > 0.0 and new > 0.0):
+            continue
+        ratio, move = new / size, -mean / new if frequent else mean / new
+        if weight_power == 2:
+            ratio, move = ratio * ratio, move / new
+        for k in range(n_heads):
+            table[f.weight + k, i] *= ratio
+            table[f.weight + k, bias] += table[f.weight + k, i] * move
+            if f.past > 0:
+                table[f.past + k, i] *= ratio
+                table[f.past + k, bias] += table[f.past + k, i] * move
+
+
+@strict
+def centre_frequent(table, f, clock, before, c, n, bias):
+    """As `centre`, of frequent columns; the others are lifted alone. Adds to ``squares``, where these are kept."""
+    inverse, kept = 1.0 / max(before, TINY), before / clock[T]
+    if before == 0:
+        for i in range(n):
+            table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
+    for i in range(n):
+        frequent = table[f.frequent, i] > 0.0
+        x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
+        deviation = x - (table[f.sum, i] * inverse if frequent else 0.0)
+        table[f.sum, i] += c * x
+        table[f.z, i] = deviation
+        table[f.x, i] = deviation * (kept if frequent else 1.0)
+    if f.squares > 0:
+        factor = c * kept
+        for i in range(n):
+            deviation = table[f.z, i]
+            table[f.squares, i] += (factor if table[f.frequent, i] > 0.0 else c) * (deviation * deviation)
+        if bias >= 0:
+            table[f.squares, bias] = clock[T]
+    if bias >= 0:
+        table[f.x, bias] = 1.0
+        table[f.sum, bias] = 0.0
+
+
+@strict
 def finite(table, row, n):
     """Whether no entry of the row is NaN or infinite."""
     for i in range(n):  # noqa: SIM110 (a generator does not compile)
@@ -137,23 +241,64 @@ def all_finite(subset, first, fields, n):
 
 
 @fast
-def read_entries(subset, x, index, places, data, indices, start, stop, n_columns, intercept):
-    """Copy a CSR row to the row ``x`` of ``subset`` and to ``index``; return the number of columns that it names.
+def read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, intercept):
+    """Copy a CSR row to the row ``x`` of ``subset`` and to ``index``; return the number of columns that it visits.
 
-    Columns may come in any order, and be named more than once: their values are added up. With ``intercept`` the last
-    one of all is named as well.
+    Columns may come in any order, and be named more than once: their values are added up. Frequent columns, which
+    ``followed`` lists, are visited in any case, and with ``intercept`` so is the last one of all.
     """
     unordered, previous = 0, np.int64(-1)
     for i in range(stop - start):
         j = np.uint64(start) + np.uint64(i)  # unsigned, as Numba checks whether a signed index is negative
         column = np.int64(indices[j])
-        index[i], subset[x, i] = column, data[j]
+        index[i], subset[f.x, i] = column, data[j]
         unordered |= column <= previous
         previous = column
-    width = add_up_repeated(subset, x, index, places, stop - start) if unordered else stop - start
+    width = add_up_repeated(subset, f.x, index, places, stop - start) if unordered else stop - start
+    if followed.size > 0:
+        width = add_followed(subset, f, index, width, columns, followed)
     if intercept:
-        index[width], subset[x, width] = n_columns - 1, 1.0
+        index[width], subset[f.x, width] = columns.shape[0] - 1, 1.0
     return width + intercept
+
+
+@slow
+def add_followed(subset, f, index, width, columns, followed):
+    """Add the frequent columns that a row does not name, with 0; return the number of columns."""
+    for i in range(width):
+        if columns[index[i], f.frequent] > 0.0:
+            columns[index[i], f.frequent] = 2.0  # a mark, until the next loop
+    for place in range(1, followed[0] + 1):
+        column = followed[place]
+        if columns[column, f.frequent] == 1.0:
+            index[width], subset[f.x, width] = column, 0.0
+            width += 1
+        columns[column, f.frequent] = 1.0
+    return width
+
+
+@slow
+def follow(subset, f, index, width, columns, followed):
+    """Keep up the list of frequent features, which are in order after their number, before `scatter`."""
+    for i in range(width):
+        column, is_frequent = np.int64(index[i]), subset[f.frequent, i] > 0.0
+        if is_frequent == (columns[column, f.frequent] > 0.0):
+            continue
+        last = followed[0]
+        if is_frequent:
+            place = last + 1
+            while place > 1 and followed[place - 1] > column:
+                followed[place] = followed[place - 1]
+                place -= 1
+            followed[place] = column
+            followed[0] = last + 1
+        else:
+            place = np.int64(1)
+            while followed[place] != column:
+                place += 1
+            for after in range(place, last):
+                followed[after] = followed[after + 1]
+            followed[0] = last - 1
 
 
 @slow

@@ -29,13 +29,19 @@ NO_FLOATS, NO_TABLE = constant(np.empty(0)), constant(np.empty((0, 0)))
 NOTHING_KEPT = np.empty((0, 0))
 
 
-def workspace(columns, n_scratch, indptr):
+def workspace(state, n_scratch, indptr):
     """Arrays that ``learn_dense`` takes for the columns; with ``indptr`` of CSR rows those of ``learn_sparse``."""
+    columns = state.columns
     n_fields, width = columns.table.shape
     if indptr is not None:
-        room = rows_of_zeros(n_fields + n_scratch, longest(indptr) + 1)  # 1 for the intercept
-        places = np.zeros(1 << int(2 * room.shape[1] - 1).bit_length(), np.int64)
-        return columns.table.T, room, np.empty(room.shape[1], np.uint64), places
+        entries, followed = longest(indptr), np.zeros(0, np.int64)
+        if state.rule.selective:
+            features = state.followed(entries)
+            followed = np.zeros(1 + state.most_followed(), np.int64)
+            followed[0], followed[1 : 1 + len(features)] = len(features), features
+        room = rows_of_zeros(n_fields + n_scratch, entries + followed.size + 1)  # 1 for the intercept
+        places = np.zeros(1 << int(2 * entries + 1).bit_length(), np.int64)
+        return columns.table.T, room, np.empty(room.shape[1], np.uint64), places, followed
     table = rows_of_zeros(n_fields + n_scratch, width)
     table[:n_fields, :width] = columns.table
     table[columns.rows()["lift"], width:] = 1.0
@@ -58,10 +64,15 @@ def rows_of_zeros(n_rows, width):
     return room[first : first + n_rows * distance].reshape(n_rows, distance)
 
 
-def put_back(columns, table):
-    """Copy what was learnt on a table of `workspace` back to the columns."""
-    n_fields, width = columns.table.shape
-    columns.table[:] = table[:n_fields, :width]
+def put_back(state, arrays):
+    """Take over what was learnt on the arrays of `workspace`."""
+    *_, last = arrays
+    if len(arrays) == 1:
+        n_fields, width = state.columns.table.shape
+        state.columns.table[:] = last[:n_fields, :width]
+        state.frequent = None
+    elif state.rule.selective:
+        state.frequent = last[1 : 1 + last[0]].copy(), state.frequent[1]
 
 
 def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_cost):

@@ -225,7 +225,7 @@ def learn_dense(
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, f, powers, rule, heads, clock,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, heads, clock,
     loss, losses, target, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
@@ -236,7 +236,7 @@ def learn_sparse(
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
-        width = read_entries(subset, f.x, index, places, data, indices, start, stop, columns.shape[0], rule.intercept)
+        width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
@@ -302,7 +302,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     rule, columns = state.rule, state.columns
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     columns.arrange("F" if by_row else "C")
-    tables = workspace(columns, len(SCRATCH) - 1 + rule.n_heads, X.indptr if by_row else None)
+    tables = workspace(state, len(SCRATCH) - 1 + rule.n_heads, X.indptr if by_row else None)
     clock = np.array([state.t, state.N])
     heads = np.zeros((N_ROWS, rule.n_heads))
     heads[UNIT] = state.unit()
@@ -318,8 +318,8 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     )
     sparse, row_cost = learn_sparse if by_row else None, 2 * entries_of_row(X) * rule.n_heads
     ok = run(sparse, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
-    if ok and not by_row:
-        put_back(columns, *tables)
+    if ok:
+        put_back(state, tables)
     state.t, state.N = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged

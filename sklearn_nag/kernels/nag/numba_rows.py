@@ -16,15 +16,21 @@ from ..compiled.columns import (
     add_deviations,
     add_squares,
     all_finite,
+    all_frequent,
     centre,
+    centre_frequent,
+    count_entries,
     finite,
+    follow,
     gather,
     inverse_size,
+    is_unusual,
     lift_of,
     padded,
     raise_lifts,
     read_entries,
     scatter,
+    switch_frequent,
     update_maxima,
 )
 from ..compiled.handover import constant, entries_of_row, in_own_lines, put_back, run, table_layout, workspace
@@ -47,26 +53,37 @@ from ..state.model import Diverged
 from . import numpy_rows
 from .rule import STEEPEST
 
-NONE, MAX, RMS = range(3)
+NONE, MAX, RMS, AUTO = range(4)
 N, SHRINKAGE, AVERAGED = range(1, 4)  # entries of ``clock`` after ``T``
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 
 
 @fast
-def scale_but_for_time(table, f, rule, i):
+def scale_but_for_time(table, f, rule, i, t):
     """As `Columns.scale_but_for_time`, of one column."""
     if rule.norm == MAX:
         return table[f.deviation, i] if rule.centred else table[f.largest, i] * table[f.lift, i]
     if rule.norm == RMS:
         return np.sqrt(table[f.squares, i])
+    if rule.norm == AUTO:
+        rows = t if table[f.frequent, i] > 0.0 else table[f.tally, i]
+        return np.sqrt(table[f.squares, i] / np.sqrt(rows)) if rows > 0.0 else 0.0
     return table[f.lift, i]
+
+
+@fast
+def time_factor(rule, t):
+    """As `LinearRule.time_factor`."""
+    if rule.norm == RMS:
+        return np.sqrt(t)
+    return np.sqrt(np.sqrt(t)) if rule.norm == AUTO else 1.0
 
 
 @slow
 def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
     """As `rule.settle`, by L2 alone: by the scales and units that held before the row at hand."""
     for i in range(n):
-        rest = scale_but_for_time(table, f, rule, i)
+        rest = scale_but_for_time(table, f, rule, i, clock[T])
         due = clock[SHRINKAGE] - table[f.shrunk, i]
         table[f.shrunk, i] = clock[SHRINKAGE]
         if due == 0.0 or i == bias:
@@ -95,7 +112,7 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
     t = clock[T]
     if t == 0.0:
         return
-    root = 1.0 / np.sqrt(t) if rule.norm == RMS else 1.0
+    root = 1.0 / time_factor(rule, t)
     of_row = t**-rule.power_t if rule.power_t > 0 else 1.0
     if rule.norm != NONE:
         per_row = t / clock[N] if clock[N] > 0 else t
@@ -103,9 +120,9 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
     if rule.adaptive:
         of_row *= root
     for i in range(n):
-        if rule.lazy and table[f.x, i] == 0.0:
+        if rule.lazy and table[f.x, i] == 0.0 and not (rule.selective and table[f.frequent, i] > 0.0):
             continue
-        rest = scale_but_for_time(table, f, rule, i)
+        rest = scale_but_for_time(table, f, rule, i, clock[T])
         elapsed = 0.0
         if rule.l2 > 0:
             elapsed = t - table[f.shrunk, i]
@@ -142,16 +159,33 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 
 @fast
-def normalise(table, f, rule, clock, before, c, n, bias):
+def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
     """Leave in ``x`` what gradients are made of, in ``z`` what weights are multiplied by; return the factor of eta.
 
-    ``inverse`` holds ``1 / s'``. The caller has filled it for "max" without centring; otherwise it is filled here.
+    ``inverse`` holds ``1 / s'``. The caller has filled it for "max" without centring; otherwise it is filled here. For
+    "auto", ``some_rare`` tells that not all columns are frequent; without rare ones it is "rms".
     """
     clock[T] += c
     squared = 0.0
-    if rule.centred:
+    if rule.centred and some_rare:
+        centre_frequent(table, f, clock, before, c, n, bias)
+    elif rule.centred:
         centre(table, f, clock, before, c, n, bias)
-    if rule.norm == RMS:
+    if some_rare:
+        t = clock[T]
+        root = np.sqrt(t)
+        if not rule.centred:
+            add_squares(table, f, n, c)
+        for i in range(n):
+            squares, frequent = table[f.squares, i], table[f.frequent, i] > 0.0
+            rest = inverse_sqrt(max(table[f.tally, i] * t, TINY))
+            inverse = inverse_sqrt_of_any(squares if frequent else squares * rest) * (root if frequent else 1.0)
+            inverse = inverse if squares > 0 else 1.0
+            z = table[f.x, i] * inverse
+            table[f.inverse, i] = inverse
+            table[f.z, i] = z
+            squared += z * z
+    elif rule.norm == RMS or rule.norm == AUTO:
         root = np.sqrt(clock[T])
         if rule.centred:
             add_deviations(table, f, n, c, before / clock[T])
@@ -192,7 +226,7 @@ def normalise(table, f, rule, clock, before, c, n, bias):
             table[f.z, i] = x
             table[f.x, i] = x * table[f.lift, i]
     rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
-    rest = np.sqrt(clock[T]) if rule.norm == RMS else 1.0
+    rest = time_factor(rule, clock[T])
     if rule.norm != NONE:
         clock[N] += c * squared
         per_row = clock[T] / clock[N] if clock[N] > 0 else clock[T]
@@ -207,13 +241,13 @@ def normalise(table, f, rule, clock, before, c, n, bias):
 
 
 @fast
-def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n_heads, n):
+def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, n_heads, n):
     """Normalise the row, predict for each head and each target, suffer the losses.
 
     Derivatives are left in the row ``GRADIENT``. Returns the factor of eta, and whether predictions are finite.
     """
     n_targets, n_played, before = rule.n_targets, losses.size, clock[T]
-    rate = normalise(table, f, rule, clock, before, c, n, bias)
+    rate = normalise(table, f, rule, clock, before, c, bias, some_rare, n)
     for k in range(n_heads):
         value = 0.0
         for i in range(n):
@@ -340,6 +374,7 @@ def learn_dense(
     if keeps_inverse:
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
+    some_rare = rule.norm == AUTO and not all_frequent(table, f, width)
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
@@ -356,9 +391,13 @@ def learn_dense(
             shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
         elif rule.l2 > 0:
             shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
+        if rule.norm == AUTO and is_unusual(table, f, width) and count_entries(table, f, clock[T], c, n):
+            if rule.centred:
+                switch_frequent(table, f, rule.weight_power, eta.size, clock[T], c, width, bias)
+                some_rare = not all_frequent(table, f, width)
         if grew and update_maxima(table, f, n, keeps_inverse) and rule.lifted:
             raise_lifts(table, f, powers, eta.size, width)
-        rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
+        rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
         if not ok:
             return False
         if keep:
@@ -372,7 +411,7 @@ def learn_dense(
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, f, powers, rule, eta, heads,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, eta, heads,
     gradient_lift, clock, loss, losses, target, mixture, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
@@ -388,7 +427,7 @@ def learn_sparse(
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_targets)
         start, stop = indptr[row], indptr[row + 1]
-        width = read_entries(subset, f.x, index, places, data, indices, start, stop, columns.shape[0], rule.intercept)
+        width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
@@ -396,10 +435,14 @@ def learn_sparse(
             shrink_by_l1(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
         elif rule.l2 > 0:
             shrink(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
+        if rule.norm == AUTO and count_entries(subset, f, clock[T], c, n) and rule.centred:
+            switch_frequent(subset, f, rule.weight_power, eta.size, clock[T], c, width, bias)
+            follow(subset, f, index, width, columns, followed)
         needs_lift = update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted
         if needs_lift:
             raise_lifts(subset, f, powers, eta.size, width)
-        rate, ok = play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n)
+        some_rare = rule.norm == AUTO
+        rate, ok = play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
         if not ok:
             return False, G_before
         if keep:
@@ -426,6 +469,8 @@ class Fields(NamedTuple):
     lift: int = 0
     shrunk: int = 0
     squares: int = 0
+    tally: int = 0
+    frequent: int = 0
     origin: int = 0
     sum: int = 0
     deviation: int = 0
@@ -453,6 +498,8 @@ class CompiledRule(NamedTuple):
     l2: float
     average_from: float
     centred: bool
+    selective: bool
+    weight_power: int
     importance_aware: bool
     n_targets: int
     degree: int
@@ -467,7 +514,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
-    tables = workspace(state.columns, len(SCRATCH), X.indptr if by_row else None)
+    tables = workspace(state, len(SCRATCH), X.indptr if by_row else None)
     clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged]))
     losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if rule.target_unit else None
     heads = in_own_lines(np.zeros((N_ROWS, len(rule.eta))))
@@ -492,8 +539,8 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
     sparse, row_cost = learn_some_sparse if by_row else None, entries_of_row(X) * rule.n_heads
     ok = run(sparse, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
-    if ok and not by_row:
-        put_back(state.columns, *tables)
+    if ok:
+        put_back(state, tables)
     state.loss[:] = losses
     if target is not None:
         state.targets.table[:] = target
@@ -510,6 +557,6 @@ def compiled_rule(rule, has_move, shared, per_head):
     """
     values = {name: getattr(rule, name) for name in CompiledRule._fields[1:]}
     values["importance_aware"] = rule.importance_aware and has_move
-    norm = (None, "max", "rms").index(rule.normalization)
+    norm = (None, "max", "rms", "auto").index(rule.normalization)
     layout = table_layout(Fields, SCRATCH, rule, shared, per_head)
     return *layout, CompiledRule(norm=norm, **values), constant(rule.eta)

@@ -55,8 +55,8 @@ def _read_rates(state, inputs, c):
         N = np.add.accumulate(np.append(state.N, c * np.add.reduce(z * z, axis=1)))
         per_row = t[1:] / positive(N[1:])
         rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
-    of_scales = np.sqrt(t[1:]) if rule.normalization == "rms" else np.ones(len(c))
-    shrinkage = np.add.accumulate(np.append(state.shrinkage, c * rate / of_scales if rule.adaptive else c * rate))
+    growth = c * rate / rule.time_factor(t[1:]) if rule.adaptive else c * rate
+    shrinkage = np.add.accumulate(np.append(state.shrinkage, growth))
     return _Rates(rate, N, shrinkage)
 
 
@@ -67,6 +67,8 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
     named = x != 0 if state.rule.lazy else None
+    if named is not None and state.rule.selective:
+        named |= columns.frequent > 0
     _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
     write_back(columns, inputs.before, -1)
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
@@ -76,7 +78,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
 
 
 def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
-    """One step for each row; ``named`` tells which columns a row names, where others can wait."""
+    """One step for each row; ``named`` tells which columns a row visits, where others can wait."""
     rule = state.rule
     targets, means, moved, units, _, least, most, _ = target_rows.for_heads(rule.experts)
     step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)

@@ -28,8 +28,8 @@ class Rule(LinearRule):
 
     Attributes
     ----------
-    normalization : {"max", "rms", None}
-        The scale ``s``: the largest ``|x|``, the root mean square of ``x``, or 1.
+    normalization : {"max", "rms", "auto", None}
+        The scale ``s``; see `LinearRule`.
     adaptive : bool
         Whether steps are divided by the root of the sum of squared gradients.
     intercept : bool
@@ -105,17 +105,30 @@ class Rule(LinearRule):
     def lazy(self):
         """Whether a row may skip the columns it does not name, as what it does to them can be applied later.
 
-        It cannot where weights that a penalty shrinks are averaged, nor where features are centred, so that a 0 is a
-        deviation like any other.
+        It cannot where weights that a penalty shrinks are averaged, nor where all features are centred, so that a 0 is
+        a deviation like any other.
         """
-        return not (self.centred or (self.penalised and self.averaged))
+        every_row = self.centred and not self.selective
+        return not (every_row or (self.penalised and self.averaged))
+
+    @property
+    def selective(self):
+        """Whether only frequent columns are centred."""
+        return self.centred and self.normalization == "auto"
+
+    @property
+    def weight_power(self):
+        """By which power of ``s`` weights per unit of ``x`` are smaller than those kept."""
+        return 1 if self.adaptive or self.normalization is None else 2
 
     @property
     def fields(self):
         """Fields of `Columns` that heads share."""
         needed = {
             "shrunk": self.l2 > 0,
-            "squares": self.normalization == "rms",
+            "squares": self.normalization in ("rms", "auto"),
+            "tally": self.normalization == "auto",
+            "frequent": self.normalization == "auto",
             "origin": self.centred,
             "sum": self.centred,
             "deviation": self.centred and self.normalization == "max",
@@ -236,6 +249,7 @@ class State(LinearState):
         self.mixture.excess[which], self.mixture.gap[which] = subset.mixture.excess, subset.mixture.gap
         self.loss[which if self.rule.mixed else heads] = subset.loss
         self.gradient_lift[heads] = subset.gradient_lift
+        self.frequent = subset.frequent
         vars(self).update(subset.clocks())
 
     def _with_heads(self, heads, rule):
@@ -401,7 +415,7 @@ def rate_of_row(rule, t, N):
     if rule.normalization is not None:
         per_row = t / N if N > 0 else t
         rate *= math.sqrt(per_row) if rule.adaptive else per_row
-    return rate / math.sqrt(t) if rule.adaptive and rule.normalization == "rms" else rate
+    return float(rate / rule.time_factor(t)) if rule.adaptive else rate
 
 
 def _rates(state, columns, clock):
@@ -421,6 +435,6 @@ def _rates(state, columns, clock):
     if rule.adaptive:  # 1 / sqrt(H), but for what the clock holds; bounded, as it is huge before the first gradient
         unit = state.unit()[:, None] ** (rule.degree - 1)
         with np.errstate(over="ignore", invalid="ignore"):
-            root = state.gradient_lift[:, None] * columns.scale_but_for_time(rule) / np.sqrt(columns.G)
+            root = state.gradient_lift[:, None] * columns.scale_but_for_time(rule, state.t) / np.sqrt(columns.G)
             rate *= np.minimum(np.where(unit > 0, root * unit, 0.0), STEEPEST)
     return rate

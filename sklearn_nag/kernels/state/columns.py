@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from .lifts import TINY
+from .lifts import TINY, positive
 
 ALWAYS = ("lift", "largest")  # the first fields of every table; compiled code for sparse rows relies on their order
 
@@ -48,9 +48,13 @@ class Columns:
     squares : ndarray of shape (n_columns,) or None
         ``sum c x'^2``, for "rms"; of deviations from the mean, where centred.
     origin : ndarray of shape (n_columns,) or None
-        ``x'`` of the first row, for centred rules.
+        ``x'`` of the first row, for centred rules; 0 for a column that is not frequent, or was not always.
     sum : ndarray of shape (n_columns,) or None
         ``sum c (x' - origin)``, for centred rules.
+    frequent : ndarray of shape (n_columns,) or None
+        1 for a column that is centred, else 0, for selective rules, where the intercept counts as frequent.
+    tally : ndarray of shape (n_columns,) or None
+        Total weight of the rows in which a frequent column is 0; of those in which any other column is not.
     deviation : ndarray of shape (n_columns,) or None
         The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
     weight : ndarray of shape (n_heads, n_columns)
@@ -73,7 +77,7 @@ class Columns:
     lift: np.ndarray
     largest: np.ndarray
     weight: np.ndarray
-    shrunk = squares = origin = sum = deviation = G = past = received = root = credit = beta = None
+    shrunk = squares = origin = sum = frequent = tally = deviation = G = past = received = root = credit = beta = None
 
     def __init__(self, table, shared, per_head, n_heads):
         self.table, self.shared, self.per_head, self.n_heads = table, shared, per_head, n_heads
@@ -89,6 +93,8 @@ class Columns:
             per_head = tuple(dict.fromkeys(like.per_head + per_head))
         columns = cls(np.zeros((len(shared) + rule.n_heads * len(per_head), n_columns)), shared, per_head, rule.n_heads)
         columns.lift[:] = 1.0
+        if rule.selective and rule.intercept:
+            columns.frequent[-1] = 1.0
         if columns.G is not None:
             columns.G[:] = TINY
         return columns
@@ -153,15 +159,20 @@ class Columns:
         """Multiply ``G``, which stays positive."""
         np.maximum(self.G * factor, TINY, out=self.G)
 
-    def scale_but_for_time(self, rule):
-        """Scale ``s``, lifted, but for the factor ``t ** -0.5`` of "rms", which changes while a column is not named."""
+    def scale_but_for_time(self, rule, t):
+        """Scale ``s``, lifted, times ``time_factor(t)``, so that it is constant while a column is not named."""
         if rule.normalization == "max":
-            return self.deviation if rule.centred else self.largest * self.lift
+            if not rule.centred:
+                return self.largest * self.lift
+            if self.frequent is None:
+                return self.deviation
+            return np.where(self.frequent, self.deviation, np.maximum(self.deviation, self.largest * self.lift))
         if rule.normalization == "rms":
             return np.sqrt(self.squares)
+        if rule.normalization == "auto":
+            return np.sqrt(self.squares / np.sqrt(np.where(self.frequent, max(t, TINY), positive(self.tally))))
         return self.lift
 
     def size(self, rule, t):
         """Scale ``s``, lifted, after rows of total weight ``t``."""
-        size = self.scale_but_for_time(rule)
-        return size / np.sqrt(max(t, TINY)) if rule.normalization == "rms" else size
+        return self.scale_but_for_time(rule, t) / rule.time_factor(max(t, TINY))

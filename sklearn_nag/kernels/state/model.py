@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .columns import Columns
+from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
 from .targets import Targets
 
@@ -49,6 +50,9 @@ class LinearState:
         ``sum c t`` over the rows that are averaged.
     cached : tuple or None
         What `linear` returned since the last row was learnt.
+    frequent : tuple or None
+        The features that `followed` returns and a bound on the mean number of entries of rows, kept up by sparse
+        rows; None where it is not known.
     G_before : ndarray or None
         ``columns.G`` before a kernel rescaled all of it, within `unchanged_on_error`.
     """
@@ -60,6 +64,7 @@ class LinearState:
     targets: Targets
     averaged: float = 0.0
     cached: tuple | None = field(default=None, repr=False)
+    frequent: tuple | None = field(default=None, repr=False)
     G_before: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
@@ -85,11 +90,38 @@ class LinearState:
     # -- copies
 
     def __getstate__(self):
-        return {**vars(self), "cached": None}
+        return {**vars(self), "cached": None, "frequent": None}
 
     def copy(self):
         """Independent copy, with arrays that can be written to."""
         return replace(self, columns=self.columns.copy(), **self.small_arrays())
+
+    def followed(self, entries=0):
+        """The frequent features, in order, which sparse rows visit whether they name them or not.
+
+        Parameters
+        ----------
+        entries : int
+            The most entries that a row to come has; see `most_followed`.
+        """
+        if self.frequent is None:
+            columns = self.columns
+            features = slice(0, columns.lift.size - self.rule.intercept)
+            is_frequent, tally = columns.frequent[features] > 0, columns.tally[features]
+            mean = np.where(is_frequent, self.t - tally, tally).sum() / max(self.t, TINY)
+            self.frequent = np.flatnonzero(is_frequent), int(np.ceil(mean))
+        features, most = self.frequent
+        self.frequent = features, max(most, entries)
+        return features
+
+    def most_followed(self):
+        """The most features that can be frequent: each is not 0 in so many rows, of so many entries in the mean."""
+        return int(self.frequent[1] / (1.0 - ENDS)) + 1
+
+    def follow(self, index, is_frequent):
+        """Note which of the features at ``index`` are frequent."""
+        features, most = self.frequent
+        self.frequent = np.union1d(np.setdiff1d(features, index), index[is_frequent]), most
 
     def small_arrays(self):
         """Copies of the arrays that do not grow with the columns."""
@@ -111,6 +143,8 @@ class LinearState:
         """
         if not self.rule.lazy:
             named = None
+        elif named is not None and self.rule.selective:
+            named = np.union1d(named, self.followed())
         self.G_before = None
         before = {**vars(self), **self.small_arrays()}
         columns = self.columns.copy() if named is None else self.columns.take(named)
@@ -188,7 +222,10 @@ class LinearState:
     def mean_from_origin(self):
         """Running mean of each column, lifted, relative to the origin where there is one; else 0."""
         columns = self.columns
-        return columns.sum / max(self.t, TINY) if self.rule.centred else np.zeros(columns.lift.size)
+        if not self.rule.centred:
+            return np.zeros(columns.lift.size)
+        mean = columns.sum / max(self.t, TINY)
+        return mean if columns.frequent is None else np.where(columns.frequent, mean, -columns.origin)
 
     def lifted_mean(self):
         """Running mean of each column, lifted; 0 where it is not learnt."""

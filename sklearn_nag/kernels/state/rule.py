@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 
 class LinearRule:
     """Base of the rules of all families.
@@ -13,9 +15,13 @@ class LinearRule:
 
     ============================ ======================================================================================
     ``intercept``                whether the last column is the constant 1; it is never penalised
-    ``normalization``            ``"max"``, ``"rms"`` or None: the scale ``s`` is the largest ``|x|``, the root mean
-                                 square of ``x``, or 1
+    ``normalization``            ``"max"``, ``"rms"``, ``"auto"`` or None: the scale ``s`` is the largest ``|x|``, the
+                                 root mean square of ``x``, that of frequent columns and for the others its geometric
+                                 mean with the root mean square of the entries that are not 0, or 1
     ``centred``                  whether ``x`` stands for the deviation from the running mean
+    ``selective``                whether only frequent columns are centred (see `frequent`)
+    ``weight_power``             weights per unit of ``x`` are ``weight / s ** weight_power``; 0 where they are another
+                                 function of what is kept
     ``target_unit``              whether the unit of the targets is learnt and, with an intercept, their origin
     ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
     ``coupled``                  whether the loss compares the heads of a row with one another
@@ -32,6 +38,14 @@ class LinearRule:
     """
 
     State: ClassVar[type]
+    selective: ClassVar[bool] = False
+    weight_power: ClassVar[int] = 0
+
+    def time_factor(self, t):
+        """What the scale of a column falls by while it is not named, from ``t = 1`` on."""
+        if self.normalization == "rms":
+            return np.sqrt(t)
+        return np.sqrt(np.sqrt(t)) if self.normalization == "auto" else np.ones_like(t)
 
     @property
     def n_played(self):

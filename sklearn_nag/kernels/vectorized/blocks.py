@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ..state.model import Diverged
-from .columns import raise_lifts
+from .columns import raise_lifts, switch_frequent
 from .targets import read_classes
 
 _BLOCK = 2**15  # entries of a dense block: 256 KiB
@@ -50,6 +50,7 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
             if x is None:
                 _learn_sparse(learn_block, state, loss, X, _range(rows), targets, weight, played)
             else:
+                state.frequent = None
                 if state.rule.intercept:
                     x = np.hstack([x, np.ones((len(x), 1))])
                 learn_block(state, state.columns, loss, x.astype(np.float64, copy=False), targets, weight, played)
@@ -75,35 +76,46 @@ def _range(rows):
 
 
 def _learn_sparse(learn_block, state, loss, X, rows, y, weight, played):
-    """Learn CSR rows, each as a dense one on the columns that it names."""
+    """Learn CSR rows, each as a dense one on the columns that it names, and on the frequent ones."""
     width = state.columns.largest.size
-    intercept = state.rule.intercept
+    intercept, selective = state.rule.intercept, state.rule.selective
     for i, row in enumerate(rows):
         named = slice(X.indptr[row], X.indptr[row + 1])
         places, values = X.indices[named], X.data[named].astype(np.float64, copy=False)
         if (places[1:] <= places[:-1]).any():  # in another order, or some columns more than once
             places, which = np.unique(places, return_inverse=True)
             values = np.bincount(which, values)
+        if selective:
+            followed = state.followed(len(places))
+            unnamed = followed[~np.isin(followed, places)]
+            places, values = np.append(places, unnamed), np.append(values, np.zeros(len(unnamed)))
         n = len(places)
         index = np.empty(n + intercept, dtype=np.intp)
         x = np.ones((1, n + intercept))
         index[:n], x[0, :n] = places, values
         index[n:] = width - 1
         subset = state.columns.take(index)
+        before = subset.frequent.copy() if selective else None
         learn_block(state, subset, loss, x, y[i : i + 1], weight[i : i + 1], played[i : i + 1])
         state.columns.put(index, subset)
+        if selective and (before != subset.frequent).any():
+            state.follow(index[:n], subset.frequent[:n] > 0)
 
 
 def learn_by_segments(learn_segment, state, columns, loss, x, y, c, played, settle=None):
-    """Learn a block in segments of rows that need the same lifts; ``learn_segment`` also gets ``|x|``.
+    """Learn a block in segments of rows with the same lifts and frequent columns; ``learn_segment`` also gets ``|x|``.
 
-    ``settle(state, columns, named)`` applies what is due by the lifts of before, to the columns that a row names.
+    ``settle(state, columns, named)`` applies what is due by the scales of before, to the columns that a row visits.
     """
     absolute = np.abs(x)
     start = 0
     while start < len(x):
-        before = None if settle is None else partial(settle, state, columns, absolute[start] > 0)
-        stop = raise_lifts(state.rule, columns, absolute, start, before)
+        visited = absolute[start] > 0
+        if state.rule.selective:
+            visited |= columns.frequent > 0
+        before = None if settle is None else partial(settle, state, columns, visited)
+        stop = switch_frequent(state, columns, x, c, start, before)
+        stop = min(stop, raise_lifts(state.rule, columns, absolute, start, before))
         rows = slice(start, stop)
         learn_segment(state, columns, loss, x[rows], absolute[rows], y[rows], c[rows], played[rows])
         start = stop

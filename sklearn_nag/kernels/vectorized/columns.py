@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..state.frequent import changes, switch
 from ..state.lifts import HIGHEST, TINY, lift, needs_lift, positive
 
 
@@ -33,6 +34,35 @@ def raise_lifts(rule, columns, absolute, start, before=None):
         lifted = values * columns.lift[suspects]
     later = np.flatnonzero(needs_lift(values[1:], lifted[1:], seen[1:]).any(axis=1))
     return start + 1 + later[0] if later.size else len(absolute)
+
+
+def switch_frequent(state, columns, x, c, start, before=None):
+    """Make columns frequent or rare where row ``start`` does so, after a call of ``before()`` if any is.
+
+    Returns the index of the next row that does, or the number of rows.
+    """
+    rule = state.rule
+    if not rule.selective:
+        return len(x)
+    is_zero = x[start:] == 0
+    t = np.add.accumulate(np.append(state.t, c[start:]))[1:]
+    change = _changes(columns, is_zero, t, c[start:])
+    index = np.flatnonzero(change[0])
+    if index.size:
+        if before is not None:
+            before()
+        switch(rule, columns, index, state.t)
+        change = _changes(columns, is_zero, t, c[start:])
+    later = np.flatnonzero(change[1:].any(axis=1))
+    return start + 1 + later[0] if later.size else len(x)
+
+
+def _changes(columns, is_zero, t, c):
+    """Which columns would begin or stop to be frequent with each row, if none had before."""
+    frequent = columns.frequent > 0
+    counts = np.where(is_zero == frequent, c[:, None], 0.0)
+    tally = np.add.accumulate(np.vstack([columns.tally, counts]))[1:]
+    return changes(frequent, tally, t[:, None])
 
 
 class Inputs(NamedTuple):
@@ -65,7 +95,11 @@ def read_inputs(state, columns, x, absolute, c):
     t = np.add.accumulate(np.append(state.t, c))
     before = {"largest": np.maximum.accumulate(np.vstack([columns.largest, absolute]))}
     lifted = x * columns.lift if rule.lifted else x
-    deviation, factor = lifted, c
+    deviation, factor = lifted, c[:, None]
+    if columns.frequent is not None:
+        frequent = columns.frequent > 0
+        counts = np.where((x == 0) == frequent, c[:, None], 0.0)
+        before["tally"] = np.add.accumulate(np.vstack([columns.tally, counts]))
     if rule.centred:
         bias = slice(-1, None) if rule.intercept else slice(0, 0)
         if state.t == 0:
@@ -74,23 +108,33 @@ def read_inputs(state, columns, x, absolute, c):
         lifted = lifted - columns.origin
         before["sum"] = sums = np.add.accumulate(np.vstack([columns.sum, c[:, None] * lifted]))
         sums[:, bias] = 0.0
-        deviation = lifted - sums[:-1] * (1.0 / np.maximum(t[:-1, None], TINY))
-        kept = t[:-1] / t[1:]
-        lifted, factor = deviation * kept[:, None], c * kept
+        means, kept = sums[:-1] * (1.0 / np.maximum(t[:-1, None], TINY)), (t[:-1] / t[1:])[:, None]
+        if rule.selective:
+            means, kept = np.where(frequent, means, 0.0), np.where(frequent, kept, 1.0)
+        deviation = lifted - means
+        lifted, factor = deviation * kept, factor * kept
         lifted[:, bias] = 1.0
-    if rule.normalization == "rms":
-        before["squares"] = np.vstack([columns.squares, factor[:, None] * deviation**2])
+    if columns.squares is not None:
+        before["squares"] = np.vstack([columns.squares, factor * deviation**2])
         if rule.centred:
             before["squares"][1:, bias] = c[:, None]
         np.add.accumulate(before["squares"], out=before["squares"])
-        sizes = np.sqrt(before["squares"][1:]) / np.sqrt(t[1:, None])
+    if rule.normalization in ("rms", "auto"):
+        squares = before["squares"][1:]
+        sizes = np.sqrt(squares) / np.sqrt(t[1:, None])
+        if rule.normalization == "auto":
+            rare = np.sqrt(squares / np.sqrt(positive(before["tally"][1:] * t[1:, None])))
+            sizes = np.where(frequent, sizes, rare)
         z = lifted / positive(sizes)
     elif rule.normalization is None:
         sizes = np.broadcast_to(columns.lift, x.shape)
         z = lifted / sizes if rule.centred else x
     elif rule.centred:
-        before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, np.abs(lifted)]))
+        shown = np.where(frequent, np.abs(lifted), 0.0) if rule.selective else np.abs(lifted)
+        before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, shown]))
         sizes = before["deviation"][1:]
+        if rule.selective:
+            sizes = np.where(frequent, sizes, np.maximum(sizes, before["largest"][1:] * columns.lift))
         z = lifted / positive(sizes)
     else:
         sizes = before["largest"][1:] * columns.lift

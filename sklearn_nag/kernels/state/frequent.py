@@ -1,0 +1,69 @@
+"""Frequent columns: those that are not 0 in more than half of the rows, which alone are centred by selective rules.
+
+To subtract a mean from the others would only move most of their values away from 0, and would leave no zeros in sparse
+rows. Frequent columns are visited in every row, with 0 where a sparse row does not name them, so how rows are stored
+makes no difference. There are few of them: the sum over all columns of the share of rows in which they are not 0 is the
+mean number of entries of a row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .lifts import positive
+
+BEGINS = 0.5  # a column becomes frequent once it is not 0 in more than this share of the rows
+ENDS = 0.625  # and stops to be when it is 0 in more than this share; apart, so that few go to and fro
+
+
+def changes(frequent, tally, t):
+    """Whether columns begin or stop to be frequent, by their ``tally`` after rows of total weight ``t``."""
+    return tally > np.where(frequent, ENDS, BEGINS) * t
+
+
+def switch(rule, columns, index, t):
+    """Make frequent columns rare, and rare ones frequent.
+
+    What is known of a column is then counted from 0 or from its mean. Where weights are steps added up, the function
+    stays the same: weights take the unit of the new scale, and the intercept takes what the mean adds.
+
+    Parameters
+    ----------
+    rule : LinearRule
+        A selective one.
+    columns : Columns
+        All columns or some of them, the intercept's as the last one. Changed in place.
+    index : ndarray of int
+        Which ones to switch.
+    t : float
+        Total weight of the rows so far.
+    """
+    subset = columns.take(index)
+    begins = subset.frequent == 0
+    before = subset.size(rule, t)
+    if t > 0:
+        shift = subset.sum + t * subset.origin
+        mean = shift / t
+        if subset.squares is not None:
+            apart = t * mean * mean
+            subset.squares[:] = np.maximum(subset.squares + np.where(begins, -apart, apart), 0.0)
+        subset.sum[:], subset.origin[:] = shift, 0.0
+        if subset.deviation is not None:
+            subset.deviation[:] = np.maximum(subset.deviation, subset.largest * subset.lift)
+    subset.tally[:] = t - subset.tally
+    subset.frequent[:] = begins
+    if t > 0 and rule.weight_power:
+        after = subset.size(rule, t)
+        kept = (before > 0) & (after > 0)
+        ratio = np.where(kept, after / positive(before), 1.0)
+        move = np.where(kept, mean, 0.0)
+        for _ in range(rule.weight_power):
+            subset.weight[:] *= ratio
+            if subset.past is not None:
+                subset.past[:] *= ratio
+            move = move / positive(after)
+        move = np.where(begins, move, -move)
+        columns.weight[:, -1] += (subset.weight * move).sum(axis=1)
+        if subset.past is not None:
+            columns.past[:, -1] += (subset.past * move).sum(axis=1)
+    columns.put(index, subset)
