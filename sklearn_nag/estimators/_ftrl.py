@@ -21,7 +21,7 @@ class _FTRLRule(OnlineLinear):
     def _check_parameters(self):
         super()._check_parameters()
         check_option("regularizer", self.regularizer, ("proximal", "l2", "entropy"))
-        check_option("normalization", self.normalization, ("max", "rms", None))
+        check_option("normalization", self.normalization, ("auto", "max", "rms", None))
         check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
         check_number("radius", self.radius, min_val=0, include_boundaries="neither")
         for name in ("beta", "power_t", "l1", "l2"):
@@ -164,7 +164,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         loss: Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] = "log_loss",
         *,
         regularizer: Literal["proximal", "l2", "entropy"] = "proximal",
-        normalization: Literal["max", "rms"] | None = "max",
+        normalization: Literal["auto", "max", "rms"] | None = "max",
         centering: bool | Literal["auto"] = "auto",
         multi_class: Literal["multinomial", "ovr"] = "multinomial",
         eta0: float = 2.0,
@@ -297,7 +297,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         ] = "squared_error",
         *,
         regularizer: Literal["proximal", "l2", "entropy"] = "proximal",
-        normalization: Literal["max", "rms"] | None = "max",
+        normalization: Literal["auto", "max", "rms"] | None = "max",
         centering: bool | Literal["auto"] = "auto",
         target_normalization: Literal["standard"] | None = "standard",
         eta0: float = 1.0,

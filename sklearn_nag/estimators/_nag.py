@@ -76,7 +76,6 @@ class _NAGRule(OnlineLinear):
         return super()._breaks(name, old, new)
 
     def _centred(self, is_sparse):
-        is_sparse = is_sparse and self.normalization != "auto"  # which centres frequent columns only, however stored
         return super()._centred(is_sparse) and not (self.centering == "auto" and self.normalization is None)
 
     @property

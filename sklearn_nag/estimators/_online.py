@@ -103,13 +103,20 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         loss = self._losses[self._loss_name]
         return loss(**{name: getattr(self, name) for name in loss.parameters})
 
+    @property
+    def _selective(self):
+        """Whether the parameters centre frequent features alone, so that rows may be sparse."""
+        return self.normalization == "auto"
+
     def _centred(self, is_sparse):
         """Whether the parameters ask for features to be centred, where rows are sparse or not."""
+        is_sparse = is_sparse and not self._selective
         if self.centering == "auto":
             return not is_sparse and self.fit_intercept
         if self.centering and is_sparse:
             raise ValueError(
-                "centering=True needs dense X: subtracting means would leave no zeros. Use centering='auto' or False."
+                f"centering=True needs dense X with normalization={self.normalization!r}: subtracting means would "
+                "leave no zeros. Use normalization='auto', or centering='auto' or False."
             )
         return bool(self.centering)
 

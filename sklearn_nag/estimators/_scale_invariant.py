@@ -57,6 +57,8 @@ class _InvariantRule(OnlineLinear):
             return self._state.rule.update != self._update
         return super()._breaks(name, old, new)
 
+    _selective = True
+
     def _centred(self, is_sparse):
         if self.invariance == "full" and is_sparse:
             raise ValueError("invariance='full' needs dense X; invariance='coordinatewise' takes sparse rows as well.")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..state.frequent import BEGINS, ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
+from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
 from .jit import fast, slow, strict, strict_slow
 
 T = 0  # entry of ``clock``, in every family: the total weight of the rows
@@ -150,6 +151,17 @@ def count_entries(table, f, before, c, n):
 def size_of(table, f, i, t):
     """As `Columns.size`, of one column for "auto"."""
     return np.sqrt(table[f.squares, i] / (t if table[f.frequent, i] > 0.0 else np.sqrt(table[f.tally, i] * t)))
+
+
+@fast
+def fill_inverse_sizes(table, f, t, n):
+    """Fill the row ``inverse`` with ``1 / s'`` for "auto", or 1 where that is infinite."""
+    root = np.sqrt(t)
+    for i in range(n):
+        squares, frequent = table[f.squares, i], table[f.frequent, i] > 0.0
+        rest = inverse_sqrt(max(table[f.tally, i] * t, TINY))
+        inverse = inverse_sqrt_of_any(squares if frequent else squares * rest) * (root if frequent else 1.0)
+        table[f.inverse, i] = inverse if squares > 0 else 1.0
 
 
 @strict_slow

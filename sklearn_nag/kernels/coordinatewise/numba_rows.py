@@ -10,15 +10,18 @@ from ..compiled.arithmetic import exp, exp_minus_1, inverse_sqrt, inverse_sqrt_o
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import (
     T,
-    add_deviations,
     add_squares,
     all_finite,
-    centre,
+    centre_frequent,
+    count_entries,
+    follow,
     gather,
+    is_unusual,
     padded,
     raise_lifts,
     read_entries,
     scatter,
+    switch_frequent,
     update_maxima,
 )
 from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
@@ -41,13 +44,9 @@ def normalise(table, f, clock, before, c, n, bias):
     """Lift and centre ``x``; fill ``size`` and add it to ``credit``; for the potential fill ``inverse`` and ``z``."""
     centred, counts = f.origin > 0, c * clock[T]
     if centred:
-        centre(table, f, clock, before, c, n, bias)
+        centre_frequent(table, f, clock, before, c, n, bias)
     if f.squares > 0:
-        if centred:
-            add_deviations(table, f, n, c, before / clock[T])
-            if bias >= 0:
-                table[f.squares, bias] = clock[T]
-        else:
+        if not centred:
             add_squares(table, f, n, c)
         root = np.sqrt(clock[T])
         for i in range(n):
@@ -60,9 +59,10 @@ def normalise(table, f, clock, before, c, n, bias):
             table[f.credit, i] += counts * size * size if table[f.x, i] != 0.0 else 0.0
     elif centred:
         for i in range(n):
-            x = table[f.x, i]
-            size = max(table[f.deviation, i], abs(x))
-            table[f.deviation, i] = size
+            x, deviation = table[f.x, i], table[f.deviation, i]
+            frequent, rare = max(deviation, abs(x)), max(deviation, table[f.largest, i] * table[f.lift, i])
+            table[f.deviation, i] = frequent if table[f.frequent, i] > 0.0 else deviation
+            size = frequent if table[f.frequent, i] > 0.0 else rare
             table[f.size, i] = size
             table[f.credit, i] += counts * size * size if x != 0.0 else 0.0
     else:
@@ -183,6 +183,8 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
+        if f.frequent > 0 and is_unusual(table, f, width) and count_entries(table, f, clock[T], c, n):
+            switch_frequent(table, f, 0, n_heads, clock[T], c, width, bias)
         if grew and update_maxima(table, f, n, False):
             raise_lifts(table, f, powers, n_heads, width)
         if not learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
@@ -210,6 +212,9 @@ def learn_sparse(
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
+        if f.frequent > 0 and count_entries(subset, f, clock[T], c, n):
+            switch_frequent(subset, f, 0, n_heads, clock[T], c, width, bias)
+            follow(subset, f, index, width, columns, followed)
         needs_lift = update_maxima(subset, f, n, False)
         if needs_lift:
             raise_lifts(subset, f, powers, n_heads, width)
@@ -234,6 +239,8 @@ class Fields(NamedTuple):
     lift: int = 0
     credit: int = 0
     squares: int = 0
+    tally: int = 0
+    frequent: int = 0
     origin: int = 0
     sum: int = 0
     deviation: int = 0

@@ -35,7 +35,9 @@ class Rule(LinearRule):
     averaged : bool
         Whether to predict with the average of the weights played, in which row ``t`` counts ``c t s^2`` where ``x`` is
         not 0.
-    centred, target_unit, degree, coupled
+    centred : bool
+        Whether ``x`` of frequent columns stands for the deviation from the running mean.
+    target_unit, degree, coupled
         See `LinearRule`.
     """
 
@@ -53,6 +55,12 @@ class Rule(LinearRule):
     mixed = True
     lifted = True
     penalised = False
+    lazy = True
+
+    @property
+    def selective(self):
+        """Whether only frequent columns are centred: the others never are."""
+        return self.centred
 
     @property
     def n_heads(self):
@@ -64,17 +72,15 @@ class Rule(LinearRule):
         return "rms" if self.update == "potential" else "max"
 
     @property
-    def lazy(self):
-        return not self.centred
-
-    @property
     def fields(self):
         """Fields of `Columns` that heads share; ``credit`` is what the average of weights is divided by."""
         fields = ("credit",)
         if self.normalization == "rms":
             fields += ("squares",)
         if self.centred:
-            fields += ("origin", "sum") if self.normalization == "rms" else ("origin", "sum", "deviation")
+            fields += ("tally", "frequent", "origin", "sum")
+            if self.normalization == "max":
+                fields += ("deviation",)
         return fields
 
     @property

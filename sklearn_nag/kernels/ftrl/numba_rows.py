@@ -12,14 +12,21 @@ from ..compiled.columns import (
     add_deviations,
     add_squares,
     all_finite,
+    all_frequent,
     centre,
+    centre_frequent,
+    count_entries,
+    fill_inverse_sizes,
+    follow,
     gather,
     inverse_size,
+    is_unusual,
     lift_of,
     padded,
     raise_lifts,
     read_entries,
     scatter,
+    switch_frequent,
     update_maxima,
 )
 from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
@@ -33,20 +40,31 @@ from .numpy_rows import FAR
 
 REGULARIZERS = ("proximal", "l2", "entropy")
 PROXIMAL, L2, ENTROPY = range(3)
-NONE, MAX, RMS = range(3)
+NONE, MAX, RMS, AUTO = range(4)
 N = 1  # entry of ``clock`` after ``T``
 SCRATCH = ("x", "z", "size", "inverse", "v")  # rows below the fields of a table; the last one for each head
 
 
 @fast
-def normalise(table, f, rule, clock, before, c, n, bias):
+def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
     """Lift and centre the row ``x``; fill ``size``, its scale, and ``z = x / s``; return the mean length of such rows.
 
-    ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller.
+    ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller. For "auto", ``some_rare``
+    tells that not all columns are frequent; without rare ones it is "rms".
     """
-    if rule.centred:
+    if rule.centred and some_rare:
+        centre_frequent(table, f, clock, before, c, n, bias)
+    elif rule.centred:
         centre(table, f, clock, before, c, n, bias)
-    if rule.norm == RMS:
+    if some_rare:
+        if not rule.centred:
+            add_squares(table, f, n, c)
+        fill_inverse_sizes(table, f, clock[T], n)
+        for i in range(n):
+            inverse = table[f.inverse, i]
+            table[f.size, i] = 1.0 / inverse if table[f.squares, i] > 0 else 0.0
+            table[f.z, i] = table[f.x, i] * inverse
+    elif rule.norm == RMS or rule.norm == AUTO:
         if rule.centred:
             add_deviations(table, f, n, c, before / clock[T])
             if bias >= 0:
@@ -165,11 +183,11 @@ def add_row(table, f, k, rule, slope, n):
 
 
 @fast
-def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
+def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
     """Learn the row ``x`` of the table, whose lifts are up to date; tell whether predictions are finite."""
     before = clock[T]
     clock[T] += c
-    length = normalise(table, f, rule, clock, before, c, n, bias)
+    length = normalise(table, f, rule, clock, before, c, bias, some_rare, n)
     growth = max(clock[T], 1.0) ** rule.power_t if rule.power_t > 0.0 else 1.0
     for k in range(losses.size):
         factor = length * (heads[UNIT, k] if rule.degree == 2 else 1.0)
@@ -201,6 +219,7 @@ def learn_dense(
     if keeps_inverse:
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
+    some_rare = rule.norm == AUTO and not all_frequent(table, f, width)
     for step in range(order.size if order.size > 0 else X.shape[0]):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
@@ -213,9 +232,13 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
+        if rule.norm == AUTO and is_unusual(table, f, width) and count_entries(table, f, clock[T], c, n):
+            if rule.centred:
+                switch_frequent(table, f, 0, n_heads, clock[T], c, width, bias)
+                some_rare = not all_frequent(table, f, width)
         if grew and update_maxima(table, f, n, keeps_inverse):
             raise_lifts(table, f, powers, n_heads, width)
-        if not learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
+        if not learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
             return False
         if keep:
             for j in range(n_heads):
@@ -240,10 +263,14 @@ def learn_sparse(
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
+        some_rare = rule.norm == AUTO
+        if some_rare and count_entries(subset, f, clock[T], c, n) and rule.centred:
+            switch_frequent(subset, f, 0, n_heads, clock[T], c, width, bias)
+            follow(subset, f, index, width, columns, followed)
         needs_lift = update_maxima(subset, f, n, rule.norm == MAX)
         if needs_lift:
             raise_lifts(subset, f, powers, n_heads, width)
-        if not learn_row(subset, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
+        if not learn_row(subset, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
             return False
         if keep:
             for j in range(n_heads):
@@ -263,12 +290,15 @@ class Fields(NamedTuple):
     largest: int = 0
     lift: int = 0
     squares: int = 0
+    tally: int = 0
+    frequent: int = 0
     origin: int = 0
     sum: int = 0
     deviation: int = 0
     weight: int = 0
     root: int = 0
     G: int = 0
+    past: int = 0
     x: int = 0
     z: int = 0
     size: int = 0
@@ -329,5 +359,5 @@ def compiled_rule(rule):
     """`CompiledRule` of a rule."""
     named = ("regularizer", "norm", "shrinks")
     values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
-    norm = (None, "max", "rms").index(rule.normalization)
+    norm = (None, "max", "rms", "auto").index(rule.normalization)
     return CompiledRule(REGULARIZERS.index(rule.regularizer), norm, rule.shrinks_rows(), **values)

@@ -32,8 +32,8 @@ class Rule(LinearRule):
         FTRL-Proximal, with a learning rate for each weight; lazy gradient descent; exponentiated gradient.
     n_targets : int
         Number of targets; each has one head.
-    normalization : {"max", "rms", None}
-        The scale ``s``: the largest ``|x|``, the root mean square of ``x``, or 1.
+    normalization : {"max", "rms", "auto", None}
+        The scale ``s``; see `LinearRule`.
     eta : float
         Learning rate: ``alpha`` of McMahan et al.
     beta : float
@@ -81,13 +81,20 @@ class Rule(LinearRule):
     @property
     def lazy(self):
         """The weights of "entropy" share their sum, so each row changes all of them."""
-        return not self.centred and self.regularizer != "entropy"
+        return (self.selective or not self.centred) and self.regularizer != "entropy"
+
+    @property
+    def selective(self):
+        """Whether only frequent columns are centred."""
+        return self.centred and self.normalization == "auto"
 
     @property
     def fields(self):
         """Fields of `Columns` that heads share."""
         needed = {
-            "squares": self.normalization == "rms",
+            "squares": self.normalization in ("rms", "auto"),
+            "tally": self.normalization == "auto",
+            "frequent": self.normalization == "auto",
             "origin": self.centred,
             "sum": self.centred,
             "deviation": self.centred and self.normalization == "max",

@@ -20,6 +20,7 @@ from ..compiled.columns import (
     centre,
     centre_frequent,
     count_entries,
+    fill_inverse_sizes,
     finite,
     follow,
     gather,
@@ -172,17 +173,11 @@ def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
     elif rule.centred:
         centre(table, f, clock, before, c, n, bias)
     if some_rare:
-        t = clock[T]
-        root = np.sqrt(t)
         if not rule.centred:
             add_squares(table, f, n, c)
+        fill_inverse_sizes(table, f, clock[T], n)
         for i in range(n):
-            squares, frequent = table[f.squares, i], table[f.frequent, i] > 0.0
-            rest = inverse_sqrt(max(table[f.tally, i] * t, TINY))
-            inverse = inverse_sqrt_of_any(squares if frequent else squares * rest) * (root if frequent else 1.0)
-            inverse = inverse if squares > 0 else 1.0
-            z = table[f.x, i] * inverse
-            table[f.inverse, i] = inverse
+            z = table[f.x, i] * table[f.inverse, i]
             table[f.z, i] = z
             squared += z * z
     elif rule.norm == RMS or rule.norm == AUTO:
