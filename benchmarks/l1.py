@@ -71,7 +71,8 @@ def compare(name, X, y, alpha, l1_ratio, passes):
         learner.set_params(**limits).fit(X, y)
         scale, mean = np.where(learner.scale_ > 0, learner.scale_, 1.0), learner.mean_
         if not cells:
-            Z = (X @ sparse.diags(1.0 / scale)).tocsr() if sparse.issparse(X) else (X - mean) / scale
+            is_sparse = sparse.issparse(X) and not mean.any()
+            Z = (X @ sparse.diags(1.0 / scale)).tocsr() if is_sparse else (X - mean) / scale
             u, intercept = exact(Z, y, alpha, l1_ratio)
             least = objective(Z, y, u, intercept, alpha, l1_ratio)
             cells += [f"{name:34}", f"{alpha:6g}", f"{l1_ratio:4g}", f"{np.count_nonzero(u):5d}"]

@@ -118,7 +118,7 @@ def _check_fits(first, name, model):
         if differ == ["centred"]:
             raise ValueError(
                 f"{name} does not fit models[0]: one centres features and the other does not, as it began with sparse "
-                "rows; centering=False makes models that fit."
+                "rows; normalization='auto' or centering=False makes models that fit."
             )
         values = {name: (getattr(other, name), getattr(rule, name)) for name in differ}
         shown = ", ".join(f"{name} is {ours!r}, there {theirs!r}" for name, (ours, theirs) in values.items())

@@ -83,14 +83,19 @@ progressive_loss_ : float
 """)
 
 NAG = entries("""
-normalization : {"max", "rms", None}, default="rms"
+normalization : {"auto", "max", "rms", None}, default="auto"
     Scale of a feature: the largest absolute value so far, the root mean square so far, or none; of deviations from
-    the mean where features are centred.
+    the mean where features are centred. ``"auto"`` centres a feature that is not 0 in more than half of the rows so
+    far and divides it by its root mean square. For the others it takes the geometric mean of the root mean squares
+    over all rows and over those in which they are not 0, between ``"rms"``, by which a rare word counts as much as
+    a frequent one, and ``"max"``. So dense and sparse rows give the same predictions, to rounding.
 adaptive : bool, default=True
     Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad.
 centering : bool or "auto", default="auto"
-    Whether to subtract from each feature its running mean, so that its origin does not matter. ``"auto"``: where
-    the first rows are dense, and ``normalization`` and ``fit_intercept`` are in use. Sparse rows cannot be centred.
+    Whether to subtract from each feature its running mean, so that its origin does not matter; with
+    ``normalization="auto"`` from those that are not 0 in more than half of the rows, however rows are stored.
+    ``"auto"``: where ``normalization`` and ``fit_intercept`` are in use and, with ``"max"`` and ``"rms"``, the first
+    rows are dense. With these two sparse rows cannot be centred.
 learning_rate : {"constant", "invscaling"}, default="constant"
     ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
 power_t : float, default=0.5
@@ -122,9 +127,9 @@ potential_alpha : float, default=1.5
     The papers' alpha, the constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant
     is ``exp(1 / (2 * (potential_alpha - 9/8)))``; larger values start more slowly.
 centering : bool or "auto", default="auto"
-    Whether to subtract from each feature its running mean. ``"auto"``: where the first rows are dense, and
-    ``fit_intercept`` is in use. Sparse rows cannot be centred. False is not allowed with ``invariance="full"``
-    and ``fit_intercept``.
+    Whether to subtract its running mean from each feature or, for ``invariance="coordinatewise"``, from those that
+    are not 0 in more than half of the rows so far, however rows are stored. ``"auto"``: where ``fit_intercept`` is
+    in use. False is not allowed with ``invariance="full"`` and ``fit_intercept``.
 average : bool, default=True
     Whether to predict with the average of the weights used while learning, in which later rows count more, or with
     the last ones.
@@ -140,10 +145,11 @@ regularizer : {"proximal", "l2", "entropy"}, default="proximal"
     ``"proximal"`` is FTRL-Proximal [1]_, with a learning rate for each weight. ``"l2"`` is lazy online gradient
     descent (dual averaging, [2]_), ``"entropy"`` exponentiated gradient [3]_, whose weights have sizes that add up
     to ``radius``.
-normalization : {"max", "rms", None}, default="max"
+normalization : {"auto", "max", "rms", None}, default="max"
     Scale of a feature: the largest absolute value so far, the root mean square so far, or none; of deviations from
-    the mean where features are centred. With a scale, rows are also divided by the root of their mean square length,
-    so that ``eta0`` does not depend on the number of features; not for ``"entropy"``. None is the printed algorithm.
+    the mean where features are centred. ``"auto"`` is that of :class:`NAGClassifier`. With a scale, rows are also
+    divided by the root of their mean square length, so that ``eta0`` does not depend on the number of features; not
+    for ``"entropy"``. None is the printed algorithm.
 beta : float, default=0.1
     What is added to the root of the sum of a weight's squared gradients, for ``"proximal"``: damps its first steps.
 power_t : float, default=0.5

@@ -110,7 +110,10 @@ def test_a_rate_may_change_and_a_regularizer_may_not():
         ({"beta": -1}, "'beta' parameter of FTRLClassifier must be a float"),
         ({"l1": np.inf}, "'l1' parameter of FTRLClassifier must be a float"),
         ({"radius": 0.0}, "'radius' parameter of FTRLClassifier must be a float"),
-        ({"normalization": "std"}, "'normalization' parameter of FTRLClassifier must be one of 'max', 'rms', None"),
+        (
+            {"normalization": "std"},
+            "'normalization' parameter of FTRLClassifier must be one of 'auto', 'max', 'rms', None",
+        ),
     ],
 )
 def test_parameters_out_of_range(parameters, message):

@@ -286,7 +286,11 @@ def test_full_factor_is_that_of_all_rows(rng):
         (lambda a: [a, learnt(classes=[0, 1, 2])], ValueError, r"classes_ is \[0 1 2\], there \[0 1\]"),
         (lambda a: [a, learnt(eta0=3.0)], ValueError, r"eta is \(3.0,\), there \(1.0,\)"),
         (lambda a: [a, learnt(loss="hinge")], ValueError, "loss is 'hinge', there 'log_loss'"),
-        (lambda a: [a, learnt(make=sparse.csr_array)], ValueError, "began with sparse rows"),
+        (
+            lambda a: [learnt(normalization="max"), learnt(normalization="max", make=sparse.csr_array)],
+            ValueError,
+            "began with sparse rows",
+        ),
     ],
 )
 def test_models_that_do_not_fit(make, error, message):

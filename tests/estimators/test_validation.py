@@ -180,7 +180,7 @@ def test_weights_that_are_all_0():
 
 WRONG = {
     "loss": ("log", "one of 'log_loss'"),
-    "normalization": ("l2", "one of 'max', 'rms', None. Got 'l2' instead."),
+    "normalization": ("l2", "one of 'auto', 'max', 'rms', None. Got 'l2' instead."),
     "adaptive": ("yes", "True or False. Got 'yes'"),
     "eta0": (0.0, "'auto' or a float in the range (0, inf). Got 0.0 instead."),
     "learning_rate": ("falling", "one of 'constant', 'invscaling'. Got 'falling' instead."),

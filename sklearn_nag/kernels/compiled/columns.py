@@ -179,7 +179,10 @@ def switch_frequent(table, f, weight_power, n_heads, before, c, n, bias):
         mean = total / before
         squares, size = 0.0, 0.0
         if f.squares > 0:
-            squares, size = table[f.squares, i], np.sqrt(table[f.squares, i] / (before if frequent else np.sqrt(old * before)))
+            squares, size = (
+                table[f.squares, i],
+                np.sqrt(table[f.squares, i] / (before if frequent else np.sqrt(old * before))),
+            )
             apart = before * mean * mean
             table[f.squares, i] = max(squares + (apart if frequent else -apart), 0.0)
         table[f.sum, i], table[f.origin, i] = total, 0.0

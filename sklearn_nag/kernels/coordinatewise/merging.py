@@ -11,7 +11,7 @@ import numpy as np
 
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import TINY, positive
-from ..state.merging import check_range, invert_growth, prepare
+from ..state.merging import finish, invert_growth, prepare
 from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 
@@ -37,7 +37,7 @@ def merge(states, base):
     """
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
-        return None if parts is None else check_range(_merge(parts))
+        return None if parts is None else finish(_merge(parts))
 
 
 def _merge(parts):

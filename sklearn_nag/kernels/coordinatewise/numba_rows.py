@@ -197,8 +197,8 @@ def learn_dense(
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, heads, clock,
-    loss, losses, target, largest_gradient, played,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, heads,
+    clock, loss, losses, target, largest_gradient, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
     fields, n_heads = columns.shape[1], losses.size

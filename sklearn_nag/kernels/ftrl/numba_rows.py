@@ -232,8 +232,9 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
-        if rule.norm == AUTO and is_unusual(table, f, width) and count_entries(table, f, clock[T], c, n):
-            if rule.centred:
+        if rule.norm == AUTO and is_unusual(table, f, width):
+            switches = count_entries(table, f, clock[T], c, n)
+            if switches and rule.centred:
                 switch_frequent(table, f, 0, n_heads, clock[T], c, width, bias)
                 some_rare = not all_frequent(table, f, width)
         if grew and update_maxima(table, f, n, keeps_inverse):
@@ -248,8 +249,8 @@ def learn_dense(
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, heads, clock,
-    loss, losses, target, played,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, heads,
+    clock, loss, losses, target, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
     fields, n_heads = columns.shape[1], losses.size

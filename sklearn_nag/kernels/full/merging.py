@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import positive
-from ..state.merging import check_range, invert_growth, prepare
+from ..state.merging import finish, invert_growth, prepare
 from .numpy_rows import rotate_in
 from .rule import solve
 
@@ -41,7 +41,7 @@ def merge(states, base):
         raise NotImplementedError("models that learn by update='least_squares' cannot be merged")
     with np.errstate(all="ignore"):
         parts = prepare(states, base, relift=lambda state, index, lift: state.relift(index, lift), move_origin=_unfold)
-        return None if parts is None else check_range(_merge(parts))
+        return None if parts is None else finish(_merge(parts))
 
 
 def _unfold(state, move):

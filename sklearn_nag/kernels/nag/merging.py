@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import TINY, positive
-from ..state.merging import check_range, prepare
+from ..state.merging import finish, prepare
 from .rule import penalty_clock, settle
 
 
@@ -40,7 +40,7 @@ def merge(states, base, by="t"):
     """
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
-        return None if parts is None else check_range(_merge(parts, by))
+        return None if parts is None else finish(_merge(parts, by))
 
 
 def _merge(parts, by):

@@ -386,8 +386,9 @@ def learn_dense(
             shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
         elif rule.l2 > 0:
             shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        if rule.norm == AUTO and is_unusual(table, f, width) and count_entries(table, f, clock[T], c, n):
-            if rule.centred:
+        if rule.norm == AUTO and is_unusual(table, f, width):
+            switches = count_entries(table, f, clock[T], c, n)
+            if switches and rule.centred:
                 switch_frequent(table, f, rule.weight_power, eta.size, clock[T], c, width, bias)
                 some_rare = not all_frequent(table, f, width)
         if grew and update_maxima(table, f, n, keeps_inverse) and rule.lifted:
@@ -406,8 +407,8 @@ def learn_dense(
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, eta, heads,
-    gradient_lift, clock, loss, losses, target, mixture, played,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, eta,
+    heads, gradient_lift, clock, loss, losses, target, mixture, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 

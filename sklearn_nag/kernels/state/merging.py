@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import wrightomega
 
 from .bounded import LARGEST_POWER
+from .frequent import BEGINS
 from .lifts import LARGEST, TINY, positive
 from .model import Diverged
 
@@ -173,7 +174,35 @@ def _merge_inputs(parts, lift, origin):
     if columns.squares is not None and columns.sum is None:
         columns.squares[:] = parts.total(lambda state: state.columns.squares)
     elif columns.squares is not None:
-        columns.squares[:] = _squares(parts, lambda state: (state.columns.sum, state.columns.squares))
+        columns.squares[:] = _squares(parts, lambda state: (state.columns.sum, _squared_deviations(state)))
+    if columns.frequent is not None:
+        _merge_frequent(parts)
+
+
+def _squared_deviations(state):
+    """Squares of deviations from the mean, of rare columns as well, whose squares are those of ``x``."""
+    columns = state.columns
+    if columns.frequent is None:
+        return columns.squares
+    total = columns.sum + state.t * columns.origin
+    apart = total * (total / max(state.t, TINY))
+    return np.where(columns.frequent, columns.squares, np.maximum(columns.squares - apart, 0.0))
+
+
+def _merge_frequent(parts):
+    """Tell frequent columns from rare ones, by all rows; see `frequent`."""
+    merged, columns = parts.merged, parts.merged.columns
+    named = parts.total(
+        lambda state: np.where(state.columns.frequent, state.t - state.columns.tally, state.columns.tally)
+    )
+    if not merged.rule.selective:
+        columns.tally[:] = named
+        return
+    columns.frequent[:] = named > BEGINS * merged.t
+    columns.tally[:] = np.where(columns.frequent, merged.t - named, named)
+    if columns.squares is not None:
+        total = columns.sum + merged.t * columns.origin
+        columns.squares[:] += np.where(columns.frequent, 0.0, total * (total / merged.t))
 
 
 def _merge_targets(parts, origin):
@@ -220,8 +249,13 @@ def invert_growth(log_size, rate, log_factor):
     return np.where(cut_off, np.exp(log_size - LARGEST_POWER), r)
 
 
-def check_range(state):
-    """Return the state; raise `Diverged` where one of its numbers has left the range of float64."""
+def finish(state):
+    """Return the merged model; raise `Diverged` where one of its numbers has left the range of float64."""
+    columns = state.columns
+    if state.rule.selective:  # rare columns are counted from 0
+        rare = columns.frequent == 0
+        columns.sum[rare] += state.t * columns.origin[rare]
+        columns.origin[rare] = 0.0
     numbers = [state.columns.table, state.targets.table, state.loss, np.array(list(state.clocks().values()))]
     if not all(np.isfinite(values).all() for values in numbers):
         raise Diverged
