@@ -1,0 +1,189 @@
+"""Text, one-hot rows and mixed frames: accuracy and time of the defaults beside SGDClassifier.
+
+    python -m benchmarks.text [--data-dir FOLDER] [--output FOLDER] [--quick]
+
+Accuracy is that on 30 % held out, the median of three splits: of one pass and of `fit` with the defaults, of one pass with
+other scales, and of scikit-learn's. The mixed frame holds numbers far from 0 beside 300 one-hot columns, as
+ColumnTransformer returns them; its columns say what it makes of CSR and of the same matrix as an array.
+
+Times are ratios to SGDClassifier in the same run, medians of five turns, on what TfidfVectorizer returns for documents
+with a vocabulary that falls as a power law. ``sorted`` is the same matrix after ``sort_indices``.
+"""
+
+import os
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+from sklearn_nag import NAGClassifier, config_context
+
+from .data import SPARSE, TEXT, parse
+
+SPLITS, TURNS = 3, 5
+PRINTED = {"normalization": "max", "centering": False, "importance_aware": False, "average": False}
+MODELS = {
+    "one pass": lambda seed: NAGClassifier(max_iter=1, random_state=seed),
+    "fit": lambda seed: NAGClassifier(random_state=seed),
+    "rms": lambda seed: NAGClassifier(normalization="rms", max_iter=1, random_state=seed),
+    "max": lambda seed: NAGClassifier(normalization="max", max_iter=1, random_state=seed),
+    "hinge, last weights": lambda seed: NAGClassifier("hinge", average=False, max_iter=1, random_state=seed),
+    "SGD, one pass": lambda seed: SGDClassifier(max_iter=1, random_state=seed),
+    "SGD fit": lambda seed: SGDClassifier(random_state=seed),
+    "LogisticRegression": lambda seed: LogisticRegression(max_iter=300),
+}
+
+
+def tfidf(load):
+    """Loader of the same counts, weighted."""
+
+    def weighted(folder):
+        X, y, _ = load(folder)
+        return TfidfTransformer().fit_transform(X), y, False
+
+    return weighted
+
+
+def mixed_frame(n=20_000, n_cities=300):
+    """A year, kelvin, a price and a city, and classes that depend on all of them."""
+    rng = np.random.default_rng(0)
+    city = rng.zipf(1.3, n) % n_cities
+    frame = pd.DataFrame({"year": rng.normal(2000, 10, n), "kelvin": rng.normal(290, 8, n)})
+    frame["price"], frame["city"] = rng.lognormal(10, 1, n), city
+    z = (frame.year - 2000) / 10 + (frame.kelvin - 290) / 11 + (np.log(frame.price) - 10) / 2
+    z += rng.normal(size=n_cities)[city] + rng.logistic(size=n)
+    return frame, (z > 0).to_numpy(dtype=int)
+
+
+def accuracies(X, y, models):
+    """Median accuracy of each model."""
+    scores = {}
+    for seed in range(SPLITS):
+        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed)
+        for name, make in models.items():
+            scores.setdefault(name, []).append(make(seed).fit(X_train, y_train).score(X_test, y_test))
+    return {name: np.median(values) for name, values in scores.items()}
+
+
+def mixed():
+    """Accuracies on the mixed frame: CSR, the same as an array, and scaled SGD."""
+    frame, y = mixed_frame()
+    encode = make_column_transformer((OneHotEncoder(), ["city"]), remainder="passthrough", sparse_threshold=1.0)
+    X = sparse.csr_matrix(encode.fit_transform(frame))
+    own = {name: MODELS[name] for name in ("one pass", "fit", "rms", "max")}
+    scaled = {
+        "SGD fit": lambda seed: make_pipeline(StandardScaler(), SGDClassifier(random_state=seed)),
+        "SGD, one pass": lambda seed: make_pipeline(MaxAbsScaler(), SGDClassifier(max_iter=1, random_state=seed)),
+    }
+    dense = X.toarray()
+    return {"mixed, CSR": accuracies(X, y, own), "mixed, array": accuracies(dense, y, own | scaled)}
+
+
+def documents(n, vocabulary, length, n_classes):
+    """Tf-idf of documents whose words fall as a power law, and classes that shift some of them."""
+    rng = np.random.default_rng(0)
+    often = 1.0 / np.arange(10, vocabulary + 10) ** 1.05
+    topics = [often * np.where(rng.random(vocabulary) < 0.02, 4.0, 1.0) for _ in range(n_classes)]
+    sums = [np.cumsum(topic / topic.sum()) for topic in topics]
+    y = rng.integers(n_classes, size=n)
+    words = (np.searchsorted(sums[label], rng.random(length)) for label in y)
+    texts = (" ".join(map("w{}".format, np.minimum(some, vocabulary - 1))) for some in words)
+    return TfidfVectorizer().fit_transform(texts), y
+
+
+def seconds(call):
+    """Wall time of a call, and what it returns."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def ratio(ours, theirs):
+    """Median over turns of the time of one call over that of the other."""
+    return np.median([seconds(ours) / seconds(theirs) for _ in range(TURNS)])
+
+
+def in_turn(make, X, y):
+    """A call that lets a new model learn the rows once."""
+    classes = np.unique(y)
+    return lambda: make().partial_fit(X, y, classes=classes)
+
+
+def row_by_row(d, n=300):
+    """A call that predicts each of some rows of ten words before learning it."""
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix((np.ones(10 * n), rng.integers(d, size=10 * n), np.arange(0, 10 * n + 1, 10)), shape=(n, d))
+    X.sum_duplicates()
+    rows, model = [X[i] for i in range(n)], NAGClassifier().partial_fit(X[:2], [0, 1], classes=[0, 1])
+
+    def run():
+        for i, row in enumerate(rows):
+            model.predict(row)
+            model.partial_fit(row, [i % 2])
+
+    return run
+
+
+def times(quick):
+    """Lines of the table of times."""
+    n = 1_000 if quick else 25_000
+    X, y = documents(n, 45_000, 200, 2)
+    ordered = X.copy()
+    ordered.sort_indices()
+    many, labels = documents(n, 45_000, 100, 20)
+    own = {"as printed": lambda: NAGClassifier(**PRINTED), "defaults": NAGClassifier}
+    for make in own.values():  # compile
+        in_turn(make, X[:100], y[:100])()
+        in_turn(make, many[:200], labels[:200])()
+    print(
+        f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz / X.shape[0]:.0f} nonzeros a row, sorted: {bool(X.has_sorted_indices)}"
+    )
+    for name, make in own.items():
+        yield (
+            f"as it comes, {name} / SGD with average",
+            ratio(in_turn(make, X, y), in_turn(lambda: SGDClassifier(average=True), X, y)),
+        )
+        yield f"sorted, {name} / SGD", ratio(in_turn(make, ordered, y), in_turn(SGDClassifier, ordered, y))
+        yield f"20 classes, {name} / SGD", ratio(in_turn(make, many, labels), in_turn(SGDClassifier, many, labels))
+    yield (
+        "fit, one pass / SGD fit",
+        ratio(lambda: NAGClassifier(max_iter=1).fit(X, y), lambda: SGDClassifier().fit(X, y)),
+    )
+    yield "predict, then learn one row: 2^22 columns / 2^10", ratio(row_by_row(2**22), row_by_row(2**10))
+    some = slice(0, 500)
+    with config_context(kernel="numpy"):
+        spent = [seconds(in_turn(NAGClassifier, X[some], y[some])) for _ in range(TURNS)]
+    yield "NumPy kernel, microseconds a row", np.median(spent) / 500 * 1e6
+
+
+def main():
+    """Print both tables."""
+    options = parse(__doc__, "folder to write text_accuracy.csv and text_times.csv to", "small sizes: that it runs")
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    table = mixed()
+    if options.data_dir is not None:
+        for name, load in {**TEXT, "Reuters": SPARSE["Reuters"]}.items():
+            table[name] = accuracies(*load(options.data_dir)[:2], MODELS)
+        for name in ("SMS spam", "TREC questions"):
+            table[f"{name}, tf-idf"] = accuracies(*tfidf(TEXT[name])(options.data_dir)[:2], MODELS)
+    frame = pd.DataFrame(table).T.reindex(columns=list(MODELS)).rename_axis("data")
+    print(frame.to_string(float_format=lambda value: f"{value:.4f}", na_rep="-"), flush=True)
+    spent = pd.DataFrame([(f"{line}", value) for line, value in times(options.quick)], columns=["work", "ratio"])
+    print(spent.to_string(index=False, float_format=lambda value: f"{value:.2f}"))
+    print(f"{os.cpu_count()} processors")
+    if options.output is not None:
+        frame.to_csv(options.output / "text_accuracy.csv", float_format="%.4f", na_rep="-")
+        spent.to_csv(options.output / "text_times.csv", float_format="%.2f", index=False)
+
+
+if __name__ == "__main__":
+    main()
