@@ -27,10 +27,10 @@ class GrowingTable:
         while start < n_rows:
             due = 1 << self.rows.bit_length() if self.rows else 1
             stop = min(n_rows, start + due - self.rows)
-            before, t, began = state.loss.copy(), state.t, time.perf_counter()
+            before, seen, began = state.loss.copy(), state.seen, time.perf_counter()
             learn(start, stop)
             self.seconds += time.perf_counter() - began
-            self._count(state, stop - start, state.loss - before, state.t - t)
+            self._count(state, stop - start, state.loss - before, state.seen - seen)
             start = stop
             if self.rows == due:
                 self._print(state)
@@ -44,6 +44,6 @@ class GrowingTable:
     def _print(self, state):
         whole, last = self.loss / np.where(self.weight > 0, self.weight, np.nan)
         speed = self.since / max(self.seconds, 1e-9)
-        print(f"{self.rows:12d} {state.t:12.6g} {whole:12.6f} {last:12.6f} {speed:12,.0f}")
+        print(f"{self.rows:12d} {state.seen:12.6g} {whole:12.6f} {last:12.6f} {speed:12,.0f}")
         self.since, self.seconds = 0, 0.0
         self.loss[1] = self.weight[1] = 0.0

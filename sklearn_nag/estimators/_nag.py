@@ -61,6 +61,14 @@ class _NAGRule(OnlineLinear):
         check_number("alpha", self.alpha, min_val=0)
         check_number("epsilon", self.epsilon, min_val=0)
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
+        check_number("half_life", self.half_life, min_val=1, options=(None,))
+        if self.half_life is not None and self.normalization == "max":
+            raise ValueError(
+                "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; got "
+                "'max'."
+            )
+        if self.half_life is not None and type(self.average) is int:
+            raise ValueError(f"half_life needs average='auto', True or False; got {self.average!r}.")
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ValueError("l1_ratio must be set when penalty is 'elasticnet'; it is None.")
         if self.penalty is None and self.alpha != default_of(type(self), "alpha"):
@@ -68,7 +76,7 @@ class _NAGRule(OnlineLinear):
 
     @property
     def _fixed(self):
-        return (*super()._fixed, "normalization", "adaptive", "eta0")
+        return (*super()._fixed, "normalization", "adaptive", "eta0", "half_life")
 
     def _breaks(self, name, old, new):
         if name == "eta0":  # one number may follow another
@@ -125,6 +133,7 @@ class _NAGRule(OnlineLinear):
             coupled=loss.coupled,
             experts=len(etas),
             mixed=swept is None,
+            half_life=np.inf if self.half_life is None else float(self.half_life),
         )
 
     # -- given weights
@@ -233,6 +242,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {class_weight}
     {warm_start}
     {average}
+    {half_life}
 
     Attributes
     ----------
@@ -323,6 +333,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         class_weight: dict | Literal["balanced"] | None = None,
         warm_start: bool = False,
         average: bool | int | Literal["auto"] = "auto",
+        half_life: float | None = None,
     ):
         self.loss = loss
         self.normalization = normalization
@@ -350,6 +361,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.average = average
+        self.half_life = half_life
 
 
 @share(**_shared_docs.ALL, **_shared_docs.REGRESSOR, **_shared_docs.NAG)
@@ -411,6 +423,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {n_iter_no_change}
     {warm_start}
     {average}
+    {half_life}
 
     Attributes
     ----------
@@ -481,6 +494,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         n_iter_no_change: int = 5,
         warm_start: bool = False,
         average: bool | int | Literal["auto"] = "auto",
+        half_life: float | None = None,
     ):
         self.loss = loss
         self.normalization = normalization
@@ -508,3 +522,4 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.average = average
+        self.half_life = half_life

@@ -359,10 +359,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
                 self._state = state.copy()
         played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
-        before, weight = self._state.t, self._weigh(y, weight)
+        before, weight = self._state.seen, self._weigh(y, weight)
         self._learn(X, self._encode(y), weight, predictions=played)
         self.n_iter_ = 1
-        did_not_count = self._state.t == before > 0 and (weight is None or weight.any())
+        did_not_count = self._state.seen == before > 0 and (weight is None or weight.any())
         if did_not_count and self not in _told_of_rows_that_do_not_count:
             _told_of_rows_that_do_not_count.add(self)
             warnings.warn(
@@ -545,12 +545,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     @property
     def t_(self) -> float:
         """Total weight of the rows learnt, over every pass and every call."""
-        return self._attribute(lambda state: state.t)
+        return self._attribute(lambda state: state.seen)
 
     @property
     def progressive_loss_(self) -> float:
         """Mean loss of the predictions made before each row was learnt, over rows and targets; NaN before the first."""
-        return self._attribute(lambda state: state.mean_loss(state.t))
+        return self._attribute(lambda state: state.mean_loss(state.seen))
 
     @named_publicly
     def sparsify(self) -> Self:

@@ -111,11 +111,11 @@ class Passes:
         The loss of the pass is summed by itself: a difference of running sums would lose its digits.
         """
         state = model._state
-        before, t, lift = state.loss.copy(), state.t, state.targets.lift
+        before, seen, lift = state.loss.copy(), state.seen, state.targets.lift
         state.loss[:] = 0.0
         try:
             model._learn(self.X, self.targets, self.effective_weight, order)
-            return state.mean_loss(state.t - t)
+            return state.mean_loss(state.seen - seen)
         finally:  # also when the model diverges, as a sweep goes on from there
             with np.errstate(over="ignore"):
                 before = state.in_unit_of_loss(before, state.targets.lift / lift)

@@ -109,6 +109,11 @@ average : bool, int or "auto", default="auto"
     Whether to predict with the average of the weights used while learning, from the first row on or once rows of a
     total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
     What is averaged is ``u``, which has no unit. ``"auto"``: unless there is a penalty.
+half_life : float or None, default=None
+    Total weight of rows, at least 1, after which what was learnt counts half: means, scales, the unit of a target,
+    gradients, averages and shares of learning rates alike. For streams that change their nature. None never
+    forgets. Not with ``normalization="max"``. Sixteen times in each half-life all features are gone through, however
+    sparse rows are.
 scale_ : ndarray of shape (n_features,)
     What each feature was divided by; 1 for a feature that has been 0 so far.
 mean_ : ndarray of shape (n_features,)

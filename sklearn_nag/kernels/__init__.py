@@ -7,6 +7,7 @@ state, its rows in NumPy, which define it, and the same compiled by Numba. `skle
 from __future__ import annotations
 
 import importlib
+from functools import partial
 
 import numpy as np
 
@@ -84,7 +85,11 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         When a weight or a sum overflows.
     """
     state.cached = None
-    learn_rows = over_threads(backend(state.rule).learn_rows, state, X, n_jobs)
+    learn_rows = backend(state.rule).learn_rows
+    if state.rule.forgets:
+        learn_rows = partial(nag.learn_and_fade, learn_rows)
+    else:
+        learn_rows = over_threads(learn_rows, state, X, n_jobs)
     if sample_weight is None or sample_weight.all():
         return _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order

@@ -16,7 +16,7 @@ HAVE_NUMBA = _backend._has_numba()
 needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="Numba is not installed")
 KERNELS = ["numpy", pytest.param("numba", marks=needs_numba)]
 
-RULES = list(itertools.product(["max", "rms", "auto", None], [True, False]))
+RULES = list(itertools.product(["max", "rms", None], [True, False]))
 LOSSES = {**losses.CLASSIFICATION, **losses.REGRESSION, "softmax": losses.Softmax}
 BY_ITSELF = {name: loss for name, loss in LOSSES.items() if not loss.coupled}
 EXTENSIONS = [

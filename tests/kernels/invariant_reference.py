@@ -1,7 +1,8 @@
 """The learners without a learning rate, from the papers' statements, in extended precision and from scratch.
 
 Every sum is taken anew over all rows so far, every pseudo-inverse by eigendecomposition, all in 40 digits. It shares no
-line with the package. Rows have weight 1, targets and features are taken as they are, but for ``centred`` features.
+line with the package. Rows have weight 1, targets and features are taken as they are, but for ``centred`` features, where
+these are frequent.
 """
 
 import mpmath
@@ -73,13 +74,20 @@ def coordinatewise(X, y, loss, update, alpha=1.5, centred=()):
     with mp.workdps(25):
         n = len(X[0])
         columns = [[mpf(float(v)) for v in column] for column in zip(*X)]
-        centred = centred or [False] * n
+        centred, frequent, rows = centred or [False] * n, [False] * n, [0] * n
+        raw = [mpf(0)] * n
         h, squares, largest, beta, played = [mpf(0)] * n, [mpf(0)] * n, [mpf(0)] * n, [mpf(1)] * n, []
         for t, target in enumerate(y, 1):
             x, weight = [], []
-            for i, (value, total) in enumerate(deviations(columns, t, centred)):
+            for i in range(n):
+                rows[i] += columns[i][t - 1] != 0
+                now = centred[i] and (8 * rows[i] >= 3 * t if frequent[i] else 2 * rows[i] > t)
+                if now != frequent[i] and t > 1:
+                    largest[i] = max(largest[i], raw[i])
+                frequent[i], raw[i] = now, max(raw[i], abs(columns[i][t - 1]))
+            for i, (value, total) in enumerate(deviations(columns, t, frequent)):
                 x.append(value)
-                largest[i] = max(largest[i], abs(value))
+                largest[i] = max(largest[i], abs(value) if frequent[i] else raw[i])
                 if largest[i] == 0:
                     weight.append(mpf(0))
                 elif update == "potential":

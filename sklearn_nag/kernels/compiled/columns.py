@@ -196,12 +196,11 @@ def switch_frequent(table, f, weight_power, n_heads, before, c, n, bias):
         ratio, move = new / size, -mean / new if frequent else mean / new
         if weight_power == 2:
             ratio, move = ratio * ratio, move / new
-        for k in range(n_heads):
-            table[f.weight + k, i] *= ratio
-            table[f.weight + k, bias] += table[f.weight + k, i] * move
-            if f.past > 0:
-                table[f.past + k, i] *= ratio
-                table[f.past + k, bias] += table[f.past + k, i] * move
+        for row in (f.weight, f.past):
+            for k in range(row, row + n_heads if row > 0 else row):
+                table[k, i] *= ratio
+                if bias >= 0:
+                    table[k, bias] += table[k, i] * move
 
 
 @strict

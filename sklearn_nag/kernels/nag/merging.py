@@ -38,6 +38,8 @@ def merge(states, base, by="t"):
     Diverged
         When a sum overflows.
     """
+    if states[0].rule.forgets:
+        raise NotImplementedError("with half_life, what was learnt is no sum over rows")
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
         return None if parts is None else finish(_merge(parts, by))

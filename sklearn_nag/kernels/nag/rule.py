@@ -57,6 +57,8 @@ class Rule(LinearRule):
         Heads for each target. Heads of an expert lie side by side.
     mixed : bool
         Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
+    half_life : float
+        Weight of rows after which what was learnt counts half, ``inf`` where it does not fade; see `forgetting`.
     """
 
     normalization: str | None
@@ -74,6 +76,12 @@ class Rule(LinearRule):
     coupled: bool = False
     experts: int = 1
     mixed: bool = True
+    half_life: float = np.inf
+
+    @property
+    def forgets(self):
+        """Whether what was learnt fades."""
+        return self.half_life < np.inf
 
     @property
     def n_heads(self):
@@ -165,10 +173,16 @@ class State(LinearState):
         How much each expert is trusted.
     gradient_lift : ndarray of shape (n_heads,)
         Powers of two; ``g' = g * gradient_lift``.
+    age : float
+        Total weight of the rows seen, where what was learnt fades.
+    faded : float
+        By how many parts of a half-life it has.
     """
 
     N: float = 0.0
     shrinkage: float = 0.0
+    age: float = 0.0
+    faded: float = 0.0
     mixture: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 0)), np.zeros(0)))
     gradient_lift: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
@@ -187,7 +201,14 @@ class State(LinearState):
 
     def clocks(self):
         """The numbers that rows count up, by name."""
-        return {**super().clocks(), "N": self.N, "shrinkage": self.shrinkage}
+        return {
+            **super().clocks(), "N": self.N, "shrinkage": self.shrinkage, "age": self.age, "faded": self.faded,
+        }  # fmt: skip
+
+    @property
+    def seen(self):
+        """Total weight of the rows seen."""
+        return self.age if self.rule.forgets else self.t
 
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""

@@ -63,7 +63,8 @@ def switch(rule, columns, index, t):
                 subset.past[:] *= ratio
             move = move / positive(after)
         move = np.where(begins, move, -move)
-        columns.weight[:, -1] += (subset.weight * move).sum(axis=1)
-        if subset.past is not None:
-            columns.past[:, -1] += (subset.past * move).sum(axis=1)
+        if rule.intercept:
+            columns.weight[:, -1] += (subset.weight * move).sum(axis=1)
+            if subset.past is not None:
+                columns.past[:, -1] += (subset.past * move).sum(axis=1)
     columns.put(index, subset)

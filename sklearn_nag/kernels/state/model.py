@@ -41,7 +41,7 @@ class LinearState:
     columns : Columns
         What is kept for each column.
     t : float
-        Total weight of the rows seen.
+        Total weight of the rows seen, less what has faded.
     loss : ndarray of shape (n_played,)
         Sum of the weighted progressive losses.
     targets : Targets
@@ -72,6 +72,11 @@ class LinearState:
         """State before the first row."""
         columns = Columns.new(rule, n_features + rule.intercept)
         return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets(np.zeros((5, rule.n_targets))))
+
+    @property
+    def seen(self):
+        """Total weight of the rows seen, which ``t`` is where nothing fades."""
+        return self.t
 
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays."""
@@ -141,7 +146,7 @@ class LinearState:
             The columns that the rows to be learnt name, where they are few. If the rule changes no others, only these
             are copied. All of ``G`` may be rescaled even so; kernels then leave a copy of it in ``G_before``.
         """
-        if not self.rule.lazy:
+        if not self.rule.lazy or self.rule.forgets:  # as what fades does so in all columns
             named = None
         elif named is not None and self.rule.selective:
             named = np.union1d(named, self.followed())

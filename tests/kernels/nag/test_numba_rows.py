@@ -32,6 +32,9 @@ CONTAINERS = {
 }
 
 
+AUTO = [("auto", True), ("auto", False)]
+
+
 def run(kernel, X, y, weights, loss, order=None, **options):
     with config_context(kernel=kernel):
         state = make_state(X.shape[1], **options)
@@ -74,7 +77,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
 @pytest.mark.parametrize("container", ["float64", "float32", "csr"])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("extension", EXTENSIONS, ids="+".join)
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+@pytest.mark.parametrize(("normalization", "adaptive"), [*RULES, *AUTO])
 def test_every_extension(rng, normalization, adaptive, extension, loss, container):
     X, y = make_data(rng, n=80, d=5, loss=loss)
     if normalization is None:
@@ -96,7 +99,7 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
 @needs_numba
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
+@pytest.mark.parametrize(("normalization", "adaptive"), [*RULES, *AUTO])
 def test_every_penalty(rng, normalization, adaptive, penalty, container):
     X, y = make_data(rng, n=150, d=5, density=0.4)
     if normalization is None:

@@ -1,0 +1,130 @@
+"""What was learnt fades in steps that only the total weight of rows decides."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_nag import NAGClassifier, NAGRegressor, merge, set_config
+
+from ...estimators.helpers import bits
+from ..helpers import KERNELS
+from ..state.test_frequent import Transcription, mixed_rows
+
+
+@pytest.fixture(autouse=True, params=KERNELS)
+def kernel(request):
+    set_config(kernel=request.param)
+    yield
+    set_config(kernel="auto")
+
+
+class Fading(Transcription):
+    """sNAG on sums that fade."""
+
+    def __init__(self, d, eta, half_life):
+        super().__init__(d, eta)
+        self.half_life, self.age, self.faded = half_life, 0.0, 0
+
+    def learn(self, x, y, c):
+        due = int(self.age * 16 / self.half_life)
+        factor = 0.5 ** ((due - self.faded) / 16)
+        self.weights, self.N, self.G, self.faded = self.weights * factor, self.N * factor, self.G * factor, due
+        self.age += c
+        super().learn(x, y, c)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_equals_the_formulas_on_faded_weights(make):
+    X, z, weight = mixed_rows()
+    y = np.sign(z)
+    expected = Fading(X.shape[1], 0.5, 40.0)
+    for row in zip(X, y, weight):
+        expected.learn(*row)
+    model = NAGClassifier(importance_aware=False, average=False, eta0=0.5, half_life=40.0)
+    model.partial_fit(make(X), y, classes=[-1, 1], sample_weight=weight)
+    np.testing.assert_allclose(model.decision_function(X), expected.decide(X), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model._state.t, expected.weights.sum(), rtol=1e-12)
+    assert model.t_ == weight.sum()
+    assert model._state.t < 0.3 * weight.sum()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "model",
+    [
+        NAGClassifier(half_life=10),
+        NAGClassifier(half_life=30.5, penalty="l1", alpha=0.01),
+        NAGClassifier(half_life=100, penalty="elasticnet", alpha=0.01, average=True, eta0="auto"),
+        NAGRegressor(half_life=20, normalization="rms", penalty="l2"),
+        NAGRegressor(half_life=1, adaptive=False, eta0=0.1),
+    ],
+    ids=str,
+)
+def test_batches_and_pickles_change_no_bit(model, make):
+    X, z, weight = mixed_rows()
+    y = z if isinstance(model, NAGRegressor) else z > 0
+    if model.normalization == "rms":  # which centres dense rows only
+        X = X[:, 4:]
+    options = {} if isinstance(model, NAGRegressor) else {"classes": [False, True]}
+    whole = pickle.loads(pickle.dumps(model)).partial_fit(make(X), y, sample_weight=weight, **options)
+    parts = pickle.loads(pickle.dumps(model))
+    for start in range(0, len(y), 11):
+        rows = slice(start, start + 11)
+        parts.partial_fit(make(X[rows]), y[rows], sample_weight=weight[rows], **options)
+        parts = pickle.loads(pickle.dumps(parts))
+    np.testing.assert_array_equal(bits(parts), bits(whole))
+    assert np.isfinite(bits(whole)).all()
+
+
+def test_powers_of_two_change_no_bit():
+    X, z, weight = mixed_rows()
+    units = np.exp2(np.random.default_rng(0).integers(-300, 300, X.shape[1]))
+    expected, scaled = (
+        NAGClassifier(half_life=20).partial_fit(rows, z > 0, [False, True], weight) for rows in (X, X * units)
+    )
+    np.testing.assert_array_equal(scaled.decision_function(X * units), expected.decision_function(X))
+
+
+def test_a_concept_that_flips_is_learnt_anew(rng):
+    X = rng.normal(size=(6000, 5))
+    y = (X @ rng.normal(size=5) + rng.logistic(size=6000) > 0) ^ (np.arange(6000) >= 4000)
+    score = {}
+    for half_life in (None, 100):
+        model = NAGClassifier(half_life=half_life).partial_fit(X[:5000], y[:5000], classes=[False, True])
+        score[half_life] = model.score(X[5000:], y[5000:])
+    assert score[100] > 0.7
+    assert score[None] < 0.4
+
+
+def test_weights_far_apart_and_long_streams_stay_in_range(rng):
+    X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
+    weight = 10.0 ** rng.integers(-90, 90, 400)
+    model = NAGClassifier(half_life=3).partial_fit(X, y, classes=[0, 1], sample_weight=weight)
+    assert np.isfinite(bits(model)).all()
+    model = NAGClassifier(half_life=1).partial_fit(X, y, classes=[0, 1])
+    for _ in range(5):
+        model.partial_fit(X, y, sample_weight=np.full(400, 1e6))
+    assert model.t_ == 400 + 2000e6
+    assert np.isfinite(bits(model)).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"half_life": 0.5}, "'half_life' parameter of NAGClassifier must be None or a float in the range"),
+        ({"half_life": 10, "normalization": "max"}, "half_life needs normalization='auto', 'rms' or None"),
+        ({"half_life": 10, "average": 5}, "half_life needs average='auto', True or False; got 5"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        NAGClassifier(**parameters).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_models_that_forget_are_not_merged(rng):
+    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    models = [NAGClassifier(half_life=9).partial_fit(X, y, classes=[0, 1]) for _ in range(2)]
+    with pytest.raises(ValueError, match="half_life"):
+        merge(models)
