@@ -68,6 +68,7 @@ class _FTRLRule(OnlineLinear):
             target_unit=self._target_unit,
             degree=loss.degree,
             coupled=loss.coupled,
+            clip=self._clip,
         )
 
     _why_too_little = None
@@ -231,6 +232,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         ``"standard"`` counts predictions from the running mean of the target and in units of its running standard
         deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept`` it is
         the root mean square, and the origin stays at 0.
+    {clip}
     eta0 : float, default=1.0
         Learning rate, positive: ``alpha`` of FTRL-Proximal. Without unit where ``normalization`` and
         ``target_normalization`` are used.
@@ -300,6 +302,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         normalization: Literal["max", "rms"] | None = "max",
         centering: bool | Literal["auto"] = "auto",
         target_normalization: Literal["standard"] | None = "standard",
+        clip: Literal["targets"] | tuple[float, float] | None = None,
         eta0: float = 1.0,
         beta: float = 0.1,
         power_t: float = 0.5,
@@ -325,6 +328,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         self.normalization = normalization
         self.centering = centering
         self.target_normalization = target_normalization
+        self.clip = clip
         self.eta0 = eta0
         self.beta = beta
         self.power_t = power_t

@@ -125,6 +125,7 @@ class _NAGRule(OnlineLinear):
             coupled=loss.coupled,
             experts=len(etas),
             mixed=swept is None,
+            clip=self._clip,
         )
 
     # -- given weights
@@ -379,6 +380,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         ``"standard"`` counts predictions from the running mean of the target and multiplies steps by its running
         standard deviation, so that neither its origin nor its unit matters: ``y -> a y + c`` maps predictions to
         ``a * prediction + c``. Without ``fit_intercept`` it is the root mean square, and the origin stays at 0.
+    {clip}
     eta0 : float or "auto", default=1.0
         Learning rate, positive; without unit where ``normalization`` and ``target_normalization`` are used. Without the
         latter and with ``adaptive`` it has the unit of the target, as a step changes a prediction by about this much.
@@ -461,6 +463,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         centering: bool | Literal["auto"] = "auto",
         importance_aware: bool = True,
         target_normalization: Literal["standard"] | None = "standard",
+        clip: Literal["targets"] | tuple[float, float] | None = None,
         eta0: float | Literal["auto"] = 1.0,
         learning_rate: Literal["constant", "invscaling"] = "constant",
         power_t: float = 0.5,
@@ -488,6 +491,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         self.centering = centering
         self.importance_aware = importance_aware
         self.target_normalization = target_normalization
+        self.clip = clip
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.power_t = power_t

@@ -63,6 +63,11 @@ progressive_loss_ : float
 """)
 
 REGRESSOR = entries("""
+clip : None, "targets" or (float, float), default=None
+    The range within which predictions are held, while learning and by `predict` alike: that of the targets learnt so
+    far (and 0, without ``fit_intercept``), two numbers in the unit of the target, or none. Derivatives are then taken
+    at the clipped prediction, so one outlying row moves no weight farther than a row at the end of the range; but a
+    trend that leaves the range of the past is not followed: see :ref:`clipping`.
 quantile : float, default=0.5
     The quantile that ``loss="quantile"`` predicts, between 0 and 1.
 tol : float or None, default=1e-3

@@ -35,7 +35,7 @@ class Rule(LinearRule):
     averaged : bool
         Whether to predict with the average of the weights played, in which row ``t`` counts ``c t s^2`` where ``x`` is
         not 0.
-    centred, target_unit, degree, coupled
+    centred, target_unit, degree, coupled, clip
         See `LinearRule`.
     """
 
@@ -48,6 +48,7 @@ class Rule(LinearRule):
     target_unit: bool
     degree: int
     coupled: bool
+    clip: tuple[float, float] | str | None = None
 
     experts = 1
     mixed = True

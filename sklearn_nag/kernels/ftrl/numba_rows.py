@@ -23,10 +23,10 @@ from ..compiled.columns import (
     update_maxima,
 )
 from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
-from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
+from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, UNIT, new_heads
 from ..compiled.jit import contracted, entry, fast, slow
 from ..compiled.losses import compiled_loss
-from ..compiled.targets import read_row, suffer
+from ..compiled.targets import compiled_clip, read_row, suffer
 from ..state.lifts import TINY
 from ..state.model import Diverged
 from .numpy_rows import FAR
@@ -293,6 +293,7 @@ class CompiledRule(NamedTuple):
     centred: bool
     target_unit: bool
     degree: int
+    clip: int
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -304,8 +305,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     columns.arrange("F" if by_row else "C")
     tables = workspace(columns, len(SCRATCH) - 1 + rule.n_heads, X.indptr if by_row else None)
     clock = np.array([state.t, state.N])
-    heads = np.zeros((N_ROWS, rule.n_heads))
-    heads[UNIT] = state.unit()
+    heads = new_heads(state)
     model = (
         *tables,
         *table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head),
@@ -327,7 +327,9 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 def compiled_rule(rule):
     """`CompiledRule` of a rule."""
-    named = ("regularizer", "norm", "shrinks")
+    named = ("regularizer", "norm", "shrinks", "clip")
     values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
     norm = (None, "max", "rms").index(rule.normalization)
-    return CompiledRule(REGULARIZERS.index(rule.regularizer), norm, rule.shrinks_rows(), **values)
+    return CompiledRule(
+        REGULARIZERS.index(rule.regularizer), norm, rule.shrinks_rows(), clip=compiled_clip(rule), **values
+    )

@@ -48,7 +48,7 @@ class Rule(LinearRule):
         Whether weights are not negative, for "entropy".
     intercept : bool
         Whether the last column is the constant 1, whose weight is free: neither penalised nor part of the ``radius``.
-    centred, target_unit, degree, coupled
+    centred, target_unit, degree, coupled, clip
         See `LinearRule`.
     """
 
@@ -67,6 +67,7 @@ class Rule(LinearRule):
     target_unit: bool
     degree: int
     coupled: bool
+    clip: tuple[float, float] | str | None = None
 
     experts = 1
     mixed = True

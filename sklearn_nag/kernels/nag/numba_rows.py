@@ -28,20 +28,11 @@ from ..compiled.columns import (
     update_maxima,
 )
 from ..compiled.handover import constant, entries_of_row, in_own_lines, put_back, run, table_layout, workspace
-from ..compiled.heads import (
-    CLIPPED,
-    GRADIENT,
-    N_ROWS,
-    PLAYED,
-    PREDICTION,
-    RESCALING,
-    TARGET,
-    UNIT,
-)
+from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, RESCALING, TARGET, UNIT, new_heads
 from ..compiled.jit import entry, fast, slow
 from ..compiled.losses import LOSSES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
 from ..compiled.mixture import mix
-from ..compiled.targets import ORIGIN, read_row, read_targets
+from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.lifts import HIGHEST, LARGEST, TINY
 from ..state.model import Diverged
 from . import numpy_rows
@@ -223,7 +214,10 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
         heads[PREDICTION, k] = value
         heads[CLIPPED, k] = value
     if target is not None:
-        read_targets(heads, target, rule.intercept, clock, before, c, n_heads)
+        if rule.target_unit:
+            read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, n_heads)
+        else:
+            clip_alone(heads, target, rule.intercept, rule.clip, before, n_heads)
     row = CLIPPED
     if mixture is not None:
         mix(heads, loss, c, mixture, n_heads, n_targets)
@@ -245,8 +239,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
                 value, _ = loss_and_gradient(loss.code, parameter, heads[CLIPPED, k], y)
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
     if target is not None:
-        for j in range(n_played):
-            heads[PLAYED, j] = heads[PLAYED, j] + target[ORIGIN, j % n_targets] if before > 0 else 0.0
+        make_absolute(heads, target, rule, before, n_played)
     return rate, finite(heads, PLAYED, n_played)
 
 
@@ -328,8 +321,8 @@ def learn_dense(
 ):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range.
 
-    ``target`` and ``mixture`` are None for models that learn no unit of targets, or mix no experts, so that what is for
-    these alone is not compiled.
+    ``target`` and ``mixture`` are None for models that neither learn the unit of targets nor clip predictions, or that
+    mix no experts, so that what is for these alone is not compiled.
     """
     d, n_targets = X.shape[1], rule.n_targets
     width = d + rule.intercept
@@ -456,6 +449,8 @@ class CompiledRule(NamedTuple):
     importance_aware: bool
     n_targets: int
     degree: int
+    target_unit: bool
+    clip: int
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -469,9 +464,9 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     state.columns.arrange("F" if by_row else "C")
     tables = workspace(state.columns, len(SCRATCH), X.indptr if by_row else None)
     clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged]))
-    losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if rule.target_unit else None
-    heads = in_own_lines(np.zeros((N_ROWS, len(rule.eta))))
-    heads[UNIT] = state.unit()
+    needs_targets = rule.target_unit or rule.clip is not None
+    losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if needs_targets else None
+    heads = in_own_lines(new_heads(state))
     model = (
         *tables,
         *compiled_rule(rule, loss.move is not None, state.columns.shared, state.columns.per_head),
@@ -509,6 +504,7 @@ def compiled_rule(rule, has_move, shared, per_head):
     That is what `table_layout` returns, `CompiledRule`, and the learning rates.
     """
     values = {name: getattr(rule, name) for name in CompiledRule._fields[1:]}
+    values["clip"] = compiled_clip(rule)
     values["importance_aware"] = rule.importance_aware and has_move
     norm = (None, "max", "rms").index(rule.normalization)
     layout = table_layout(Fields, SCRATCH, rule, shared, per_head)

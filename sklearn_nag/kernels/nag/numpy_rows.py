@@ -78,12 +78,12 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
 def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
     """One step for each row; ``named`` tells which columns a row names, where others can wait."""
     rule = state.rule
-    targets, means, moved, units, _, least, most, _ = target_rows.for_heads(rule.experts)
+    targets, means, moved, units, _, least, most, floor, ceiling, _ = target_rows.for_heads(rule.experts)
     step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
     single = len(rule.eta) == 1
     if single:  # by vectors and scalars, as they cost less
-        means, moved, least, most, targets, units, step = (
-            a[:, 0] for a in (means, moved, least, most, targets, units, step)
+        means, moved, least, most, floor, ceiling, targets, units, step = (
+            a[:, 0] for a in (means, moved, least, most, floor, ceiling, targets, units, step)
         )
     # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
     keeps_u = rule.adaptive or rule.normalization is None
@@ -110,6 +110,8 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
         else:
             played[i] = clipped
         p += moved[i]
+        if rule.clip is not None:
+            p = np.minimum(np.maximum(p, floor[i]), ceiling[i])
         if loss.coupled:
             p = loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
         g = loss.gradient(p, targets[i], units[i])

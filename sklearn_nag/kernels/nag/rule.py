@@ -57,6 +57,8 @@ class Rule(LinearRule):
         Heads for each target. Heads of an expert lie side by side.
     mixed : bool
         Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
+    clip : tuple of float, "targets" or None
+        See `LinearRule`.
     """
 
     normalization: str | None
@@ -74,6 +76,7 @@ class Rule(LinearRule):
     coupled: bool = False
     experts: int = 1
     mixed: bool = True
+    clip: tuple[float, float] | str | None = None
 
     @property
     def n_heads(self):
