@@ -302,7 +302,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         normalization: Literal["max", "rms"] | None = "max",
         centering: bool | Literal["auto"] = "auto",
         target_normalization: Literal["standard"] | None = "standard",
-        clip: Literal["targets"] | tuple[float, float] | None = None,
+        clip: Literal["targets"] | tuple[float, float] | None = "targets",
         eta0: float = 1.0,
         beta: float = 0.1,
         power_t: float = 0.5,

@@ -362,8 +362,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     several outputs all of them are learnt in one pass.
 
     The paper's Algorithm 2 as printed is ``normalization="max", centering=False, importance_aware=False,
-    target_normalization=None``, with ``average=False`` and ``eta0`` by search. Read more in the :ref:`user guide
-    <algorithms>`.
+    target_normalization=None, clip=None``, with ``average=False`` and ``eta0`` by search. Read more in the :ref:`user
+    guide <algorithms>`.
 
     Parameters
     ----------
@@ -463,7 +463,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         centering: bool | Literal["auto"] = "auto",
         importance_aware: bool = True,
         target_normalization: Literal["standard"] | None = "standard",
-        clip: Literal["targets"] | tuple[float, float] | None = None,
+        clip: Literal["targets"] | tuple[float, float] | None = "targets",
         eta0: float | Literal["auto"] = 1.0,
         learning_rate: Literal["constant", "invscaling"] = "constant",
         power_t: float = 0.5,

@@ -13,7 +13,15 @@ from sklearn.utils import column_or_1d
 
 from .. import losses
 from ._online import OnlineLinear
-from ._validation import InvalidParameterError, Rows, check_finite, check_number, check_option, named_publicly, unchanged_on_error
+from ._validation import (
+    InvalidParameterError,
+    Rows,
+    check_finite,
+    check_number,
+    check_option,
+    named_publicly,
+    unchanged_on_error,
+)
 
 
 def _check_clip(clip):

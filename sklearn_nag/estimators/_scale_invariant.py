@@ -338,7 +338,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         potential_alpha: float = 1.5,
         centering: bool | Literal["auto"] = "auto",
         target_normalization: Literal["standard"] | None = "standard",
-        clip: Literal["targets"] | tuple[float, float] | None = None,
+        clip: Literal["targets"] | tuple[float, float] | None = "targets",
         epsilon: float | Literal["auto"] = "auto",
         quantile: float = 0.5,
         fit_intercept: bool = True,

@@ -63,11 +63,11 @@ progressive_loss_ : float
 """)
 
 REGRESSOR = entries("""
-clip : None, "targets" or (float, float), default=None
+clip : "targets", (float, float) or None, default="targets"
     The range within which predictions are held, while learning and by `predict` alike: that of the targets learnt so
-    far (and 0, without ``fit_intercept``), two numbers in the unit of the target, or none. Derivatives are then taken
-    at the clipped prediction, so one outlying row moves no weight farther than a row at the end of the range; but a
-    trend that leaves the range of the past is not followed: see :ref:`clipping`.
+    far (and 0, without ``fit_intercept``), two numbers in the unit of the target, or none. Where a prediction leaves
+    the range, the derivative of the loss is taken at its end. It is what keeps outlying rows from doing harm, and what
+    no trend can leave: see :ref:`clipping`.
 quantile : float, default=0.5
     The quantile that ``loss="quantile"`` predicts, between 0 and 1.
 tol : float or None, default=1e-3
@@ -77,14 +77,16 @@ tol : float or None, default=1e-3
     target.
 coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
     Weights in raw units; read-only, made when asked for. What tells features apart by their importance is
-    ``coef_ * scale_``, which has the unit of the target.
+    ``coef_ * scale_``, which has the unit of the target. Predictions are ``X @ coef_ + intercept_``, held within the
+    range that ``clip`` stands for.
 intercept_ : ndarray of shape (1,) or (n_outputs,)
-    Prediction where every feature is 0.
+    Prediction where every feature is 0, before it is clipped.
 progressive_loss_ : float
     Mean loss of the predictions made before each row was learnt, over all rows since the model was new and over
-    outputs. These predictions are held within the range of the targets so far, widened on either side by its own
-    width. After one pass it is an honest estimate of the loss on new rows. The first row, with
-    ``target_normalization`` and ``fit_intercept``, only sets the origin: its loss is 0.
+    outputs. With ``clip=None`` and ``target_normalization`` these predictions, unlike those of `predict`, are held
+    within the range of the targets so far, widened on either side by its own width. After one pass it is an honest
+    estimate of the loss on new rows. The first row, with ``target_normalization`` and ``fit_intercept``, only sets the
+    origin: its loss is 0.
 """)
 
 NAG = entries("""

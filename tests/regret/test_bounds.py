@@ -260,7 +260,7 @@ def test_potential():
 
 def test_potential_for_regression():
     X, y = (a[::5] for a in sequences(classes=False))
-    plain_target = {"target_normalization": None, **POTENTIAL}
+    plain_target = {"target_normalization": None, "clip": None, **POTENTIAL}
     run = stacked(lambda: ScaleInvariantRegressor(loss="absolute_error", **plain_target), X, y)
     check(run, potential_bound, comparators(X, y))
 
