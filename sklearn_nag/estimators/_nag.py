@@ -11,11 +11,12 @@ import numpy as np
 
 from .. import kernels
 from .._docstrings import share
+from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from . import _shared_docs
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear, default_of
 from ._regressor import OnlineRegressor
-from ._validation import as_given, check_flag, check_number, check_option
+from ._validation import as_given, check_constraint, check_flag, check_number, check_option
 
 INSTEAD_OF_SCHEDULES = {
     "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
@@ -63,8 +64,31 @@ class _NAGRule(OnlineLinear):
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ValueError("l1_ratio must be set when penalty is 'elasticnet'; it is None.")
+        check_constraint(self.constraint)
+        if self.constraint is not None:
+            self._check_constrained()
         if self.penalty is None and self.alpha != default_of(type(self), "alpha"):
             say_alpha_has_no_effect(type(self).__name__)
+
+    def _check_constrained(self):
+        """Raise for other parameters with which a constraint has no meaning."""
+        if self.penalty is not None:
+            raise ValueError(
+                f"constraint and penalty={self.penalty!r} bound the weights in two ways that do not go together: set "
+                "one of them to None."
+            )
+        if not isinstance(self.constraint, Simplex):
+            return
+        if self.normalization is not None or self.adaptive:
+            raise ValueError(
+                "constraint=Simplex(...) needs normalization=None and adaptive=False: only where all weights have the "
+                "same unit and the same steps is a fixed sum of them kept; WeightedL1Ball goes with all rules."
+            )
+        if self._target_unit:
+            raise ValueError(
+                "constraint=Simplex(...) needs target_normalization=None: its weights do not begin at 0, so they need "
+                "a unit from the start; FTRLRegressor(regularizer='l2') learns one."
+            )
 
     @property
     def _fixed(self):
@@ -126,6 +150,7 @@ class _NAGRule(OnlineLinear):
             experts=len(etas),
             mixed=swept is None,
             clip=self._clip,
+            constraint=self.constraint,
         )
 
     # -- given weights
@@ -217,6 +242,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         of weights has none (``average=True``). The intercept is not penalised.
     {alpha}
     {l1_ratio}
+    {constraint}
     epsilon : float, default=0.1
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore.
     {fit_intercept}
@@ -310,6 +336,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
         l1_ratio: float | None = 0.15,
+        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         max_iter: int = 1000,
@@ -337,6 +364,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.constraint = constraint
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -395,6 +423,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         of weights has none (``average=True``). The intercept is not penalised.
     {alpha}
     {l1_ratio}
+    {constraint}
     epsilon : float, default=0.1
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit.
@@ -470,6 +499,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
         l1_ratio: float | None = 0.15,
+        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
         epsilon: float = 0.1,
         quantile: float = 0.5,
         fit_intercept: bool = True,
@@ -498,6 +528,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.constraint = constraint
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

@@ -107,6 +107,12 @@ alpha : float, default=0.0001
     ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
 l1_ratio : float or None, default=0.15
     Share of L1 for ``penalty="elasticnet"``, in [0, 1]; None where there is no such penalty.
+constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
+    Set of `sklearn_nag.constraints` on which the weights without units, ``u = coef_ * scale_``, are projected after
+    each step; for a regressor with ``target_normalization`` in standard deviations of the target. The intercept is
+    free. A row then takes time in proportion to all features. Nearest is what costs least in the metric of the steps,
+    ``sum sqrt(H_i) (u_i - v_i)^2`` for adaptive rules; where these have scales, steps are ``eta0 * radius * g z /
+    sqrt(H)``. See :ref:`constraints`. Simplex needs ``normalization=None, adaptive=False``.
 average : bool, int or "auto", default="auto"
     Whether to predict with the average of the weights used while learning, from the first row on or once rows of a
     total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
@@ -168,4 +174,9 @@ radius : float, default=10.0
     ``target_normalization=None``.
 positive : bool, default=False
     Whether weights are not negative, for ``"entropy"``: they then are a probability distribution times ``radius``.
+constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
+    Set of `sklearn_nag.constraints` that holds the weights ``coef_ * scale_``, for ``"l2"``; for a regressor with
+    ``target_normalization`` in standard deviations of the target. It is lazy: the sum of the gradients is projected
+    anew for each row, not the weights after it. The intercept is free. A row then takes time in proportion to all
+    features. See :ref:`constraints`.
 """)

@@ -32,6 +32,7 @@ from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, RESCALING, T
 from ..compiled.jit import entry, fast, slow
 from ..compiled.losses import LOSSES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
 from ..compiled.mixture import mix
+from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.lifts import HIGHEST, LARGEST, TINY
 from ..state.model import Diverged
@@ -41,6 +42,7 @@ from .rule import STEEPEST
 NONE, MAX, RMS = range(3)
 N, SHRINKAGE, AVERAGED = range(1, 4)  # entries of ``clock`` after ``T``
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
+FOR_CONSTRAINTS = ("start", "own")  # further ones
 
 
 @fast
@@ -187,7 +189,7 @@ def normalise(table, f, rule, clock, before, c, n, bias):
     if rule.norm != NONE:
         clock[N] += c * squared
         per_row = clock[T] / clock[N] if clock[N] > 0 else clock[T]
-        rate *= np.sqrt(per_row) if rule.adaptive else per_row
+        rate *= rule.radius if rule.radius > 0.0 else np.sqrt(per_row) if rule.adaptive else per_row
     clock[SHRINKAGE] += c * rate / rest if rule.adaptive else c * rate
     if clock[T] >= rule.average_from:
         clock[AVERAGED] += c * clock[T]
@@ -291,6 +293,30 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
                 table[f.past + k, i] += factor * table[f.direction, i]
 
 
+@slow
+def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
+    """As `rule.constrain`, for the heads that made a step; scratch rows but ``inverse`` are overwritten."""
+    code, radius = constraint
+    root = np.sqrt(clock[T]) if rule.norm == RMS else 1.0
+    squashed = not rule.adaptive and rule.norm != NONE
+    for k in range(n_heads):
+        if heads[GRADIENT, k] == 0.0:
+            continue
+        weight = f.weight + k
+        for i in range(n):
+            size = scale_but_for_time(table, f, rule, i) / root
+            size = size if size > 0.0 else 1.0
+            table[f.x, i] = np.sqrt(table[f.G + k, i]) / size if rule.adaptive else 1.0
+            table[f.start, i] = table[weight, i]
+            table[f.own, i] = size if squashed else 1.0
+            table[weight, i] /= table[f.own, i]
+        project(table, weight, f.x, f.z, f.direction, n, code, radius * heads[UNIT, k])
+        for i in range(n):
+            table[weight, i] *= table[f.own, i]
+            if rule.averaged:
+                table[f.past + k, i] += clock[AVERAGED] * (table[weight, i] - table[f.start, i])
+
+
 @fast
 def new_gradient_lifts(gradient_lift, heads, rule, c):
     """Adapt the lifts of gradients; leave in ``RESCALING`` the factors of ``G``, and tell whether any lift changed."""
@@ -317,12 +343,12 @@ def rescale_G(table, heads, f, n_heads, n):
 @entry
 def learn_dense(
     X, y, codes, weights, order, table, f, powers, rule, eta, heads, gradient_lift, clock, loss, losses, target,
-    mixture, played,
+    mixture, constraint, played,
 ):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range.
 
-    ``target`` and ``mixture`` are None for models that neither learn the unit of targets nor clip predictions, or that
-    mix no experts, so that what is for these alone is not compiled.
+    ``target``, ``mixture`` and ``constraint`` are None for models that neither learn the unit of targets nor clip
+    predictions, mix no experts, or have no constraint, so that what is for these alone is not compiled.
     """
     d, n_targets = X.shape[1], rule.n_targets
     width = d + rule.intercept
@@ -360,13 +386,15 @@ def learn_dense(
         if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
             rescale_G(table, heads, f, eta.size, n)
         descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
+        if constraint is not None:
+            constrain(table, heads, f, rule, constraint, clock, eta.size, width - rule.intercept)
     return all_finite(table, f.lift, f.x, n)
 
 
 @entry
 def learn_sparse(
     data, indices, indptr, y, codes, weights, order, columns, subset, index, places, f, powers, rule, eta, heads,
-    gradient_lift, clock, loss, losses, target, mixture, played,
+    gradient_lift, clock, loss, losses, target, mixture, constraint, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
@@ -430,6 +458,8 @@ class Fields(NamedTuple):
     z: int = 0
     inverse: int = 0
     direction: int = 0
+    start: int = 0
+    own: int = 0
 
 
 class CompiledRule(NamedTuple):
@@ -451,6 +481,7 @@ class CompiledRule(NamedTuple):
     degree: int
     target_unit: bool
     clip: int
+    radius: float
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -462,7 +493,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
-    tables = workspace(state.columns, len(SCRATCH), X.indptr if by_row else None)
+    tables = workspace(state.columns, len(scratch_rows(rule)), X.indptr if by_row else None)
     clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged]))
     needs_targets = rule.target_unit or rule.clip is not None
     losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if needs_targets else None
@@ -477,6 +508,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         losses,
         target,
         (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
+        compiled_constraint(rule.constraint),
     )
 
     def learn_some_sparse(*args):
@@ -497,6 +529,11 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         raise Diverged
 
 
+def scratch_rows(rule):
+    """Names of the rows below the fields of a table."""
+    return SCRATCH if rule.constraint is None else SCRATCH + FOR_CONSTRAINTS
+
+
 @functools.lru_cache
 def compiled_rule(rule, has_move, shared, per_head):
     """What compiled code takes for a rule, with a loss that has an importance-aware move or has none.
@@ -507,5 +544,5 @@ def compiled_rule(rule, has_move, shared, per_head):
     values["clip"] = compiled_clip(rule)
     values["importance_aware"] = rule.importance_aware and has_move
     norm = (None, "max", "rms").index(rule.normalization)
-    layout = table_layout(Fields, SCRATCH, rule, shared, per_head)
+    layout = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
     return *layout, CompiledRule(norm=norm, **values), constant(rule.eta)

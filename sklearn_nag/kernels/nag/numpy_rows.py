@@ -18,7 +18,7 @@ from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
 from ..vectorized.columns import read_inputs, write_back
 from ..vectorized.targets import count_losses, read_targets
-from .rule import settle
+from .rule import constrain, settle
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -54,7 +54,7 @@ def _read_rates(state, inputs, c):
     if rule.normalization is not None:
         N = np.add.accumulate(np.append(state.N, c * np.add.reduce(z * z, axis=1)))
         per_row = t[1:] / positive(N[1:])
-        rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
+        rate = rate * (rule.radius or np.sqrt(per_row) if rule.adaptive else per_row)
     of_scales = np.sqrt(t[1:]) if rule.normalization == "rms" else np.ones(len(c))
     shrinkage = np.add.accumulate(np.append(state.shrinkage, c * rate / of_scales if rule.adaptive else c * rate))
     return _Rates(rate, N, shrinkage)
@@ -151,6 +151,12 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
         weight += direction
         if rule.averaged:
             columns.past += state.averaged * direction
+        if rule.constraint is not None:
+            before = columns.weight.copy()
+            unit = np.reshape(units[i], -1) if rule.target_unit else np.ones(len(rule.eta))
+            constrain(rule, columns, inputs.sizes[i], unit, np.flatnonzero(np.reshape(g, -1)))
+            if rule.averaged:
+                columns.past += state.averaged * (columns.weight - before)
 
 
 def _mix(mixture, loss, p, y, unit, c):
