@@ -41,6 +41,7 @@ TESTS_OF_NO_FILE = {
     "test_docstrings",
     "test_ecosystem",
     "test_faults",
+    "test_first_pass",
     "test_least_squares",
     "test_paper",
     "test_hostile",

@@ -55,6 +55,7 @@ class _NAGRule(OnlineLinear):
         check_flag("importance_aware", self.importance_aware)
         check_option("normalization", self.normalization, ("max", "rms", None))
         check_flag("adaptive", self.adaptive)
+        check_option("scales", self.scales, ("online", "first-pass"))
         check_option("learning_rate", self.learning_rate, ("constant", "invscaling"), INSTEAD_OF_SCHEDULES)
         check_option("penalty", self.penalty, ("l2", "l1", "elasticnet", None))
         check_number("eta0", self.eta0, min_val=0, include_boundaries="neither", options=("auto",))
@@ -153,24 +154,54 @@ class _NAGRule(OnlineLinear):
             constraint=self.constraint,
         )
 
+    # -- scales in a pass of their own
+
+    def _check_no_early_stopping(self):
+        super()._check_no_early_stopping()
+        if self.scales == "first-pass":
+            raise ValueError(
+                "scales='first-pass' needs fit, which goes through the rows once for their scales and then again; "
+                "partial_fit sees each row once. Use scales='online'."
+            )
+
+    def _begin_fit(self, X, y, sample_weight):
+        passes = super()._begin_fit(X, y, sample_weight)
+        if self.scales == "first-pass" and self._state.t == 0:
+            self._learn_scales(passes)
+            if self._state.columns.G is not None:
+                kernels.nag.forget_gradients(self._state, losses=False)
+        return passes
+
+    def _learn_scales(self, passes):
+        """Learn scales, means and units of targets by a pass in which no weight moves."""
+        self._learn_still(passes)
+        passes.knows_scales = True
+
+    def _learn_still(self, passes):
+        """Learn the rows without moving a weight."""
+        made = self._made
+        rule = replace(made.rule, eta=(0.0,) * len(made.rule.eta), l1=0.0, l2=0.0, average_from=np.inf, constraint=None)
+        self._made = made._replace(rule=rule)
+        self._learn(passes.X, passes.targets, passes.effective_weight, passes.rows)
+        self._made = made
+
     # -- given weights
 
     def _begin_with(self, passes, coef, intercept):
         made, state = self._made, self._state
         rule = made.rule
-        if state.t == 0 and (rule.normalization is not None or rule.adaptive or rule.centred or rule.target_unit):
-            rows, order = (passes.X, passes.targets, passes.effective_weight), passes.rows
-            still = replace(rule, eta=(0.0,) * len(rule.eta), l1=0.0, l2=0.0, average_from=np.inf)
-            self._made = made._replace(rule=still)
-            self._learn(*rows, order)  # scales, means and units
-            self._set_linear(coef, intercept)
+        if not passes.knows_scales and state.t == 0:
+            if not (rule.normalization is not None or rule.adaptive or rule.centred or rule.target_unit):
+                self._set_linear(coef, intercept)
+                return
+            self._learn_scales(passes)
+        self._set_linear(coef, intercept)
+        if passes.knows_scales:
             self._state = state.copy()
             kernels.nag.forget_gradients(self._state)
-            self._learn(*rows, order)  # losses and gradients at the weights given
+            self._learn_still(passes)  # losses and gradients at the weights given
             kernels.nag.take_gradients(state, self._state)
             self._state, self._made = state, made
-        else:
-            self._set_linear(coef, intercept)
 
     def _set_linear(self, coef, intercept):
         state = self._state
@@ -227,6 +258,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {normalization}
     {adaptive}
     {centering}
+    {scales}
     importance_aware : bool, default=True
         Whether a step goes where infinitely many small steps would, so that it never overshoots the target, however
         large ``eta0`` and ``sample_weight`` are [3]_. The perceptron loss has no such step and makes explicit ones.
@@ -328,6 +360,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         normalization: Literal["max", "rms"] | None = "rms",
         adaptive: bool = True,
         centering: bool | Literal["auto"] = "auto",
+        scales: Literal["online", "first-pass"] = "online",
         importance_aware: bool = True,
         multi_class: Literal["multinomial", "ovr"] = "multinomial",
         eta0: float | Literal["auto"] = 1.0,
@@ -356,6 +389,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.normalization = normalization
         self.adaptive = adaptive
         self.centering = centering
+        self.scales = scales
         self.importance_aware = importance_aware
         self.multi_class = multi_class
         self.eta0 = eta0
@@ -401,6 +435,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {normalization}
     {adaptive}
     {centering}
+    {scales}
     importance_aware : bool, default=True
         Whether a step goes where infinitely many small steps would, so that it never overshoots the target, however
         large ``eta0`` and ``sample_weight`` are [3]_.
@@ -490,6 +525,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         normalization: Literal["max", "rms"] | None = "rms",
         adaptive: bool = True,
         centering: bool | Literal["auto"] = "auto",
+        scales: Literal["online", "first-pass"] = "online",
         importance_aware: bool = True,
         target_normalization: Literal["standard"] | None = "standard",
         clip: Literal["targets"] | tuple[float, float] | None = "targets",
@@ -519,6 +555,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         self.normalization = normalization
         self.adaptive = adaptive
         self.centering = centering
+        self.scales = scales
         self.importance_aware = importance_aware
         self.target_normalization = target_normalization
         self.clip = clip

@@ -98,6 +98,11 @@ adaptive : bool, default=True
 centering : bool or "auto", default="auto"
     Whether to subtract from each feature its running mean, so that its origin does not matter. ``"auto"``: where
     the first rows are dense, and ``normalization`` and ``fit_intercept`` are in use. Sparse rows cannot be centred.
+scales : {"online", "first-pass"}, default="online"
+    Whether scales, means and the unit of the target are learnt along with the weights, or by `fit` in a pass of their
+    own before: the transductive setting of Theorem 1, in which no row is seen by a scale that is too small. That pass
+    counts in ``t_`` and, with the predictions of a model without weights, in ``progressive_loss_``, not in ``n_iter_``
+    or ``max_iter``. `partial_fit` sees each row once, so it refuses ``"first-pass"``.
 learning_rate : {"constant", "invscaling"}, default="constant"
     ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
 power_t : float, default=0.5
