@@ -30,6 +30,7 @@ SETTINGS = {
     "eta0=4": {"eta0": 4.0},
     "eta0='auto'": {"eta0": "auto"},
     "target_normalization=None": {"target_normalization": None},
+    "clip=None": {"clip": None},
     "multi_class='ovr'": {"multi_class": "ovr"},
     "loss='hinge'": {"loss": "hinge"},
     "loss='absolute_error'": {"loss": "absolute_error"},

@@ -3,11 +3,12 @@
     python -m benchmarks.hedge [--data-dir FOLDER] [--output FOLDER] [--quick]
 
 Rows are shuffled, 30 % held out, and learnt in one pass with default parameters, in raw units. Sets of fewer than 3,000
-rows are shuffled ten times, and means are shown. Two mixtures:
+rows are shuffled ten times, and means are shown. Three mixtures:
 
 * ``default``: HedgeClassifier() or HedgeRegressor();
 * ``wide``: sNAG, NAG, NG, both updates without a learning rate, and scikit-learn's SGD on features that a
-  StandardScaler (for sparse rows: a MaxAbsScaler) scales on the way.
+  StandardScaler (for sparse rows: a MaxAbsScaler) scales on the way;
+* ``Bayes``: the same members of classifiers, with ``update="hedge", eta0=1``.
 
 ``loss / best`` is the progressive loss of the mixture over that of its best member; ``regret`` the difference of the
 totals, in units of the loss, over the logarithm of the number of members; ``score`` the accuracy or R^2 on held-out
@@ -80,11 +81,15 @@ def main():
     for name, load in {**BUNDLED, **({} if options.data_dir is None else files)}.items():
         X, y, regression = load(options.data_dir)
         make = HedgeRegressor if regression else HedgeClassifier
-        for kind, members in {"default": None, "wide": wide(regression, sparse.issparse(X))}.items():
+        members = wide(regression, sparse.issparse(X))
+        mixtures = {"default": {}, "wide": {"estimators": members}}
+        if not regression:
+            mixtures["Bayes"] = {"estimators": members, "update": "hedge", "eta0": 1.0}
+        for kind, options_of_mixture in mixtures.items():
             rows = []
             for seed in range(10 if len(y) < SMALL and not options.quick else 1):
                 split = train_test_split(X, y, test_size=0.3, random_state=seed)
-                rows.append(measure(make(members, random_state=seed), *split))
+                rows.append(measure(make(**options_of_mixture, random_state=seed), *split))
             frame = pd.DataFrame(rows)
             means = frame.drop(columns="trusted").mean().to_dict()
             table.append({"data": name, "mixture": kind, **means, "trusted": frame["trusted"].mode()[0]})

@@ -108,7 +108,7 @@ def learner(name, version, loss):
         "average": False,
     }
     if loss == "squared_error":
-        return NAGRegressor(**options)
+        return NAGRegressor(**options, clip=None)
     return NAGClassifier(**options, multi_class="ovr")
 
 

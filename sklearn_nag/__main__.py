@@ -171,7 +171,7 @@ def learners(task):
         ours, theirs, printed = NAGClassifier, SGDClassifier, {"multi_class": "ovr", **printed}
         peer, default = {"loss": "log_loss", "learning_rate": "constant"}, {"loss": "log_loss"}
     else:
-        ours, theirs, printed = NAGRegressor, SGDRegressor, {"target_normalization": None, **printed}
+        ours, theirs, printed = NAGRegressor, SGDRegressor, {"target_normalization": None, "clip": None, **printed}
         peer, default = {"learning_rate": "constant"}, {}
     adagrad = ours(normalization=None, **printed)
     sgd, sgd_default = theirs(**peer, **PASSES), theirs(**default, **PASSES)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +17,9 @@ from ._reading import names_of_features
 class ExportableMixin:
     """Method of the estimators by which a fitted model becomes one of scikit-learn's."""
 
-    def to_sklearn(self: Any) -> LogisticRegression | SGDClassifier | LinearRegression:
+    def to_sklearn(
+        self: Any,
+    ) -> LogisticRegression | SGDClassifier | LinearRegression | TransformedTargetRegressor:
         """Make a fitted estimator of scikit-learn that predicts the same, up to rounding.
 
         It is there to predict: its other parameters have their defaults, and what it would learn would not go on from
@@ -23,10 +27,11 @@ class ExportableMixin:
 
         Returns
         -------
-        LogisticRegression, SGDClassifier or LinearRegression
+        LogisticRegression, SGDClassifier, LinearRegression or TransformedTargetRegressor
             The first for ``loss="log_loss"`` with two classes or with ``multi_class="multinomial"``, the second for
-            other classifiers, the last for regressors. Probabilities are the same too, where there are any; where the
-            log loss of every class against the rest gives each a probability of 0, SGDClassifier has NaN.
+            other classifiers, the third for regressors and, where these ``clip`` predictions, within the last, whose
+            ``inverse_func`` does so. Probabilities are the same too, where there are any; where the log loss of every
+            class against the rest gives each a probability of 0, SGDClassifier has NaN.
 
         Raises
         ------
@@ -70,7 +75,8 @@ class ExportableMixin:
         model.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_.copy()
-        return model
+        ends = self._state.clip_range()
+        return model if ends is None else _within(model, *ends)
 
     def _n_passes(self):
         return getattr(self, "n_iter_", 1)
@@ -92,3 +98,16 @@ class ExportableMixin:
         bad = ((u != 0) & ((size < np.finfo(float).tiny) | (size >= np.finfo(float).max))).any(axis=0)
         which = f"a weight, that of feature {names[int(np.argmax(bad))]!r}," if bad.any() else "the intercept"
         return f"{which} is beyond the normal range of float64; use another unit for it or for the target."
+
+
+def _within(model, low, high):
+    """A fitted estimator whose predictions are those of a fitted regressor, held between ``low`` and ``high``."""
+    clip = partial(np.clip, a_min=low, a_max=high)
+    clipped = TransformedTargetRegressor(LinearRegression(), func=np.positive, inverse_func=clip, check_inverse=False)
+    y = np.zeros((1, *np.shape(model.intercept_)))
+    clipped.fit(np.zeros((1, model.n_features_in_)), y)  # which is what tells it the shape of targets
+    clipped.regressor_ = model
+    clipped.regressor.set_params(**model.get_params())
+    if hasattr(model, "feature_names_in_"):
+        clipped.feature_names_in_ = model.feature_names_in_
+    return clipped

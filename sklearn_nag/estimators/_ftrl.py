@@ -8,11 +8,12 @@ import numpy as np
 
 from .. import kernels, losses
 from .._docstrings import share
+from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from . import _shared_docs
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear
 from ._regressor import OnlineRegressor
-from ._validation import check_flag, check_number, check_option
+from ._validation import check_constraint, check_flag, check_number, check_option
 
 
 class _FTRLRule(OnlineLinear):
@@ -31,6 +32,18 @@ class _FTRLRule(OnlineLinear):
             raise ValueError(
                 f"regularizer='entropy' takes no l1 and l2, as radius bounds its weights; got l1={self.l1!r}, "
                 f"l2={self.l2!r}."
+            )
+        check_constraint(self.constraint)
+        if self.constraint is not None and self.regularizer != "l2":
+            instead = {
+                "proximal": "has a rate for each weight, and so no nearest point in common",
+                "entropy": "holds its weights by radius and positive",
+            }[self.regularizer]
+            raise ValueError(f"constraint needs regularizer='l2'; {self.regularizer!r} {instead}.")
+        if isinstance(self.constraint, Simplex) and self.l1:
+            raise ValueError(
+                "l1 has no effect with constraint=Simplex(...), where the sum of the weights is fixed; got "
+                f"l1={self.l1!r}."
             )
         if self.positive and self.regularizer != "entropy":
             raise ValueError(f"positive=True needs regularizer='entropy'; got {self.regularizer!r}.")
@@ -68,6 +81,8 @@ class _FTRLRule(OnlineLinear):
             target_unit=self._target_unit,
             degree=loss.degree,
             coupled=loss.coupled,
+            clip=self._clip,
+            constraint=self.constraint,
         )
 
     _why_too_little = None
@@ -99,6 +114,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
     {l2}
     {radius}
     {positive}
+    {constraint}
     {fit_intercept}
     {max_iter}
     {tol}
@@ -174,6 +190,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         l2: float = 0.0,
         radius: float = 10.0,
         positive: bool = False,
+        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -198,6 +215,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         self.l2 = l2
         self.radius = radius
         self.positive = positive
+        self.constraint = constraint
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -231,6 +249,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         ``"standard"`` counts predictions from the running mean of the target and in units of its running standard
         deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept`` it is
         the root mean square, and the origin stays at 0.
+    {clip}
     eta0 : float, default=1.0
         Learning rate, positive: ``alpha`` of FTRL-Proximal. Without unit where ``normalization`` and
         ``target_normalization`` are used.
@@ -240,6 +259,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     {l2}
     {radius}
     {positive}
+    {constraint}
     epsilon : float, default=0.1
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit.
@@ -300,6 +320,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         normalization: Literal["auto", "max", "rms"] | None = "max",
         centering: bool | Literal["auto"] = "auto",
         target_normalization: Literal["standard"] | None = "standard",
+        clip: Literal["targets"] | tuple[float, float] | None = "targets",
         eta0: float = 1.0,
         beta: float = 0.1,
         power_t: float = 0.5,
@@ -307,6 +328,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         l2: float = 0.0,
         radius: float = 10.0,
         positive: bool = False,
+        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
         epsilon: float = 0.1,
         quantile: float = 0.5,
         fit_intercept: bool = True,
@@ -325,6 +347,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         self.normalization = normalization
         self.centering = centering
         self.target_normalization = target_normalization
+        self.clip = clip
         self.eta0 = eta0
         self.beta = beta
         self.power_t = power_t
@@ -332,6 +355,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         self.l2 = l2
         self.radius = radius
         self.positive = positive
+        self.constraint = constraint
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

@@ -11,11 +11,12 @@ import numpy as np
 
 from .. import kernels
 from .._docstrings import share
+from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from . import _shared_docs
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear, default_of
 from ._regressor import OnlineRegressor
-from ._validation import as_given, check_flag, check_number, check_option
+from ._validation import as_given, check_constraint, check_flag, check_number, check_option
 
 INSTEAD_OF_SCHEDULES = {
     "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
@@ -54,6 +55,7 @@ class _NAGRule(OnlineLinear):
         check_flag("importance_aware", self.importance_aware)
         check_option("normalization", self.normalization, ("auto", "max", "rms", None))
         check_flag("adaptive", self.adaptive)
+        check_option("scales", self.scales, ("online", "first-pass"))
         check_option("learning_rate", self.learning_rate, ("constant", "invscaling"), INSTEAD_OF_SCHEDULES)
         check_option("penalty", self.penalty, ("l2", "l1", "elasticnet", None))
         check_number("eta0", self.eta0, min_val=0, include_boundaries="neither", options=("auto",))
@@ -71,8 +73,31 @@ class _NAGRule(OnlineLinear):
             raise ValueError(f"half_life needs average='auto', True or False; got {self.average!r}.")
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ValueError("l1_ratio must be set when penalty is 'elasticnet'; it is None.")
+        check_constraint(self.constraint)
+        if self.constraint is not None:
+            self._check_constrained()
         if self.penalty is None and self.alpha != default_of(type(self), "alpha"):
             say_alpha_has_no_effect(type(self).__name__)
+
+    def _check_constrained(self):
+        """Raise for other parameters with which a constraint has no meaning."""
+        if self.penalty is not None:
+            raise ValueError(
+                f"constraint and penalty={self.penalty!r} bound the weights in two ways that do not go together: set "
+                "one of them to None."
+            )
+        if not isinstance(self.constraint, Simplex):
+            return
+        if self.normalization is not None or self.adaptive:
+            raise ValueError(
+                "constraint=Simplex(...) needs normalization=None and adaptive=False: only where all weights have the "
+                "same unit and the same steps is a fixed sum of them kept; WeightedL1Ball goes with all rules."
+            )
+        if self._target_unit:
+            raise ValueError(
+                "constraint=Simplex(...) needs target_normalization=None: its weights do not begin at 0, so they need "
+                "a unit from the start; FTRLRegressor(regularizer='l2') learns one."
+            )
 
     @property
     def _fixed(self):
@@ -134,26 +159,58 @@ class _NAGRule(OnlineLinear):
             experts=len(etas),
             mixed=swept is None,
             half_life=np.inf if self.half_life is None else float(self.half_life),
+            clip=self._clip,
+            constraint=self.constraint,
         )
+
+    # -- scales in a pass of their own
+
+    def _check_no_early_stopping(self):
+        super()._check_no_early_stopping()
+        if self.scales == "first-pass":
+            raise ValueError(
+                "scales='first-pass' needs fit, which goes through the rows once for their scales and then again; "
+                "partial_fit sees each row once. Use scales='online'."
+            )
+
+    def _begin_fit(self, X, y, sample_weight):
+        passes = super()._begin_fit(X, y, sample_weight)
+        if self.scales == "first-pass" and self._state.t == 0:
+            self._learn_scales(passes)
+            if self._state.columns.G is not None:
+                kernels.nag.forget_gradients(self._state, losses=False)
+        return passes
+
+    def _learn_scales(self, passes):
+        """Learn scales, means and units of targets by a pass in which no weight moves."""
+        self._learn_still(passes)
+        passes.knows_scales = True
+
+    def _learn_still(self, passes):
+        """Learn the rows without moving a weight."""
+        made = self._made
+        rule = replace(made.rule, eta=(0.0,) * len(made.rule.eta), l1=0.0, l2=0.0, average_from=np.inf, constraint=None)
+        self._made = made._replace(rule=rule)
+        self._learn(passes.X, passes.targets, passes.effective_weight, passes.rows)
+        self._made = made
 
     # -- given weights
 
     def _begin_with(self, passes, coef, intercept):
         made, state = self._made, self._state
         rule = made.rule
-        if state.t == 0 and (rule.normalization is not None or rule.adaptive or rule.centred or rule.target_unit):
-            rows, order = (passes.X, passes.targets, passes.effective_weight), passes.rows
-            still = replace(rule, eta=(0.0,) * len(rule.eta), l1=0.0, l2=0.0, average_from=np.inf)
-            self._made = made._replace(rule=still)
-            self._learn(*rows, order)  # scales, means and units
-            self._set_linear(coef, intercept)
+        if not passes.knows_scales and state.t == 0:
+            if not (rule.normalization is not None or rule.adaptive or rule.centred or rule.target_unit):
+                self._set_linear(coef, intercept)
+                return
+            self._learn_scales(passes)
+        self._set_linear(coef, intercept)
+        if passes.knows_scales:
             self._state = state.copy()
             kernels.nag.forget_gradients(self._state)
-            self._learn(*rows, order)  # losses and gradients at the weights given
+            self._learn_still(passes)  # losses and gradients at the weights given
             kernels.nag.take_gradients(state, self._state)
             self._state, self._made = state, made
-        else:
-            self._set_linear(coef, intercept)
 
     def _set_linear(self, coef, intercept):
         state = self._state
@@ -210,6 +267,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {normalization}
     {adaptive}
     {centering}
+    {scales}
     importance_aware : bool, default=True
         Whether a step goes where infinitely many small steps would, so that it never overshoots the target, however
         large ``eta0`` and ``sample_weight`` are [3]_. The perceptron loss has no such step and makes explicit ones.
@@ -225,6 +283,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         of weights has none (``average=True``). The intercept is not penalised.
     {alpha}
     {l1_ratio}
+    {constraint}
     epsilon : float, default=0.1
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore.
     {fit_intercept}
@@ -311,6 +370,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         normalization: Literal["auto", "max", "rms"] | None = "auto",
         adaptive: bool = True,
         centering: bool | Literal["auto"] = "auto",
+        scales: Literal["online", "first-pass"] = "online",
         importance_aware: bool = True,
         multi_class: Literal["multinomial", "ovr"] = "multinomial",
         eta0: float | Literal["auto"] = 1.0,
@@ -319,6 +379,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
         l1_ratio: float | None = 0.15,
+        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         max_iter: int = 1000,
@@ -339,6 +400,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.normalization = normalization
         self.adaptive = adaptive
         self.centering = centering
+        self.scales = scales
         self.importance_aware = importance_aware
         self.multi_class = multi_class
         self.eta0 = eta0
@@ -347,6 +409,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.constraint = constraint
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -373,8 +436,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     several outputs all of them are learnt in one pass.
 
     The paper's Algorithm 2 as printed is ``normalization="max", centering=False, importance_aware=False,
-    target_normalization=None``, with ``average=False`` and ``eta0`` by search. Read more in the :ref:`user guide
-    <algorithms>`.
+    target_normalization=None, clip=None``, with ``average=False`` and ``eta0`` by search. Read more in the :ref:`user
+    guide <algorithms>`.
 
     Parameters
     ----------
@@ -384,6 +447,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {normalization}
     {adaptive}
     {centering}
+    {scales}
     importance_aware : bool, default=True
         Whether a step goes where infinitely many small steps would, so that it never overshoots the target, however
         large ``eta0`` and ``sample_weight`` are [3]_.
@@ -391,6 +455,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         ``"standard"`` counts predictions from the running mean of the target and multiplies steps by its running
         standard deviation, so that neither its origin nor its unit matters: ``y -> a y + c`` maps predictions to
         ``a * prediction + c``. Without ``fit_intercept`` it is the root mean square, and the origin stays at 0.
+    {clip}
     eta0 : float or "auto", default=1.0
         Learning rate, positive; without unit where ``normalization`` and ``target_normalization`` are used. Without the
         latter and with ``adaptive`` it has the unit of the target, as a step changes a prediction by about this much.
@@ -405,6 +470,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         of weights has none (``average=True``). The intercept is not penalised.
     {alpha}
     {l1_ratio}
+    {constraint}
     epsilon : float, default=0.1
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit.
@@ -472,14 +538,17 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         normalization: Literal["auto", "max", "rms"] | None = "auto",
         adaptive: bool = True,
         centering: bool | Literal["auto"] = "auto",
+        scales: Literal["online", "first-pass"] = "online",
         importance_aware: bool = True,
         target_normalization: Literal["standard"] | None = "standard",
+        clip: Literal["targets"] | tuple[float, float] | None = "targets",
         eta0: float | Literal["auto"] = 1.0,
         learning_rate: Literal["constant", "invscaling"] = "constant",
         power_t: float = 0.5,
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
         l1_ratio: float | None = 0.15,
+        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
         epsilon: float = 0.1,
         quantile: float = 0.5,
         fit_intercept: bool = True,
@@ -500,14 +569,17 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         self.normalization = normalization
         self.adaptive = adaptive
         self.centering = centering
+        self.scales = scales
         self.importance_aware = importance_aware
         self.target_normalization = target_normalization
+        self.clip = clip
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.power_t = power_t
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.constraint = constraint
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

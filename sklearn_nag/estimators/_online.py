@@ -98,6 +98,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Name of the loss that the parameters stand for."""
         return self.loss
 
+    @property
+    def _clip(self):
+        """To which predictions are clipped, as rules have it; classifiers clip none."""
+        return None
+
     def _loss(self):
         """The loss that the parameters name, with the parameters it takes."""
         loss = self._losses[self._loss_name]

@@ -62,7 +62,11 @@ class Passes:
         The rows to learn and, with ``early_stopping``, those to score; None and None where all are learnt.
     targets, effective_weight : ndarray, ndarray or None
         ``y`` as the kernel takes it, and the weights of the rows with those of their classes.
+    knows_scales : bool
+        Whether a pass over the rows, which is none of these, has taught the model their scales.
     """
+
+    knows_scales = False
 
     def __init__(self, estimator, X, y, weight):
         self.estimator, self.X, self.y, self.weight = estimator, X, y, weight

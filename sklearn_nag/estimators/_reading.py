@@ -127,7 +127,7 @@ class ReadableMixin:
         A feature of a dense row adds its weight times its distance from ``mean_``, and one of a sparse row its weight
         times its value, as absent features are to add nothing. The last column holds the rest, which is the same for
         all rows: the decision value where every feature is at its mean or, for sparse rows, 0. Rows sum to
-        ``decision_function`` or, for regression, ``predict``, up to rounding.
+        ``decision_function`` or, for regression, to what ``predict`` clips, up to rounding.
 
         Parameters
         ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,25 @@ from sklearn.utils import column_or_1d
 
 from .. import losses
 from ._online import OnlineLinear
-from ._validation import Rows, check_finite, check_number, check_option, named_publicly, unchanged_on_error
+from ._validation import (
+    InvalidParameterError,
+    Rows,
+    check_finite,
+    check_number,
+    check_option,
+    named_publicly,
+    unchanged_on_error,
+)
+
+
+def _check_clip(clip):
+    """Raise unless ``clip`` is one of the values that it may have."""
+    if isinstance(clip, tuple | list):
+        if len(clip) == 2 and all(isinstance(end, Real) and np.isfinite(end) for end in clip) and clip[0] < clip[1]:
+            return
+    elif clip is None or (isinstance(clip, str) and clip == "targets"):
+        return
+    raise InvalidParameterError("clip", "None, 'targets' or two finite numbers (low, high) with low < high", repr(clip))
 
 
 class OnlineRegressor(RegressorMixin, OnlineLinear):
@@ -29,14 +48,24 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     @property
     def _fixed(self):
-        return (*super()._fixed, "target_normalization")
+        return (*super()._fixed, "target_normalization", "clip")
+
+    def _breaks(self, name, old, new):
+        if name == "clip":  # the range of the targets is not kept where nothing needs it
+            return old != new and "targets" in (old, new) and not self._target_unit
+        return super()._breaks(name, old, new)
 
     @property
     def _target_unit(self):
         return self.target_normalization == "standard"
 
+    @property
+    def _clip(self):
+        return tuple(map(float, self.clip)) if isinstance(self.clip, tuple | list) else self.clip
+
     def _check_parameters(self):
         super()._check_parameters()
+        _check_clip(self.clip)
         check_option("target_normalization", self.target_normalization, ("standard", None))
         check_number("quantile", self.quantile, min_val=0, max_val=1, include_boundaries="neither")
 

@@ -75,6 +75,7 @@ class _InvariantRule(OnlineLinear):
             "target_unit": self._target_unit,
             "degree": loss.degree,
             "coupled": loss.coupled,
+            "clip": self._clip,
         }
         if self.invariance == "full":
             return kernels.full.Rule(update=self._update, **shared)
@@ -255,6 +256,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         ``"standard"`` counts predictions from the running mean of the target and in units of its running standard
         deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept`` it is
         the root mean square, and the origin stays at 0.
+    {clip}
     epsilon : float or "auto", default="auto"
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit. ``"auto"``: 2 for ``"huber"``, else 0.1.
@@ -338,6 +340,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         potential_alpha: float = 1.5,
         centering: bool | Literal["auto"] = "auto",
         target_normalization: Literal["standard"] | None = "standard",
+        clip: Literal["targets"] | tuple[float, float] | None = "targets",
         epsilon: float | Literal["auto"] = "auto",
         quantile: float = 0.5,
         fit_intercept: bool = True,
@@ -359,6 +362,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         self.potential_alpha = potential_alpha
         self.centering = centering
         self.target_normalization = target_normalization
+        self.clip = clip
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

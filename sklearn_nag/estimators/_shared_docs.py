@@ -63,6 +63,11 @@ progressive_loss_ : float
 """)
 
 REGRESSOR = entries("""
+clip : "targets", (float, float) or None, default="targets"
+    The range within which predictions are held, while learning and by `predict` alike: that of the targets learnt so
+    far (and 0, without ``fit_intercept``), two numbers in the unit of the target, or none. Where a prediction leaves
+    the range, the derivative of the loss is taken at its end. It is what keeps outlying rows from doing harm, and what
+    no trend can leave: see :ref:`clipping`.
 quantile : float, default=0.5
     The quantile that ``loss="quantile"`` predicts, between 0 and 1.
 tol : float or None, default=1e-3
@@ -72,14 +77,16 @@ tol : float or None, default=1e-3
     target.
 coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
     Weights in raw units; read-only, made when asked for. What tells features apart by their importance is
-    ``coef_ * scale_``, which has the unit of the target.
+    ``coef_ * scale_``, which has the unit of the target. Predictions are ``X @ coef_ + intercept_``, held within the
+    range that ``clip`` stands for.
 intercept_ : ndarray of shape (1,) or (n_outputs,)
-    Prediction where every feature is 0.
+    Prediction where every feature is 0, before it is clipped.
 progressive_loss_ : float
     Mean loss of the predictions made before each row was learnt, over all rows since the model was new and over
-    outputs. These predictions are held within the range of the targets so far, widened on either side by its own
-    width. After one pass it is an honest estimate of the loss on new rows. The first row, with
-    ``target_normalization`` and ``fit_intercept``, only sets the origin: its loss is 0.
+    outputs. With ``clip=None`` and ``target_normalization`` these predictions, unlike those of `predict`, are held
+    within the range of the targets so far, widened on either side by its own width. After one pass it is an honest
+    estimate of the loss on new rows. The first row, with ``target_normalization`` and ``fit_intercept``, only sets the
+    origin: its loss is 0.
 """)
 
 NAG = entries("""
@@ -96,6 +103,11 @@ centering : bool or "auto", default="auto"
     ``normalization="auto"`` from those that are not 0 in more than half of the rows, however rows are stored.
     ``"auto"``: where ``normalization`` and ``fit_intercept`` are in use and, with ``"max"`` and ``"rms"``, the first
     rows are dense. With these two sparse rows cannot be centred.
+scales : {"online", "first-pass"}, default="online"
+    Whether scales, means and the unit of the target are learnt along with the weights, or by `fit` in a pass of their
+    own before: the transductive setting of Theorem 1, in which no row is seen by a scale that is too small. That pass
+    counts in ``t_`` and, with the predictions of a model without weights, in ``progressive_loss_``, not in ``n_iter_``
+    or ``max_iter``. `partial_fit` sees each row once, so it refuses ``"first-pass"``.
 learning_rate : {"constant", "invscaling"}, default="constant"
     ``eta0`` throughout, or ``eta0 / t ** power_t``. The adaptive rules of the paper take a constant one.
 power_t : float, default=0.5
@@ -105,6 +117,12 @@ alpha : float, default=0.0001
     ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
 l1_ratio : float or None, default=0.15
     Share of L1 for ``penalty="elasticnet"``, in [0, 1]; None where there is no such penalty.
+constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
+    Set of `sklearn_nag.constraints` on which the weights without units, ``u = coef_ * scale_``, are projected after
+    each step; for a regressor with ``target_normalization`` in standard deviations of the target. The intercept is
+    free. A row then takes time in proportion to all features. Nearest is what costs least in the metric of the steps,
+    ``sum sqrt(H_i) (u_i - v_i)^2`` for adaptive rules; where these have scales, steps are ``eta0 * radius * g z /
+    sqrt(H)``. See :ref:`constraints`. Simplex needs ``normalization=None, adaptive=False``.
 average : bool, int or "auto", default="auto"
     Whether to predict with the average of the weights used while learning, from the first row on or once rows of a
     total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
@@ -172,4 +190,9 @@ radius : float, default=10.0
     ``target_normalization=None``.
 positive : bool, default=False
     Whether weights are not negative, for ``"entropy"``: they then are a probability distribution times ``radius``.
+constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
+    Set of `sklearn_nag.constraints` that holds the weights ``coef_ * scale_``, for ``"l2"``; for a regressor with
+    ``target_normalization`` in standard deviations of the target. It is lazy: the sum of the gradients is projected
+    anew for each row, not the weights after it. The intercept is free. A row then takes time in proportion to all
+    features. See :ref:`constraints`.
 """)

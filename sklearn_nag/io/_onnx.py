@@ -193,6 +193,10 @@ def _shapes_of_regressor(operator):
 
 def _convert_regressor(scope, operator, container):
     nodes, decision = _decision_values(scope, operator, container)
+    ends = operator.raw_operator._state.clip_range()
+    if ends is not None:
+        low, high = map(nodes.constant, ends)
+        decision = nodes.add("Min", nodes.add("Max", decision, low), high)
     nodes.output(operator.outputs[0], decision)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ..kernels import LinearRule, LinearState
 from ..kernels.state.columns import Columns
 from ..kernels.state.mixture import Mixture
@@ -33,7 +34,17 @@ def trusted_types() -> list[str]:
     >>> "sklearn_nag.estimators._nag.NAGClassifier" in trusted_types()
     True
     """
-    types = {Columns, Mixture, Targets, *learners(), *_below(LinearRule), *_below(LinearState)}
+    types = {
+        Columns,
+        Mixture,
+        Targets,
+        L2Ball,
+        Simplex,
+        WeightedL1Ball,
+        *learners(),
+        *_below(LinearRule),
+        *_below(LinearState),
+    }
     return sorted(f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{_PACKAGE}."))
 
 

@@ -5,7 +5,7 @@ Regret is the total loss of a learner's predictions, each made before its row wa
 front are as many runs, and every function here works on all of them at once.
 """
 
-from ._adversaries import expert_game, margin_data, scaling_adversary, unlearnable
+from ._adversaries import expert_game, many_rates, margin_data, scaling_adversary, unlearnable
 from ._bounds import (
     adahedge_bound,
     entropy_bound,
@@ -37,6 +37,7 @@ __all__ = [
     "hedge_bound",
     "least_squares_bound",
     "majority_bound",
+    "many_rates",
     "margin_bound",
     "margin_data",
     "nag_bound",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -155,6 +156,62 @@ def expert_game(
         losses[: n_rows // 2, first] = 0.0
         losses[n_rows // 2 :, second] = 0.0
     return losses
+
+
+def many_rates(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Make rows on which gradient descent needs a rate for each feature.
+
+    Each row names one feature, for the absolute error. The targets of the first, in half of the rows, are 1 and -1 in
+    turn: a step back and forth costs half the rate a row, and nothing is gained. Then the ``n_rows ** (1/3)`` others
+    come one after another, all with the target 1: a path of length 1, which costs the more the shorter its steps. So
+    with one rate for all features, whatever it is, regret grows as ``n_rows ** (2/3)``; with a rate for each, that
+    falls by its own gradients, as ``n_rows ** (1/2)``. That such problems exist is what Streeter and McMahan show
+    [1]_; these rows are of our own making.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows, 2 at least.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features)
+        Rows.
+    y : ndarray of shape (n_rows,)
+        Targets, -1 and 1.
+
+    See Also
+    --------
+    scaling_adversary : Features in units far apart.
+
+    References
+    ----------
+    .. [1] Streeter and McMahan, "Less regret via online conditioning", 2010. https://arxiv.org/abs/1002.4862
+
+    Examples
+    --------
+    >>> from sklearn_nag import NAGRegressor
+    >>> from sklearn_nag.regret import many_rates, record
+    >>> X, y = many_rates(8000)
+    >>> options = {"normalization": None, "centering": False, "fit_intercept": False, "importance_aware": False}
+    >>> options |= {"average": False, "target_normalization": None, "clip": None, "loss": "absolute_error"}
+    >>> u = [0.0] + 20 * [1.0]
+    >>> one_rate = min(
+    ...     record(NAGRegressor(adaptive=False, eta0=eta, **options), X, y).regret(u)[-1]
+    ...     for eta in (0.01, 0.03, 0.1, 0.3)
+    ... )
+    >>> round(float(one_rate)), round(float(record(NAGRegressor(eta0=0.3, **options), X, y).regret(u)[-1]))
+    (453, 143)
+    """
+    check_number("n_rows", n_rows, Integral, min_val=2)
+    half, n_others = n_rows // 2, max(1, round(n_rows ** (1 / 3)))
+    feature = np.zeros(n_rows, dtype=int)
+    feature[half:] = 1 + np.arange(n_rows - half) * n_others // (n_rows - half)
+    X = np.zeros((n_rows, 1 + n_others))
+    X[np.arange(n_rows), feature] = 1.0
+    y = np.ones(n_rows)
+    y[1:half:2] = -1.0
+    return X, y
 
 
 def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

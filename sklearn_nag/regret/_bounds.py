@@ -316,19 +316,22 @@ def margin_bound(run: Run, u: ArrayLike) -> np.ndarray:
         return np.where(margin > 0, (largest / np.maximum(margin, 0.0)) ** 2, np.inf)
 
 
-def nag_bound(run: Run, scale: ArrayLike, radius: float) -> np.ndarray:
-    """Bound the regret of NAG with scales that are known before the first row, and with projection.
+def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
+    """Bound the regret of NAG with projection, where scales are known before the first row or are learnt.
 
     ``2 sqrt(2) radius sum_i sqrt(sum v_i^2 / scale_i^2)``, against all ``u`` with ``sum scale_i |u_i| <= radius``, for
     the step ``radius sqrt(2) g z / sqrt(H)`` and a projection after it onto the same set (Theorem 1 of [1]_, by
     AdaGrad's argument: coordinates differ by at most ``2 radius`` [2]_).
 
+    Where scales are learnt, by the largest value up to each row (the setting of Theorem 2), the factor ``2 sqrt(2)`` of
+    a feature becomes ``(8 d + 1 - 1 / d) / (2 sqrt(2))``, with ``d`` the last scale over the first; see the notes.
+
     Parameters
     ----------
     run : Run
         What was played.
-    scale : array-like of shape (..., n_features)
-        Scale of each feature, positive.
+    scale : array-like of shape (..., n_features) or None
+        Scale of each feature, positive; None where scales are learnt along with the weights.
     radius : float
         Of the set of weights.
 
@@ -340,6 +343,17 @@ def nag_bound(run: Run, scale: ArrayLike, radius: float) -> np.ndarray:
     See Also
     --------
     best_in_hindsight : Weights of the set.
+    sklearn_nag.constraints.WeightedL1Ball : The set, for the learners of this package.
+
+    Notes
+    -----
+    The factor for scales that are learnt is derived here, and need not be that of the paper. In units of the scales,
+    the comparator ``u* = s u`` moves as ``s`` grows, and stays in the set. A feature's share of the sum of
+    ``sqrt(H) ((before - u*)^2 - (after - u*)^2)`` over the rows is the sum of ``sqrt(G) / s`` times the same, where
+    ``G`` grows by ``v^2``: it is at most ``sqrt(G_T) (4 C^2 / s_1 + u^2 (s_T - s_1))``, with the radius ``C``, as
+    ``(before - u*)^2 <= 4 C^2``. With ``|u| s_T <= C``, divided by twice the rate ``sqrt(2) C``, that is
+    ``C sqrt(G_T) / s_T (4 d + 1 - 1 / d) / (2 sqrt(2))``. The steps add ``C / sqrt(2) sum v^2 / (s sqrt(G))``, at most
+    ``C sqrt(G_T) / s_T 4 d / (2 sqrt(2))``.
 
     References
     ----------
@@ -355,8 +369,14 @@ def nag_bound(run: Run, scale: ArrayLike, radius: float) -> np.ndarray:
     >>> nag_bound(run, [1.0], 1.0).round(2)
     array([2.83, 4.  , 4.9 , 5.66])
     """
-    squares = np.cumsum((_gradients(run) / _column(scale)) ** 2, axis=-2)
-    return 2 * np.sqrt(2) * radius * np.sqrt(squares).sum(axis=-1)
+    if scale is not None:
+        squares = np.cumsum((_gradients(run) / _column(scale)) ** 2, axis=-2)
+        return 2 * np.sqrt(2) * radius * np.sqrt(squares).sum(axis=-1)
+    last = np.maximum.accumulate(np.abs(run.X), axis=-2)
+    first = np.where(last > 0, last, np.inf).min(axis=-2, keepdims=True)
+    growth = np.maximum(last / first, 1.0)  # 1 before the first value, where there is no gradient either
+    sizes = np.sqrt(np.cumsum(_gradients(run) ** 2, axis=-2)) / np.where(last > 0, last, 1.0)
+    return radius * ((8 * growth + 1 - 1 / growth) / (2 * np.sqrt(2)) * sizes).sum(axis=-1)
 
 
 def potential_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:

@@ -131,7 +131,8 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     Notes
     -----
     Predictions are those of the kernel, each made before its row is learnt. Those of regressors are held within the
-    range of the targets so far, widened by its own width; with ``target_normalization=None`` they are not.
+    range that ``clip`` stands for; with ``clip=None`` and ``target_normalization`` within that of the targets so far,
+    widened by its own width.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from ..kernels.helpers import BY_ITSELF, flat
 
 CLASSIFICATION = ["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"]
 REGRESSION = [loss for loss in BY_ITSELF if loss not in CLASSIFICATION]
-PLAIN = {"centering": False, "importance_aware": False, "target_normalization": None}
+PLAIN = {"centering": False, "importance_aware": False, "target_normalization": None, "clip": None}
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
@@ -26,9 +27,11 @@ CASES = [
     (NAGClassifier("perceptron", fit_intercept=False, centering=False, **QUICK), CANCER, SGDClassifier),
     (NAGClassifier("hinge", **QUICK), load_digits(return_X_y=True), SGDClassifier),
     (ScaleInvariantClassifier(**QUICK), WINE, LogisticRegression),
-    (NAGRegressor(**QUICK), DIABETES, LinearRegression),
-    (NAGRegressor("huber", **QUICK), TWO_OUTPUTS, LinearRegression),
-    (ScaleInvariantRegressor(invariance="full", **QUICK), DIABETES, LinearRegression),
+    (NAGRegressor(clip=None, **QUICK), DIABETES, LinearRegression),
+    (NAGRegressor("huber", clip=None, **QUICK), TWO_OUTPUTS, LinearRegression),
+    (ScaleInvariantRegressor(invariance="full", **QUICK), DIABETES, TransformedTargetRegressor),
+    (NAGRegressor(clip=(100.0, 200.0), **QUICK), DIABETES, TransformedTargetRegressor),
+    (NAGRegressor(clip="targets", eta0=9.0, average=False, **QUICK), TWO_OUTPUTS, TransformedTargetRegressor),
 ]
 
 

@@ -124,7 +124,7 @@ def test_parameters_out_of_range(parameters, message):
 def test_a_failed_call_on_few_columns_leaves_the_model_as_it_was():
     rows = sparse.csr_array((np.ones(3), [1, 5, 900], [0, 2, 3]), shape=(2, 1000))
     for normalization in ("max", None):
-        model = FTRLRegressor(normalization=normalization, target_normalization=None, beta=0.0)
+        model = FTRLRegressor(normalization=normalization, target_normalization=None, clip=None, beta=0.0)
         model.partial_fit(rows, [1.0, 2.0])
         before = bits(model)
         with pytest.raises(ValueError, match="leave the range of float64"):

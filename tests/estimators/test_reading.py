@@ -19,10 +19,10 @@ MODELS = [
     (NAGClassifier(max_iter=2, tol=None), load_breast_cancer(return_X_y=True)),
     (NAGClassifier("hinge", normalization="max", max_iter=2, tol=None), load_wine(return_X_y=True)),
     (NAGClassifier(eta0="auto", max_iter=2, tol=None), load_wine(return_X_y=True)),
-    (NAGRegressor(penalty="l1", fit_intercept=False, centering=False, max_iter=2, tol=None), DIABETES),
-    (NAGRegressor(max_iter=2, tol=None), TWO_OUTPUTS),
+    (NAGRegressor(penalty="l1", clip=None, fit_intercept=False, centering=False, max_iter=2, tol=None), DIABETES),
+    (NAGRegressor(clip=None, max_iter=2, tol=None), TWO_OUTPUTS),
     (ScaleInvariantClassifier(max_iter=2, tol=None), load_wine(return_X_y=True)),
-    (ScaleInvariantRegressor(invariance="full", max_iter=2, tol=None), DIABETES),
+    (ScaleInvariantRegressor(invariance="full", clip=None, max_iter=2, tol=None), DIABETES),
 ]
 
 

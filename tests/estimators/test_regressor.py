@@ -49,8 +49,8 @@ def test_equal_targets_at_first_harm_nothing(rng):
 def test_the_old_meaning_is_one_setting_away(options, rng):
     X, y = rng.normal(size=(500, 3)), rng.normal(size=500)
     y += 2 * X[:, 0]
-    reg = NAGRegressor(target_normalization=None, eta0=0.1, **options).partial_fit(X, y)
-    other = NAGRegressor(target_normalization=None, eta0=0.1, **options).partial_fit(X, 3 * y + 1)
+    reg = NAGRegressor(target_normalization=None, clip=None, eta0=0.1, **options).partial_fit(X, y)
+    other = NAGRegressor(target_normalization=None, clip=None, eta0=0.1, **options).partial_fit(X, 3 * y + 1)
     assert not np.allclose(3 * reg.predict(X) + 1, other.predict(X))
     with pytest.raises(
         ValueError, match="'target_normalization' parameter of NAGRegressor must be one of 'standard', None"

@@ -55,7 +55,7 @@ def test_a_scale_that_grows_late_does_not_spoil_predictions(rng, kind):
     X = rng.normal(size=(2000, 3))
     X[:200, 0] *= 1e-6
     y = X @ [1.0, 1.0, 0.0] + 0.1 * rng.normal(size=2000)
-    reg = ScaleInvariantRegressor(invariance=kind[0], update=kind[1], target_normalization=None, epsilon=1.0)
+    reg = ScaleInvariantRegressor(invariance=kind[0], update=kind[1], target_normalization=None, clip=None, epsilon=1.0)
     assert reg.partial_fit(X, y).score(X[200:], y[200:]) > 0.9
 
 

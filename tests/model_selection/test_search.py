@@ -90,8 +90,8 @@ def test_a_search_with_weights_and_workers(rng):
 
 def test_a_search_in_which_rates_diverge():
     X, y = DIABETES
-    learner = NAGRegressor(normalization=None, adaptive=False, target_normalization=None, centering=False, tol=None,
-                           importance_aware=False, average=False, max_iter=2, random_state=0)  # fmt: skip
+    learner = NAGRegressor(normalization=None, adaptive=False, target_normalization=None, clip=None, centering=False,
+                           tol=None, importance_aware=False, average=False, max_iter=2, random_state=0)  # fmt: skip
     eta0s = [1e-9, 10.0, 1e-8]
     with pytest.warns(FitFailedWarning, match=r"with eta0 in \(10\) the model left the range"):
         ours = NAGRegressorCV(learner, eta0s, cv=3).fit(X, y)

@@ -69,7 +69,7 @@ def test_a_sweep_gives_what_learning_one_by_one_gives(rng, case, container, weig
 
 def test_a_rate_that_diverges_spoils_no_other():
     X, y = DIABETES
-    learner = NAGRegressor(normalization=None, adaptive=False, target_normalization=None, centering=False,
+    learner = NAGRegressor(normalization=None, adaptive=False, target_normalization=None, clip=None, centering=False,
                            importance_aware=False, average=False)  # fmt: skip
     eta0s = [1e-9, 1.0, 1e-7, 1e-8, 10.0]
     for stream in (lambda: cut(X, y), lambda: cut(X, y, 2, 100, 100)):

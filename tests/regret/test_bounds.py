@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Perceptron as PeerPerceptron
 
-from sklearn_nag import NAGClassifier, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+)
+from sklearn_nag.constraints import L2Ball, WeightedL1Ball
 from sklearn_nag.kernels import Mixture
 from sklearn_nag.losses import AbsoluteError, Log, Perceptron, SquaredError
 from sklearn_nag.regret import (
@@ -21,6 +29,7 @@ from sklearn_nag.regret import (
     hedge_bound,
     least_squares_bound,
     majority_bound,
+    many_rates,
     margin_bound,
     margin_data,
     nag_bound,
@@ -260,7 +269,7 @@ def test_potential():
 
 def test_potential_for_regression():
     X, y = (a[::5] for a in sequences(classes=False))
-    plain_target = {"target_normalization": None, **POTENTIAL}
+    plain_target = {"target_normalization": None, "clip": None, **POTENTIAL}
     run = stacked(lambda: ScaleInvariantRegressor(loss="absolute_error", **plain_target), X, y)
     check(run, potential_bound, comparators(X, y))
 
@@ -397,3 +406,96 @@ def test_wrong_learners_break_their_bounds():
     always_wrong = Run(rows, targets, -targets, Perceptron())
     assert np.cumsum(always_wrong.mistakes)[-1] > margin_bound(always_wrong, u)[-1]
     assert np.cumsum(always_wrong.mistakes)[-1] > perceptron_bound(always_wrong, u / 0.3)[-1]
+
+
+# -- the package's learners in the place of the plain ones
+
+PRINTED_TARGET = {"target_normalization": None, "clip": None}
+NAG = {"normalization": "max", "centering": False, "importance_aware": False, "fit_intercept": False, "average": False}
+
+
+def in_the_set(X, radius):
+    """Weights with ``sum scale |u| <= radius``, by the scales of all rows."""
+    rng = np.random.default_rng(3)
+    scale = np.abs(X).max(axis=1)
+    corners = [radius * s * np.eye(D)[np.full(N, i)] / scale for i in range(D) for s in (-1, 1)]
+    return [
+        radius * rng.dirichlet(np.full(D, a), N) * rng.choice([-1, 1], (N, D)) / scale for a in (0.05, 1.0)
+    ] + corners
+
+
+def test_the_packages_nag_with_scales_that_are_learnt():
+    X, y = with_both_classes(*sequences())
+    radius = 3.0
+    learner = {"eta0": np.sqrt(2.0), "constraint": WeightedL1Ball(radius), **NAG}
+    run = stacked(lambda: NAGClassifier("hinge", **learner), X, y)
+    check(run, lambda run, u: nag_bound(run, None, radius), in_the_set(X, radius))
+    # Known from the first row on, the bound is that of scales that are known.
+    X[:, 0] = np.abs(X).max(axis=1)
+    run = Run(X, y, run.predictions, run.loss)
+    np.testing.assert_allclose(nag_bound(run, None, radius), nag_bound(run, X[:, 0], radius), rtol=1e-9)
+    wrong = Run(X, y, -30.0 * run.predictions, run.loss)
+    assert breaks(wrong, lambda run, u: nag_bound(run, None, radius), in_the_set(X, radius))
+
+
+def test_the_packages_nag_with_scales_that_are_known():
+    X, y = sequences()
+    scale, radius, played = np.abs(X).max(axis=1), 3.0, np.empty(y.shape)
+    learner = {"eta0": np.sqrt(2.0), "constraint": WeightedL1Ball(radius), **NAG, **PRINTED_TARGET}
+    for i in range(N):
+        reg = NAGRegressor("absolute_error", **learner).partial_fit(np.diag(scale[i]), np.zeros(D))
+        played[i] = reg._play(X[i], y[i])[:, 0]
+    run = Run(X, y, played, AbsoluteError())
+    some = slice(0, 2 * N // 5)  # in others predictions are targets but for rounding, on which derivatives depend
+    expected = plain.nag(X[some], y[some], plain.absolute_gradient, scale[some], radius)
+    np.testing.assert_allclose(played[some], expected, rtol=1e-6, atol=1e-9)
+    check(run, lambda run, u: nag_bound(run, scale, radius), in_the_set(X, radius))
+
+
+@pytest.mark.parametrize("constraint", [None, L2Ball(2.0)])
+def test_the_packages_lazy_gradient_descent(constraint):
+    X, y = with_both_classes(*sequences())
+    X = X / np.linalg.norm(X, axis=2).max(axis=1)[:, None, None]
+    options = {"regularizer": "l2", "normalization": None, "power_t": 0.0, "fit_intercept": False}
+    run = stacked(lambda: FTRLClassifier(eta0=0.5, constraint=constraint, **options), X, y)
+    us = [u if constraint is None else plain.to_ball(u, 2.0) for u in comparators(X, y)]
+    radius = np.inf if constraint is None else 2.0
+    np.testing.assert_allclose(run.predictions, plain.ogd(X, y, plain.log_gradient, 0.5, radius), rtol=0, atol=1e-9)
+    check(run, lambda run, u: ogd_bound(run, u, 0.5), us)
+
+
+def test_the_packages_exponentiated_gradient():
+    X, y = sequences()
+    X = X / np.abs(X).max(axis=(1, 2))[:, None, None]
+    options = {"regularizer": "entropy", "radius": 1.0, "positive": True, "normalization": None, "power_t": 0.0}
+    learner = {**options, "fit_intercept": False, **PRINTED_TARGET}
+    run = stacked(lambda: FTRLRegressor("absolute_error", eta0=0.3, **learner), X, y)
+    rng = np.random.default_rng(2)
+    us = [rng.dirichlet(np.full(D, a), N) for a in (0.05, 1.0, 20.0)] + [np.eye(D)[rng.integers(0, D, N)]]
+    check(run, lambda run, u: entropy_bound(run, u, 0.3), us)
+
+
+def test_the_packages_forecaster():
+    X, y = sequences(classes=False)
+    X, y = X[: N * 4 // 5], y[: N * 4 // 5]
+    run = stacked(lambda: ScaleInvariantRegressor(invariance="full", fit_intercept=False, **PRINTED_TARGET), X, y)
+    best = np.stack([np.linalg.lstsq(rows, targets, rcond=None)[0] for rows, targets in zip(X, y)])
+    check(run, least_squares_bound, [best, *comparators(X, y)])
+
+
+def test_one_rate_is_not_enough_for_all_features():
+    options = {"fit_intercept": False, "normalization": None, "importance_aware": False, "average": False}
+    for n_rows in (1000, 8000):
+        X, y = many_rates(n_rows)
+        u = np.ones(X.shape[1])
+        u[0] = 0.0
+        least = {}
+        for adaptive in (True, False):
+            least[adaptive] = min(
+                record(
+                    NAGRegressor("absolute_error", eta0=eta, adaptive=adaptive, **options, **PRINTED_TARGET), X, y
+                ).regret(u)[-1]
+                for eta in 10.0 ** np.arange(-3, 1, 0.25)
+            )
+        assert least[False] > 0.95 * n_rows ** (2 / 3)
+        assert least[True] < 1.7 * n_rows**0.5

@@ -22,7 +22,7 @@ def test_losses_are_those_the_learner_counts(learner):
 
 def test_regressors():
     X, y = load_diabetes(return_X_y=True)
-    run = record(NAGRegressor(fit_intercept=False, target_normalization=None, eta0=10.0), X, y)
+    run = record(NAGRegressor(fit_intercept=False, target_normalization=None, clip=None, eta0=10.0), X, y)
     assert run.X.shape == X.shape
     np.testing.assert_array_equal(run.y, y)
     u = np.full(10, 3.0)

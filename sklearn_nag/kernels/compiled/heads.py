@@ -15,5 +15,17 @@ import numpy as np
     SHARE,  # of each expert, or scratch
     EXPERT_LOSS,
     RESCALING,  # of G, by a lift of gradients that changes
-) = map(np.int64, range(9))
-N_ROWS = 9
+    LOW,  # the least prediction, where that is a given number
+    HIGH,
+) = map(np.int64, range(11))
+N_ROWS = 11
+
+
+def new_heads(state):
+    """The table for a model, with what is known before the next row."""
+    heads, rule = np.zeros((N_ROWS, state.rule.n_heads)), state.rule
+    heads[UNIT] = state.unit()
+    if rule.clip not in (None, "targets"):
+        for row, end in zip((LOW, HIGH), rule.clip, strict=True):
+            heads[row] = end * state.targets.lift
+    return heads

@@ -6,11 +6,39 @@ import numpy as np
 
 from ..state.lifts import LARGEST, TINY
 from .columns import T, finite
-from .heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT
+from .heads import CLIPPED, GRADIENT, HIGH, LOW, PLAYED, PREDICTION, TARGET, UNIT
 from .jit import fast, slow, strict
 from .losses import SOFTMAX, loss_and_gradient, margins
 
-ORIGIN, SUM, SPREAD, LOW, HIGH = range(5)  # rows of `state.targets.Targets.table`
+ORIGIN, SUM, SPREAD, LEAST, MOST = range(5)  # rows of `state.targets.Targets.table`
+FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
+
+
+def compiled_clip(rule):
+    """How a rule clips predictions."""
+    return FREE if rule.clip is None else TO_TARGETS if rule.clip == "targets" else TO_NUMBERS
+
+
+@fast
+def range_before(heads, target, clip, before, j):
+    """Between which the prediction for a row is clipped, as in `vectorized.targets`."""
+    if clip == TO_NUMBERS:
+        return heads[LOW, j] - target[ORIGIN, j], heads[HIGH, j] - target[ORIGIN, j]
+    low, high = target[LEAST, j], target[MOST, j]
+    if clip == FREE:
+        width = high - low
+        return low - width, high + width
+    return (low, high) if before > 0 else (-LARGEST, LARGEST)
+
+
+@fast
+def range_after(heads, target, clip, j):
+    """Between which the prediction is clipped at which the derivative is taken; the target is known then."""
+    if clip == FREE:
+        return -LARGEST, LARGEST
+    if clip == TO_NUMBERS:
+        return heads[LOW, j] - target[ORIGIN, j], heads[HIGH, j] - target[ORIGIN, j]
+    return target[LEAST, j], target[MOST, j]
 
 
 @strict
@@ -24,7 +52,7 @@ def read_row(y, codes, row, heads, n_targets):
 
 
 @slow
-def read_targets(heads, target, intercept, clock, before, c, n_heads):
+def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
     """As `vectorized.targets.read_targets`, for one row: targets become relative to the first.
 
     The mean of the targets with the row is added to ``PREDICTION``, that without it to ``CLIPPED``.
@@ -41,18 +69,18 @@ def read_targets(heads, target, intercept, clock, before, c, n_heads):
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
         target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
-        low, high = target[LOW, j], target[HIGH, j]
-        width = high - low
+        least, most = range_before(heads, target, clip, before, j)
+        target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
+        floor, ceiling = range_after(heads, target, clip, j)
         unit = target[SPREAD, j] / np.sqrt(clock[T])
         for k in range(j, n_heads, n_targets):
-            heads[CLIPPED, k] = min(max(heads[PREDICTION, k] + old, low - width), high + width)
-            heads[PREDICTION, k] += mean
+            heads[CLIPPED, k] = min(max(heads[PREDICTION, k] + old, least), most)
+            heads[PREDICTION, k] = min(max(heads[PREDICTION, k] + mean, floor), ceiling)
             heads[UNIT, k] = unit
-        target[LOW, j], target[HIGH, j] = min(low, y), max(high, y)
 
 
 @slow
-def read_targets_and_scale(heads, target, intercept, clock, before, c):
+def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
     """As `read_targets`, where predictions are ``sum u z`` in units of the target; one head for each target.
 
     It repeats what the two have in common, because the compiler rearranges that together with what follows it: a
@@ -69,12 +97,41 @@ def read_targets_and_scale(heads, target, intercept, clock, before, c):
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
         target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
-        low, high = target[LOW, j], target[HIGH, j]
-        width = high - low
-        heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[PREDICTION, j], low - width), high + width)
+        least, most = range_before(heads, target, clip, before, j)
+        target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
+        floor, ceiling = range_after(heads, target, clip, j)
+        heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[PREDICTION, j], least), most)
         heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
-        heads[PREDICTION, j] = mean + heads[UNIT, j] * heads[PREDICTION, j]
-        target[LOW, j], target[HIGH, j] = min(low, y), max(high, y)
+        heads[PREDICTION, j] = min(max(mean + heads[UNIT, j] * heads[PREDICTION, j], floor), ceiling)
+
+
+@slow
+def clip_alone(heads, target, intercept, clip, before, n_heads):
+    """Clip predictions where no units of targets are learnt; ``CLIPPED`` and ``PREDICTION`` are the same before."""
+    n_targets = target.shape[1]
+    for j in range(n_targets):
+        y = heads[TARGET, j]
+        if before == 0 and intercept and clip == TO_TARGETS:
+            target[LEAST, j] = target[MOST, j] = y
+        least, most = range_before(heads, target, clip, before, j)
+        if clip == TO_TARGETS:
+            target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
+        floor, ceiling = range_after(heads, target, clip, j)
+        for k in range(j, n_heads, n_targets):
+            heads[CLIPPED, k] = min(max(heads[CLIPPED, k], least), most)
+            heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor), ceiling)
+
+
+@slow
+def make_absolute(heads, target, rule, before, n_played):
+    """Count the predictions to return from 0; before the first target there is nothing to predict by."""
+    if not rule.target_unit:
+        return
+    n_targets = target.shape[1]
+    for k in range(n_played):
+        heads[PLAYED, k] = heads[PLAYED, k] + target[ORIGIN, k % n_targets] if before > 0 else 0.0
+        if before == 0 and rule.clip == TO_NUMBERS:
+            heads[PLAYED, k] = min(max(0.0, heads[LOW, k]), heads[HIGH, k])
 
 
 @fast
@@ -85,12 +142,14 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
     """
     n = losses.size
     if rule.target_unit:
-        read_targets_and_scale(heads, target, rule.intercept, clock, before, c)
+        read_targets_and_scale(heads, target, rule.intercept, rule.clip, clock, before, c)
     else:
         for j in range(n):
             heads[CLIPPED, j] = heads[PREDICTION, j]
+            heads[PREDICTION, j] = min(max(heads[PREDICTION, j], -LARGEST), LARGEST)
+        if rule.clip != FREE:
+            clip_alone(heads, target, rule.intercept, rule.clip, before, n)
     for j in range(n):
-        heads[PREDICTION, j] = min(max(heads[PREDICTION, j], -LARGEST), LARGEST)
         heads[PLAYED, j] = heads[CLIPPED, j]
     if loss.code == SOFTMAX:
         margins(heads, PREDICTION, 0, n)
@@ -100,6 +159,5 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
         _, heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, j], heads[TARGET, j])
         value, _ = loss_and_gradient(loss.code, parameter, heads[CLIPPED, j], heads[TARGET, j])
         losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
-        if rule.target_unit:
-            heads[PLAYED, j] = heads[PLAYED, j] + target[ORIGIN, j] if before > 0 else 0.0
+    make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)

@@ -25,10 +25,10 @@ from ..compiled.columns import (
     update_maxima,
 )
 from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
-from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
+from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, new_heads
 from ..compiled.jit import entry, fast
 from ..compiled.losses import compiled_loss
-from ..compiled.targets import read_row
+from ..compiled.targets import compiled_clip, read_row
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import TINY
 from ..state.model import Diverged
@@ -263,6 +263,7 @@ class CompiledRule(NamedTuple):
     n_columns: int
     intercept: bool
     target_unit: bool
+    clip: int
     bound: float
     bound_scaled: bool
 
@@ -276,8 +277,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(SCRATCH) - 1 + state.rule.n_heads, X.indptr if by_row else None)
     clock = np.array([state.t, state.largest_weight])
-    heads = np.zeros((N_ROWS, state.rule.n_heads))
-    heads[UNIT] = state.unit()
+    heads = new_heads(state)
     model = (
         *tables,
         *table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head),
@@ -307,6 +307,7 @@ def compiled_rule(rule, loss, n_columns):
         n_columns=n_columns,
         intercept=rule.intercept,
         target_unit=rule.target_unit,
+        clip=compiled_clip(rule),
         bound=bound,
         bound_scaled=bound_scaled,
     )

@@ -37,7 +37,7 @@ class Rule(LinearRule):
         not 0.
     centred : bool
         Whether ``x`` of frequent columns stands for the deviation from the running mean.
-    target_unit, degree, coupled
+    target_unit, degree, coupled, clip
         See `LinearRule`.
     """
 
@@ -50,6 +50,7 @@ class Rule(LinearRule):
     target_unit: bool
     degree: int
     coupled: bool
+    clip: tuple[float, float] | str | None = None
 
     experts = 1
     mixed = True

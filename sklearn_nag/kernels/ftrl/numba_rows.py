@@ -30,10 +30,11 @@ from ..compiled.columns import (
     update_maxima,
 )
 from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
-from ..compiled.heads import GRADIENT, N_ROWS, PLAYED, PREDICTION, UNIT
+from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, UNIT, new_heads
 from ..compiled.jit import contracted, entry, fast, slow
 from ..compiled.losses import compiled_loss
-from ..compiled.targets import read_row, suffer
+from ..compiled.projections import compiled_constraint, project
+from ..compiled.targets import compiled_clip, read_row, suffer
 from ..state.lifts import TINY
 from ..state.model import Diverged
 from .numpy_rows import FAR
@@ -41,8 +42,18 @@ from .numpy_rows import FAR
 REGULARIZERS = ("proximal", "l2", "entropy")
 PROXIMAL, L2, ENTROPY = range(3)
 NONE, MAX, RMS, AUTO = range(4)
+FREE = -1  # code of no constraint
 N = 1  # entry of ``clock`` after ``T``
-SCRATCH = ("x", "z", "size", "inverse", "v")  # rows below the fields of a table; the last one for each head
+SCRATCH = (
+    "x",
+    "z",
+    "size",
+    "inverse",
+    "metric",
+    "key",
+    "other",
+    "v",
+)  # rows below the fields of a table; the last one for each head
 
 
 @fast
@@ -130,6 +141,18 @@ def play_quadratic(table, f, k, rule, factor, growth, bias, n):
 
 
 @slow
+def play_constrained(table, f, k, rule, length, bias, width):
+    """Project what `play_quadratic` has left on the set of the rule, and return the prediction."""
+    inner, p = width - 1 if bias >= 0 else width, 0.0
+    for i in range(inner):
+        table[f.metric, i] = 1.0
+    project(table, f.v + k, f.metric, f.key, f.other, inner, rule.constraint, rule.bound * length)
+    for i in range(width):
+        p += table[f.v + k, i] * table[f.z, i]
+    return p
+
+
+@slow
 def play_entropy(table, f, k, rule, factor, growth, bias, width):
     """As `play_quadratic`, where weights share their sum."""
     inner = width - 1 if bias >= 0 else width
@@ -195,6 +218,8 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, some_
             p = play_entropy(table, f, k, rule, factor, growth, bias, width)
         else:
             p = play_quadratic(table, f, k, rule, factor, growth, bias, n)
+            if rule.constraint != FREE:
+                p = play_constrained(table, f, k, rule, length, bias, width)
         heads[PREDICTION, k] = p / length
     if not suffer(heads, rule, loss, clock, before, c, target, losses):
         return False
@@ -304,6 +329,9 @@ class Fields(NamedTuple):
     z: int = 0
     size: int = 0
     inverse: int = 0
+    metric: int = 0
+    key: int = 0
+    other: int = 0
     v: int = 0
 
 
@@ -324,6 +352,9 @@ class CompiledRule(NamedTuple):
     centred: bool
     target_unit: bool
     degree: int
+    clip: int
+    constraint: int
+    bound: float
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -335,8 +366,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(SCRATCH) - 1 + rule.n_heads, X.indptr if by_row else None)
     clock = np.array([state.t, state.N])
-    heads = np.zeros((N_ROWS, rule.n_heads))
-    heads[UNIT] = state.unit()
+    heads = new_heads(state)
     model = (
         *tables,
         *table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head),
@@ -358,7 +388,9 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 def compiled_rule(rule):
     """`CompiledRule` of a rule."""
-    named = ("regularizer", "norm", "shrinks")
+    named = ("regularizer", "norm", "shrinks", "clip", "constraint", "bound")
     values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
     norm = (None, "max", "rms", "auto").index(rule.normalization)
+    code, bound = compiled_constraint(rule.constraint) or (FREE, 0.0)
+    values |= {"clip": compiled_clip(rule), "constraint": code, "bound": bound}
     return CompiledRule(REGULARIZERS.index(rule.regularizer), norm, rule.shrinks_rows(), **values)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...constraints import L2Ball, Simplex, WeightedL1Ball
 from ..state.lifts import positive
 from ..state.model import LinearState
 from ..state.rule import LinearRule
@@ -48,8 +49,10 @@ class Rule(LinearRule):
         Whether weights are not negative, for "entropy".
     intercept : bool
         Whether the last column is the constant 1, whose weight is free: neither penalised nor part of the ``radius``.
-    centred, target_unit, degree, coupled
+    centred, target_unit, degree, coupled, clip
         See `LinearRule`.
+    constraint : set of `sklearn_nag.constraints` or None
+        Where ``u`` of the features is held, in units of the target, for "l2".
     """
 
     regularizer: str
@@ -67,6 +70,8 @@ class Rule(LinearRule):
     target_unit: bool
     degree: int
     coupled: bool
+    clip: tuple[float, float] | str | None = None
+    constraint: L2Ball | Simplex | WeightedL1Ball | None = None
 
     experts = 1
     mixed = True
@@ -80,8 +85,9 @@ class Rule(LinearRule):
 
     @property
     def lazy(self):
-        """The weights of "entropy" share their sum, so each row changes all of them."""
-        return (self.selective or not self.centred) and self.regularizer != "entropy"
+        """The weights of "entropy" share their sum, and others a constraint, so each row changes all of them."""
+        of_all = self.regularizer == "entropy" or self.constraint is not None
+        return (self.selective or not self.centred) and not of_all
 
     @property
     def selective(self):
@@ -148,7 +154,7 @@ class State(LinearState):
         """``u`` to predict with, in units of the target: that of the next row, which minimises the regularised loss."""
         length = mean_length(self.rule, self.N, self.t)
         with np.errstate(all="ignore"):
-            v = leader(self.rule, self.columns, self.size() * length, self.t, self.unit())
+            v = leader(self.rule, self.columns, self.size() * length, self.t, self.unit(), length)
             return v / length * self.unit()[:, None]
 
 
@@ -160,7 +166,7 @@ def mean_length(rule, N, t):
     return np.sqrt(N / t) if rule.shrinks_rows() and N > 0 else 1.0
 
 
-def leader(rule, columns, size, t, unit):
+def leader(rule, columns, size, t, unit, length):
     """Weights ``v`` that minimise the regularised sum of losses.
 
     Parameters
@@ -175,6 +181,8 @@ def leader(rule, columns, size, t, unit):
         Total weight of the rows.
     unit : ndarray of shape (n_heads,)
         Of the targets.
+    length : float
+        `mean_length`.
 
     Returns
     -------
@@ -185,7 +193,11 @@ def leader(rule, columns, size, t, unit):
     size = size * (unit ** (rule.degree - 1))[:, None]
     growth = max(t, 1.0) ** rule.power_t
     if rule.regularizer != "entropy":
-        return quadratic_leader(rule, z, columns.root, size, growth)
+        v = quadratic_leader(rule, z, columns.root, size, growth)
+        if rule.constraint is not None:  # all weights have the same curvature
+            for own in v[:, : z.shape[1] - rule.intercept]:
+                own[:] = rule.constraint.scaled(length).project(own)
+        return v
     inner = slice(0, z.shape[1] - rule.intercept)
     v = np.empty(z.shape)
     v[:, inner] = entropy_leader(rule, z[:, inner], size[:, inner], growth)

@@ -9,10 +9,10 @@ import numpy as np
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import PADDING, T, finite, lift_of, padded
 from ..compiled.handover import run
-from ..compiled.heads import CLIPPED, GRADIENT, N_ROWS, PLAYED, PREDICTION, TARGET, UNIT
+from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, new_heads
 from ..compiled.jit import entry, fast, slow, strict, strict_slow
 from ..compiled.losses import compiled_loss, loss_and_gradient
-from ..compiled.targets import ORIGIN, SUM, read_row, read_targets
+from ..compiled.targets import FREE, SUM, clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import HIGHEST, LARGEST, LOWEST, TINY
 from ..state.model import Diverged
@@ -163,16 +163,17 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is
         heads[PREDICTION, k] = 0.0 if is_new else inner / root + (leverage - 1.0) * mean
         heads[CLIPPED, k] = heads[PREDICTION, k]
     if rule.target_unit:
-        read_targets(heads, target, rule.intercept, clock, before, c, losses.size)
+        read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size)
+    elif rule.clip != FREE:
+        clip_alone(heads, target, rule.intercept, rule.clip, before, losses.size)
     for k in range(losses.size):
         y = heads[TARGET, k]
         value, _ = loss_and_gradient(loss.code, loss.parameter, heads[CLIPPED, k], y)
         losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
         heads[PLAYED, k] = heads[CLIPPED, k]
-        if rule.target_unit:
-            heads[PLAYED, k] = heads[CLIPPED, k] + target[ORIGIN, k] if before > 0 else 0.0
         for i in range(n):
             table[f.weight + k, i] += root * y * v[i]
+    make_absolute(heads, target, rule, before, losses.size)
     return finite(heads, PLAYED, losses.size)
 
 
@@ -257,6 +258,7 @@ class CompiledRule(NamedTuple):
     alpha: float
     intercept: bool
     target_unit: bool
+    clip: int
     bound: float
     bound_scaled: bool
 
@@ -278,8 +280,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         return
     state.columns.arrange("C")
     clock = np.array([state.t, state.largest_weight, state.averaged])
-    heads = np.zeros((N_ROWS, state.rule.n_heads))
-    heads[UNIT] = state.unit()
+    heads = new_heads(state)
     model = (
         state.columns.table,
         Fields(**state.columns.rows()),
@@ -303,4 +304,5 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 def compiled_rule(rule, loss):
     """`CompiledRule` of a rule and the bound of a loss."""
     least_squares = rule.update == "least_squares"
-    return CompiledRule(least_squares, rule.alpha, rule.intercept, rule.target_unit, *compiled_bound(loss))
+    clip, bound = compiled_clip(rule), compiled_bound(loss)
+    return CompiledRule(least_squares, rule.alpha, rule.intercept, rule.target_unit, clip, *bound)

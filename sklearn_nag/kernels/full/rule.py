@@ -37,7 +37,7 @@ class Rule(LinearRule):
         Whether the last column is the constant 1.
     averaged : bool
         Whether to predict with the average of the weights played, in which row ``t`` counts ``c t``.
-    centred, target_unit, degree, coupled
+    centred, target_unit, degree, coupled, clip
         See `LinearRule`.
     """
 
@@ -50,6 +50,7 @@ class Rule(LinearRule):
     target_unit: bool
     degree: int
     coupled: bool
+    clip: tuple[float, float] | str | None = None
 
     experts = 1
     mixed = True

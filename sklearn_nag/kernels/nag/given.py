@@ -52,9 +52,10 @@ def set_linear(state, coef, intercept):
     state.averaged, state.cached = 0.0, None
 
 
-def forget_gradients(state):
-    """Make a model count its losses and gradients from 0, by the scales that it knows."""
-    state.loss[:] = 0.0
+def forget_gradients(state, losses=True):
+    """Make a model count its gradients and, by default, its losses from 0, by the scales that it knows."""
+    if losses:
+        state.loss[:] = 0.0
     if state.columns.G is not None:
         state.columns.G[:] = TINY
         state.gradient_lift[:] = LARGEST_LIFT

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..state.lifts import TINY, positive
 from ..state.merging import finish, prepare
-from .rule import penalty_clock, settle
+from .rule import constrain, penalty_clock, settle
 
 
 def merge(states, base, by="t"):
@@ -77,6 +77,8 @@ def _merge(parts, by):
         moves = parts.intercept_moves(weights, np.ones(len(weights)))
         columns.weight[:, -1] += sum(share[..., -1] * move for share, move in zip(shares, moves))
     columns.weight *= _unit(merged)
+    if rule.constraint is not None:
+        constrain(rule, columns, merged.size(), merged.unit(), range(rule.n_heads))
 
     if rule.averaged:
         base = sums.pop()

@@ -35,20 +35,12 @@ from ..compiled.columns import (
     update_maxima,
 )
 from ..compiled.handover import constant, entries_of_row, in_own_lines, put_back, run, table_layout, workspace
-from ..compiled.heads import (
-    CLIPPED,
-    GRADIENT,
-    N_ROWS,
-    PLAYED,
-    PREDICTION,
-    RESCALING,
-    TARGET,
-    UNIT,
-)
+from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, RESCALING, TARGET, UNIT, new_heads
 from ..compiled.jit import entry, fast, slow
 from ..compiled.losses import LOSSES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
 from ..compiled.mixture import mix
-from ..compiled.targets import ORIGIN, read_row, read_targets
+from ..compiled.projections import compiled_constraint, project
+from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.lifts import HIGHEST, LARGEST, TINY
 from ..state.model import Diverged
 from . import numpy_rows
@@ -57,6 +49,7 @@ from .rule import STEEPEST
 NONE, MAX, RMS, AUTO = range(4)
 N, SHRINKAGE, AVERAGED = range(1, 4)  # entries of ``clock`` after ``T``
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
+FOR_CONSTRAINTS = ("start", "own")  # further ones
 
 
 @fast
@@ -225,7 +218,7 @@ def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
     if rule.norm != NONE:
         clock[N] += c * squared
         per_row = clock[T] / clock[N] if clock[N] > 0 else clock[T]
-        rate *= np.sqrt(per_row) if rule.adaptive else per_row
+        rate *= rule.radius if rule.radius > 0.0 else np.sqrt(per_row) if rule.adaptive else per_row
     clock[SHRINKAGE] += c * rate / rest if rule.adaptive else c * rate
     if clock[T] >= rule.average_from:
         clock[AVERAGED] += c * clock[T]
@@ -252,7 +245,10 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, s
         heads[PREDICTION, k] = value
         heads[CLIPPED, k] = value
     if target is not None:
-        read_targets(heads, target, rule.intercept, clock, before, c, n_heads)
+        if rule.target_unit:
+            read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, n_heads)
+        else:
+            clip_alone(heads, target, rule.intercept, rule.clip, before, n_heads)
     row = CLIPPED
     if mixture is not None:
         mix(heads, loss, c, mixture, n_heads, n_targets)
@@ -274,8 +270,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, s
                 value, _ = loss_and_gradient(loss.code, parameter, heads[CLIPPED, k], y)
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
     if target is not None:
-        for j in range(n_played):
-            heads[PLAYED, j] = heads[PLAYED, j] + target[ORIGIN, j % n_targets] if before > 0 else 0.0
+        make_absolute(heads, target, rule, before, n_played)
     return rate, finite(heads, PLAYED, n_played)
 
 
@@ -327,6 +322,30 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
                 table[f.past + k, i] += factor * table[f.direction, i]
 
 
+@slow
+def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
+    """As `rule.constrain`, for the heads that made a step; scratch rows but ``inverse`` are overwritten."""
+    code, radius = constraint
+    root = np.sqrt(clock[T]) if rule.norm == RMS else 1.0
+    squashed = not rule.adaptive and rule.norm != NONE
+    for k in range(n_heads):
+        if heads[GRADIENT, k] == 0.0:
+            continue
+        weight = f.weight + k
+        for i in range(n):
+            size = scale_but_for_time(table, f, rule, i) / root
+            size = size if size > 0.0 else 1.0
+            table[f.x, i] = np.sqrt(table[f.G + k, i]) / size if rule.adaptive else 1.0
+            table[f.start, i] = table[weight, i]
+            table[f.own, i] = size if squashed else 1.0
+            table[weight, i] /= table[f.own, i]
+        project(table, weight, f.x, f.z, f.direction, n, code, radius * heads[UNIT, k])
+        for i in range(n):
+            table[weight, i] *= table[f.own, i]
+            if rule.averaged:
+                table[f.past + k, i] += clock[AVERAGED] * (table[weight, i] - table[f.start, i])
+
+
 @fast
 def new_gradient_lifts(gradient_lift, heads, rule, c):
     """Adapt the lifts of gradients; leave in ``RESCALING`` the factors of ``G``, and tell whether any lift changed."""
@@ -353,12 +372,12 @@ def rescale_G(table, heads, f, n_heads, n):
 @entry
 def learn_dense(
     X, y, codes, weights, order, table, f, powers, rule, eta, heads, gradient_lift, clock, loss, losses, target,
-    mixture, played,
+    mixture, constraint, played,
 ):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range.
 
-    ``target`` and ``mixture`` are None for models that learn no unit of targets, or mix no experts, so that what is for
-    these alone is not compiled.
+    ``target``, ``mixture`` and ``constraint`` are None for models that neither learn the unit of targets nor clip
+    predictions, mix no experts, or have no constraint, so that what is for these alone is not compiled.
     """
     d, n_targets = X.shape[1], rule.n_targets
     width = d + rule.intercept
@@ -402,13 +421,15 @@ def learn_dense(
         if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
             rescale_G(table, heads, f, eta.size, n)
         descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
+        if constraint is not None:
+            constrain(table, heads, f, rule, constraint, clock, eta.size, width - rule.intercept)
     return all_finite(table, f.lift, f.x, n)
 
 
 @entry
 def learn_sparse(
     data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, eta,
-    heads, gradient_lift, clock, loss, losses, target, mixture, played,
+    heads, gradient_lift, clock, loss, losses, target, mixture, constraint, played,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
@@ -478,6 +499,8 @@ class Fields(NamedTuple):
     z: int = 0
     inverse: int = 0
     direction: int = 0
+    start: int = 0
+    own: int = 0
 
 
 class CompiledRule(NamedTuple):
@@ -499,6 +522,9 @@ class CompiledRule(NamedTuple):
     importance_aware: bool
     n_targets: int
     degree: int
+    target_unit: bool
+    clip: int
+    radius: float
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -510,11 +536,11 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
-    tables = workspace(state, len(SCRATCH), X.indptr if by_row else None)
+    tables = workspace(state, len(scratch_rows(rule)), X.indptr if by_row else None)
     clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged]))
-    losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if rule.target_unit else None
-    heads = in_own_lines(np.zeros((N_ROWS, len(rule.eta))))
-    heads[UNIT] = state.unit()
+    needs_targets = rule.target_unit or rule.clip is not None
+    losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if needs_targets else None
+    heads = in_own_lines(new_heads(state))
     model = (
         *tables,
         *compiled_rule(rule, loss.move is not None, state.columns.shared, state.columns.per_head),
@@ -525,6 +551,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         losses,
         target,
         (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
+        compiled_constraint(rule.constraint),
     )
 
     def learn_some_sparse(*args):
@@ -545,6 +572,11 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         raise Diverged
 
 
+def scratch_rows(rule):
+    """Names of the rows below the fields of a table."""
+    return SCRATCH if rule.constraint is None else SCRATCH + FOR_CONSTRAINTS
+
+
 @functools.lru_cache
 def compiled_rule(rule, has_move, shared, per_head):
     """What compiled code takes for a rule, with a loss that has an importance-aware move or has none.
@@ -552,7 +584,8 @@ def compiled_rule(rule, has_move, shared, per_head):
     That is what `table_layout` returns, `CompiledRule`, and the learning rates.
     """
     values = {name: getattr(rule, name) for name in CompiledRule._fields[1:]}
+    values["clip"] = compiled_clip(rule)
     values["importance_aware"] = rule.importance_aware and has_move
     norm = (None, "max", "rms", "auto").index(rule.normalization)
-    layout = table_layout(Fields, SCRATCH, rule, shared, per_head)
+    layout = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
     return *layout, CompiledRule(norm=norm, **values), constant(rule.eta)

@@ -18,7 +18,7 @@ from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
 from ..vectorized.columns import read_inputs, write_back
 from ..vectorized.targets import count_losses, read_targets
-from .rule import settle
+from .rule import constrain, settle
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -54,7 +54,7 @@ def _read_rates(state, inputs, c):
     if rule.normalization is not None:
         N = np.add.accumulate(np.append(state.N, c * np.add.reduce(z * z, axis=1)))
         per_row = t[1:] / positive(N[1:])
-        rate = rate * (np.sqrt(per_row) if rule.adaptive else per_row)
+        rate = rate * (rule.radius or np.sqrt(per_row) if rule.adaptive else per_row)
     growth = c * rate / rule.time_factor(t[1:]) if rule.adaptive else c * rate
     shrinkage = np.add.accumulate(np.append(state.shrinkage, growth))
     return _Rates(rate, N, shrinkage)
@@ -80,12 +80,12 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
 def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
     """One step for each row; ``named`` tells which columns a row visits, where others can wait."""
     rule = state.rule
-    targets, means, moved, units, _, least, most, _ = target_rows.for_heads(rule.experts)
+    targets, means, moved, units, _, least, most, floor, ceiling, _ = target_rows.for_heads(rule.experts)
     step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
     single = len(rule.eta) == 1
     if single:  # by vectors and scalars, as they cost less
-        means, moved, least, most, targets, units, step = (
-            a[:, 0] for a in (means, moved, least, most, targets, units, step)
+        means, moved, least, most, floor, ceiling, targets, units, step = (
+            a[:, 0] for a in (means, moved, least, most, floor, ceiling, targets, units, step)
         )
     # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
     keeps_u = rule.adaptive or rule.normalization is None
@@ -112,6 +112,8 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
         else:
             played[i] = clipped
         p += moved[i]
+        if rule.clip is not None:
+            p = np.minimum(np.maximum(p, floor[i]), ceiling[i])
         if loss.coupled:
             p = loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
         g = loss.gradient(p, targets[i], units[i])
@@ -151,6 +153,12 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
         weight += direction
         if rule.averaged:
             columns.past += state.averaged * direction
+        if rule.constraint is not None:
+            before = columns.weight.copy()
+            unit = np.reshape(units[i], -1) if rule.target_unit else np.ones(len(rule.eta))
+            constrain(rule, columns, inputs.sizes[i], unit, np.flatnonzero(np.reshape(g, -1)))
+            if rule.averaged:
+                columns.past += state.averaged * (columns.weight - before)
 
 
 def _mix(mixture, loss, p, y, unit, c):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...constraints import L2Ball, Simplex, WeightedL1Ball
 from ..state.columns import Columns
 from ..state.lifts import LARGEST, LARGEST_LIFT, positive
 from ..state.mixture import Mixture
@@ -59,6 +60,11 @@ class Rule(LinearRule):
         Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
     half_life : float
         Weight of rows after which what was learnt counts half, ``inf`` where it does not fade; see `forgetting`.
+    clip : tuple of float, "targets" or None
+        See `LinearRule`.
+    constraint : set of `sklearn_nag.constraints` or None
+        Where ``u`` of the features is held, in units of the target: projected after each step in the metric of the
+        steps, ``sqrt(H)``. The radius then has the place of ``sqrt(t / N)`` in the rates of adaptive rules with scales.
     """
 
     normalization: str | None
@@ -77,6 +83,8 @@ class Rule(LinearRule):
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf
+    clip: tuple[float, float] | str | None = None
+    constraint: L2Ball | Simplex | WeightedL1Ball | None = None
 
     @property
     def forgets(self):
@@ -97,6 +105,12 @@ class Rule(LinearRule):
         return (experts[:, None] * self.n_targets + targets).ravel()
 
     @property
+    def radius(self):
+        """What the rates of the rule have in the place of ``sqrt(t / N)``; 0 where they have that."""
+        replaced = self.constraint is not None and self.adaptive and self.normalization is not None
+        return self.constraint.radius if replaced else 0.0
+
+    @property
     def penalised(self):
         return self.l1 > 0 or self.l2 > 0
 
@@ -114,10 +128,10 @@ class Rule(LinearRule):
         """Whether a row may skip the columns it does not name, as what it does to them can be applied later.
 
         It cannot where weights that a penalty shrinks are averaged, nor where all features are centred, so that a 0 is
-        a deviation like any other.
+        a deviation like any other, nor where weights have a constraint in common.
         """
         every_row = self.centred and not self.selective
-        return not (every_row or (self.penalised and self.averaged))
+        return not (every_row or (self.penalised and self.averaged) or self.constraint is not None)
 
     @property
     def selective(self):
@@ -192,6 +206,8 @@ class State(LinearState):
         state = super().new(rule, n_features)
         state.mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
         state.gradient_lift = np.full(rule.n_heads, LARGEST_LIFT)
+        if isinstance(rule.constraint, Simplex) and n_features > 0 and not rule.target_unit:
+            state.columns.weight[:, :n_features] = rule.constraint.radius / n_features
         return state
 
     def small_arrays(self):
@@ -334,6 +350,33 @@ class State(LinearState):
 
 
 Rule.State = State
+
+
+def constrain(rule, columns, size, unit, heads):
+    """Project the weights of some heads on the set of the rule; the intercept is free.
+
+    Parameters
+    ----------
+    rule : Rule
+        With a constraint.
+    columns : Columns
+        All columns.
+    size : ndarray of shape (n_columns,)
+        Scales, lifted.
+    unit : ndarray of shape (n_heads,)
+        Of the targets: the radius is one of these.
+    heads : iterable of int
+        Which heads.
+    """
+    inner = slice(0, size.size - rule.intercept)
+    size = positive(size)[inner]
+    for k in heads:
+        weight, metric = columns.weight[k, inner], None
+        if rule.adaptive:
+            metric = np.sqrt(columns.G[k, inner]) / size
+        per_u = size if not rule.adaptive and rule.normalization is not None else 1.0
+        new = rule.constraint.scaled(unit[k]).project(weight / per_u, metric) * per_u
+        weight[:] = new
 
 
 def penalty_clock(state, rule):

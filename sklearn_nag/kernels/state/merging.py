@@ -207,13 +207,13 @@ def _merge_frequent(parts):
 
 def _merge_targets(parts, origin):
     merged, targets, everyone = parts.merged, parts.merged.targets, [*parts.states, parts.base]
+    with_rows = [state for state in everyone if state.t > 0]
+    targets.low[:] = np.min([state.targets.low for state in with_rows], axis=0)
+    targets.high[:] = np.max([state.targets.high for state in with_rows], axis=0)
     if not merged.rule.target_unit:
         return
     targets.origin[:] = origin
     targets.sum[:] = parts.total(lambda state: state.targets.sum)
-    with_rows = [state for state in everyone if state.t > 0]
-    targets.low[:] = np.min([state.targets.low for state in with_rows], axis=0)
-    targets.high[:] = np.max([state.targets.high for state in with_rows], axis=0)
     sizes = [np.maximum(state.targets.spread, np.abs(state.targets.sum)) for state in everyone]
     unit = np.ldexp(1.0, np.frexp(positive(np.max(sizes, axis=0)))[1] - 1)  # squares of targets overflow
     targets.spread[:] = unit * np.sqrt(

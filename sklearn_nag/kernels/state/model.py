@@ -211,6 +211,25 @@ class LinearState:
         spread = self.targets.spread / np.sqrt(max(self.t, TINY))
         return np.tile(spread, self.rule.n_heads // self.rule.n_targets)
 
+    def clip_range(self):
+        """Between which predictions are clipped; None where they are not.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_played,)
+            In units of the targets as they are given.
+        """
+        clip, targets = self.rule.clip, self.targets
+        if clip is None or (clip == "targets" and self.t == 0):
+            return None
+        if clip == "targets":
+            with np.errstate(over="ignore"):
+                ends = (np.nan_to_num((targets.origin + end) / targets.lift) for end in (targets.low, targets.high))
+        else:
+            ends = map(np.atleast_1d, clip)
+        low, high = (np.resize(end, self.rule.n_played) for end in ends)
+        return low, high
+
     def scale(self):
         """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization)."""
         if self.rule.normalization is None:

@@ -27,6 +27,8 @@ class LinearRule:
     ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
     ``coupled``                  whether the loss compares the heads of a row with one another
     ``n_targets``, ``n_heads``   number of targets, and of weight vectors: one for each target of each expert
+    ``clip``                     the least and the largest prediction, ``"targets"`` for those of the targets so far, or
+                                 None
     ``experts``, ``mixed``       heads for each target, and whether they make one prediction together
     ``lifted``                   whether columns are lifted (see `lifts`)
     ``penalised``, ``averaged``  whether weights are penalised, and whether their average makes predictions

@@ -24,7 +24,8 @@ class Targets:
     spread : ndarray of shape (n_targets,)
         Root of ``sum c (y - mean)^2``.
     low, high : ndarray of shape (n_targets,)
-        The smallest and the largest.
+        The smallest and the largest, from the origin; without an intercept at most and at least 0. Kept where a rule
+        learns units or clips predictions to this range.
     """
 
     def __init__(self, table, lift=1.0):

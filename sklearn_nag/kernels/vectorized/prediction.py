@@ -23,14 +23,14 @@ def predict(state, X):
     -------
     ndarray of shape (n_rows, n_played)
         ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
-        instead, and cut off at the largest double.
+        instead, and cut off at the largest double. Clipped, where the rule clips predictions.
     """
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
         if exact:
             p = X @ coef.T + intercept
             if np.isfinite(p).all():
-                return p
+                return clipped(state, p)
         return predict_unit_free(state, X)
 
 
@@ -44,11 +44,17 @@ def predict_unit_free(state, X):
         z = without_units(x)
         for head, weight in enumerate(u):
             p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
-    return np.nan_to_num(p + origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    return clipped(state, np.nan_to_num(p + origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
+
+
+def clipped(state, p):
+    """Predictions ``p`` held within the range to which the rule clips them."""
+    ends = state.clip_range()
+    return p if ends is None else np.clip(p, *ends, out=p)
 
 
 def contributions(state, X):
-    """What each feature adds to the decision values, and in a last column what is added whatever the row.
+    """What each feature adds to the decision values, before these are clipped, and what is added whatever the row.
 
     Parameters
     ----------

@@ -30,6 +30,8 @@ class TargetRows(NamedTuple):
         Their unit with the row, and without it.
     least, most : ndarray of shape (n_rows, n_targets)
         Between which predictions are clipped.
+    floor, ceiling : ndarray of shape (n_rows, n_targets)
+        The same for the prediction at which the derivative is taken, when the target is known.
     spread : ndarray of shape (n_rows + 1, n_targets) or None
         `Targets.spread` before each row and after the last; None where it is not learnt.
     """
@@ -41,6 +43,8 @@ class TargetRows(NamedTuple):
     unit_before: np.ndarray
     least: np.ndarray
     most: np.ndarray
+    floor: np.ndarray
+    ceiling: np.ndarray
     spread: np.ndarray | None = None
 
     def for_heads(self, n):
@@ -54,7 +58,7 @@ def read_targets(state, y, c, t):
     n = len(y)
     if not rule.target_unit:
         nothing, one = np.zeros(y.shape), np.ones(y.shape)
-        return TargetRows(y, nothing, nothing, one, one, nothing - np.inf, nothing + np.inf)
+        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t))
     if state.t == 0 and rule.intercept:
         targets.origin[:] = y[0]
     y = y - targets.origin
@@ -62,13 +66,32 @@ def read_targets(state, y, c, t):
     means = sums / np.maximum(t, TINY)[:, None]
     deviations = np.sqrt(c * (t[:-1] / t[1:]) if rule.intercept else c)[:, None] * np.abs(y - means[:-1])
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
-    low = np.minimum.accumulate(np.vstack([targets.low, y]))
-    high = np.maximum.accumulate(np.vstack([targets.high, y]))
-    width = high - low
-    targets.sum[:], targets.spread[:], targets.low[:], targets.high[:] = sums[n], spread[n], low[n], high[n]
+    targets.sum[:], targets.spread[:] = sums[n], spread[n]
     unit = spread / np.sqrt(np.maximum(t, TINY))[:, None]
     moved = means[1:] - means[:-1]
-    return TargetRows(y, means[:-1], moved, unit[1:], unit[:-1], (low - width)[:-1], (high + width)[:-1], spread)
+    return TargetRows(y, means[:-1], moved, unit[1:], unit[:-1], *_ranges(state, y, t), spread)
+
+
+def _ranges(state, y, t):
+    """``least``, ``most``, ``floor`` and ``ceiling`` of `TargetRows`; the range of the targets then includes ``y``."""
+    rule, targets = state.rule, state.targets
+    free = np.full(y.shape, LARGEST)
+    if rule.target_unit or rule.clip == "targets":
+        if state.t == 0 and rule.intercept:
+            targets.low[:] = targets.high[:] = y[0]
+        low = np.minimum.accumulate(np.vstack([targets.low, y]))
+        high = np.maximum.accumulate(np.vstack([targets.high, y]))
+        targets.low[:], targets.high[:] = low[-1], high[-1]
+    if rule.clip == "targets":
+        known = t[:-1, None] > 0
+        return np.where(known, low[:-1], -free), np.where(known, high[:-1], free), low[1:], high[1:]
+    if rule.clip is not None:
+        ends = tuple(end * targets.lift - targets.origin + np.zeros(y.shape) for end in rule.clip)
+        return ends + ends
+    if rule.target_unit:
+        width = high - low
+        return (low - width)[:-1], (high + width)[:-1], -free, free
+    return free - np.inf, free + np.inf, -free, free
 
 
 def suffer(loss, rows, i, p):
@@ -91,7 +114,7 @@ def suffer(loss, rows, i, p):
         The derivative, and the prediction, relative to the origin of the targets.
     """
     clipped = np.clip(rows.mean[i] + rows.unit_before[i] * p, rows.least[i], rows.most[i])
-    p = np.clip(rows.mean[i] + rows.moved[i] + rows.unit[i] * p, -LARGEST, LARGEST)
+    p = np.clip(rows.mean[i] + rows.moved[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
     return loss.gradient(loss.margins(p) if loss.coupled else p, rows.y[i], rows.unit[i]), clipped
 
 
@@ -109,3 +132,5 @@ def count_losses(state, loss, target_rows, c, played, first):
         played += np.resize(state.targets.origin, state.rule.n_played)
         if first:  # before the first target there is nothing to predict by
             played[0] *= 0.0
+            if state.rule.clip not in (None, "targets"):
+                played[0] = np.clip(played[0], *(end * state.targets.lift for end in state.rule.clip))

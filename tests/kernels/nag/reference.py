@@ -75,6 +75,7 @@ def run(
     centred=False,
     importance_aware=False,
     target_unit=False,
+    clip=None,
 ):
     """Progressive predictions and final ``w`` (the intercept last), over rows in order.
 
@@ -82,12 +83,16 @@ def run(
     then multiplies deviations from the mean, and predicts deviations from the mean of the targets (from 0 without an
     intercept). Predictions are held within the range of the targets before, widened by its own width.
 
+    With ``clip`` they are held within that range itself or between two numbers, and the derivative is taken at the
+    prediction held within the same numbers or the range of the targets with that of the row.
+
     An L2 penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact
     solution of ``du = -rate l2 u``. With L1, penalties are those of FTRL-Proximal (McMahan et al., KDD 2013, Algorithm
     1): ``z`` holds the sum of ``sigma u - g``, in units without ``s``; a weight is made of it before a row that has the
     feature, and at the end.
     """
     d = len(X[0]) + intercept
+    some_range = (lambda v: (min(v), max(v))) if intercept else (lambda v: (min(0, *v), max(0, *v)))
     w, s, G, squares = [0.0] * d, [0.0] * d, [0.0] * d, [0.0] * d
     N = t = 0.0
     l1, l2 = alpha * l1_ratio, alpha * (1 - l1_ratio)
@@ -145,10 +150,11 @@ def run(
         if target_unit:
             if seen_y:
                 mean = moments(seen_y, seen_c[:-1])[0] if intercept else 0.0
-                low, high = (min(seen_y), max(seen_y)) if intercept else (min(0, *seen_y), max(0, *seen_y))
-                predictions.append(min(max(p + mean, 2 * low - high), 2 * high - low))
+                low, high = some_range(seen_y)
+                low, high = (low, high) if clip == "targets" else clip or (2 * low - high, 2 * high - low)
+                predictions.append(min(max(p + mean, low), high))
             else:
-                predictions.append(0.0)
+                predictions.append(0.0 if clip in (None, "targets") else min(max(0.0, clip[0]), clip[1]))
             seen_y.append(target)
             if intercept:
                 mean, unit = moments(seen_y, seen_c)
@@ -156,7 +162,13 @@ def run(
             else:
                 unit = math.sqrt(math.fsum(c * v * v for c, v in zip(seen_c, seen_y)) / t)
         else:
-            predictions.append(p)
+            low, high = (some_range(seen_y) if clip == "targets" and seen_y else None) or (-math.inf, math.inf)
+            low, high = (low, high) if clip in (None, "targets") else clip
+            predictions.append(min(max(p, low), high))
+            seen_y.append(target)
+        if clip is not None:
+            low, high = some_range(seen_y) if clip == "targets" else clip
+            p = min(max(p, low), high)
         rate = eta / t**power_t
         if normalization is not None:
             rate *= (math.sqrt(t / N) if adaptive else t / N) if N > 0 else 0.0

@@ -32,7 +32,7 @@ RULES = [
     {"eta0": "auto"},
     {"penalty": "l1", "alpha": 0.01},
     {"penalty": "l2", "alpha": 0.01, "average": True},
-    {"target_normalization": None},
+    {"target_normalization": None, "clip": None},
     {"loss": "huber", "average": 1000},
 ]
 
@@ -83,7 +83,7 @@ def test_a_fit_begins_at_what_is_given(options, kernel):
 
 def test_plain_steps_need_no_pass_for_scales():
     X, y = DIABETES
-    options = {"normalization": None, "adaptive": False, "target_normalization": None}
+    options = {"normalization": None, "adaptive": False, "target_normalization": None, "clip": None}
     reg = NAGRegressor(**options, eta0=1e-300, max_iter=1)
     reg.fit(X, y, coef_init=SOLVED.coef_, intercept_init=SOLVED.intercept_)
     assert reg.t_ == len(y)

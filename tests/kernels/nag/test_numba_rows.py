@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_nag import config_context, kernels
+from sklearn_nag import config_context, kernels, losses
 
 from ..helpers import (
     BY_ITSELF,
@@ -91,6 +91,10 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
     if loss != "softmax":
         assert_same(X, y, weights, loss, eta=[0.1], **options, **penalty)
         assert_same(X, several, None, loss, eta=np.repeat([0.03, 0.1], 3), intercept=False, experts=2, **options)
+        if loss in losses.REGRESSION:
+            for clip in ("targets", (-0.4, 0.3)):
+                assert_same(X, y, weights, loss, eta=[1.0], clip=clip, **options)
+                assert_same(X, several, None, loss, eta=np.repeat([0.1, 1.0], 3), experts=2, clip=clip, **options)
     else:
         several = np.where(np.arange(3) == rng.integers(0, 3, (80, 1)), 1.0, -1.0)
     assert_same(X, several, weights, loss, eta=np.repeat([0.03, 0.1], 3), experts=2, **options, **penalty)

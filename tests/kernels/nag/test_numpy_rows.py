@@ -64,6 +64,31 @@ def test_extensions_agree_with_computing_everything_from_scratch(
     np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-6, atol=1e-7 * np.abs(u).max())
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("clip", ["targets", (-0.4, 0.3)])
+@pytest.mark.parametrize("extension", [(), *EXTENSIONS], ids="+".join)
+@pytest.mark.parametrize(("normalization", "adaptive"), [("rms", True), ("max", False)])
+def test_clipped_predictions_agree_with_computing_everything_from_scratch(
+    rng, normalization, adaptive, extension, clip, weighted
+):
+    X, y = make_data(rng, n=200, d=4, loss="squared_error")
+    weights = rng.integers(0, 3, len(X)) * rng.random(len(X)) if weighted else None
+    kept = slice(None) if weights is None else weights > 0
+    for intercept in (True, False):
+        rule = {"normalization": normalization, "adaptive": adaptive, "intercept": intercept, "clip": clip}
+        rule |= dict.fromkeys(extension, True)
+        eta = 2.0 if adaptive else 0.1  # too large, so that much is clipped
+        expected, w = reference.run(X, y, loss="squared_error", eta=eta, weights=weights, **rule)
+        state = make_state(4, eta=[eta], **rule)
+        played = progressive(state, X, y, weights, "squared_error")[:, 0]
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(played[kept], np.array(expected)[kept], rtol=1e-6, atol=1e-7 * size)
+        u = np.array(w) * state.scale()
+        np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-6, atol=1e-7 * np.abs(u).max())
+        low, high = state.clip_range()
+        assert ((predict(state, X) >= low) & (predict(state, X) <= high)).all()
+
+
 @pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())

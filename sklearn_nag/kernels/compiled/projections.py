@@ -1,0 +1,110 @@
+"""Nearest points of sets, as `sklearn_nag.constraints` has them, in a row of the table of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...constraints import FLATTEST, STEPS, L2Ball, Simplex
+from .columns import lift_of
+from .jit import strict_slow
+
+L2_BALL, SIMPLEX = L2Ball.code, Simplex.code
+
+
+@strict_slow
+def sift(table, key, inverse, start, n):
+    """Let an entry of the heap of keys, the largest of which is first, sink to its place; inverses go with keys."""
+    parent, child = start, 2 * start + 1
+    while child < n:
+        if child + 1 < n and table[key, child] < table[key, child + 1]:
+            child += 1
+        if table[key, parent] >= table[key, child]:
+            return
+        for row in (key, inverse):
+            table[row, parent], table[row, child] = table[row, child], table[row, parent]
+        parent, child = child, 2 * child + 1
+
+
+@strict_slow
+def threshold(table, key, inverse, n, radius):
+    """``lambda`` with ``sum max(key - lambda, 0) * inverse = radius``; only the keys above it are sorted."""
+    for start in range(n // 2 - 1, -1, -1):
+        sift(table, key, inverse, start, n)
+    total, inverses, level = -radius, 0.0, 0.0
+    while n > 0 and (inverses == 0.0 or table[key, 0] > level):
+        total += table[key, 0] * table[inverse, 0]
+        inverses += table[inverse, 0]
+        level = total / inverses
+        n -= 1
+        table[key, 0], table[inverse, 0] = table[key, n], table[inverse, n]
+        sift(table, key, inverse, 0, n)
+    return level
+
+
+@strict_slow
+def shrink_to_ball(table, v, metric, scratch, n, radius):
+    """As `L2Ball`."""
+    squared = strength = 0.0
+    for i in range(n):
+        squared += table[v, i] * table[v, i]
+        pulled = table[v, i] * table[metric, i]
+        strength += pulled * pulled
+    if np.sqrt(squared) <= radius:
+        return
+    strength = np.sqrt(strength)
+    if strength > 1e20 * radius:
+        for i in range(n):
+            table[v, i] *= table[metric, i] / strength * radius
+        return
+    shrink, length = 0.0, 0.0
+    for _ in range(STEPS):
+        squared = weighted = 0.0
+        for i in range(n):
+            u = table[v, i] * (table[metric, i] / (table[metric, i] + shrink))
+            table[scratch, i] = u
+            squared += u * u
+            weighted += u * u / (table[metric, i] + shrink)
+        length = np.sqrt(squared)
+        further = shrink + (length - radius) / radius * squared / weighted
+        if not further > shrink:
+            break
+        shrink = further
+    for i in range(n):
+        table[v, i] = table[scratch, i] * min(radius / length, 1.0)
+
+
+@strict_slow
+def project(table, v, metric, key, inverse, n, code, radius):
+    """Replace the first ``n`` entries of row ``v`` by those of the nearest point of a set.
+
+    Row ``metric`` holds the weights of squared differences, rows ``key`` and ``inverse`` are scratch. All three change.
+    """
+    largest = steepest = 0.0
+    for i in range(n):
+        largest, steepest = max(largest, abs(table[v, i])), max(steepest, table[metric, i])
+    power = lift_of(max(largest, radius))
+    radius *= power
+    size = 0.0
+    for i in range(n):
+        table[v, i] *= power
+        table[metric, i] = max(table[metric, i] / steepest, FLATTEST)
+        size += abs(table[v, i])
+    if code == L2_BALL:
+        shrink_to_ball(table, v, metric, key, n, radius)
+    elif code == SIMPLEX or size > radius:
+        for i in range(n):
+            value = table[v, i] if code == SIMPLEX else abs(table[v, i])
+            table[key, i] = value * table[metric, i]
+            table[inverse, i] = 1.0 / table[metric, i]
+        level = threshold(table, key, inverse, n, radius)
+        for i in range(n):
+            value = table[v, i] if code == SIMPLEX else abs(table[v, i])
+            left = max(value - level / table[metric, i], 0.0)
+            table[v, i] = -left if table[v, i] < 0.0 and code != SIMPLEX else left
+    for i in range(n):
+        table[v, i] /= power
+
+
+def compiled_constraint(constraint):
+    """Code and radius of a set; None where there is none, so that nothing for it is compiled."""
+    return None if constraint is None else (constraint.code, float(constraint.radius))

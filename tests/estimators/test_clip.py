@@ -1,0 +1,210 @@
+"""Predictions held within a range, while learning and afterwards, by every regressor."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sklearn_nag import (
+    FTRLRegressor,
+    HedgeRegressor,
+    NAGRegressor,
+    ScaleInvariantRegressor,
+    config_context,
+    merge,
+)
+from sklearn_nag.model_selection import progressive_validation
+
+from ..kernels.helpers import KERNELS
+from .helpers import bits
+
+LEARNERS = {
+    "snag": NAGRegressor(),
+    "auto": NAGRegressor(eta0="auto"),
+    "nag": NAGRegressor(normalization="max", importance_aware=False),
+    "l1": NAGRegressor(penalty="l1"),
+    "proximal": FTRLRegressor(),
+    "l2": FTRLRegressor(regularizer="l2"),
+    "entropy": FTRLRegressor(regularizer="entropy"),
+    "scinol2": ScaleInvariantRegressor(),
+    "potential": ScaleInvariantRegressor(update="potential"),
+    "full": ScaleInvariantRegressor(invariance="full", update="potential"),
+    "least squares": ScaleInvariantRegressor(invariance="full"),
+}
+MERGEABLE = [name for name in LEARNERS if name not in ("proximal", "l2", "entropy", "least squares")]
+
+
+def make(name, **options):
+    return copy.deepcopy(LEARNERS[name]).set_params(**options)
+
+
+def data(rng, n=250, outlying=True):
+    X = rng.normal(size=(n, 4)) * [1.0, 1e3, 1e-2, 1.0]
+    y = X @ [1.0, 1e-3, 200.0, 0.0] + 7.0 + 0.3 * rng.normal(size=n)
+    if outlying:
+        X[[60, 130, 200]] *= 300.0
+    return X, y
+
+
+def played(model, X, y):
+    return np.vstack([model._play(X[i : i + 1], y[i : i + 1]) for i in range(X.shape[0])])[:, 0]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("target_normalization", ["standard", None])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_predictions_stay_within_the_range(rng, name, target_normalization, kernel):
+    X, y = data(rng)
+    far = 1e4 * np.vstack([X, -X])
+    with config_context(kernel=kernel):
+        for container in (np.asarray, sparse.csr_array)[: 1 if name in ("full", "least squares") else 2]:
+            model = make(name, clip="targets", target_normalization=target_normalization)
+            p = played(model, container(X), y)
+            slack = 1e-12 * np.abs(y).max()
+            assert (p[1:] >= np.minimum.accumulate(y)[:-1] - slack).all()
+            assert (p[1:] <= np.maximum.accumulate(y)[:-1] + slack).all()
+            p = model.predict(container(far))
+            assert (p.min(), p.max()) == pytest.approx((y.min(), y.max()))
+            model = make(name, clip=(5.0, 8.0), target_normalization=target_normalization)
+            for p in (played(model, container(X), y), model.predict(container(far))):
+                assert p.min() >= 5.0 - 1e-12
+                assert p.max() <= 8.0 + 1e-12
+            assert np.unique(p).size > 1
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_range_that_is_never_left_changes_nothing(rng, name):
+    X, y = data(rng, outlying=False)
+    free, wide = make(name, clip=None), make(name, clip=(-1e9, 1e9))
+    if name == "auto":
+        free.set_params(clip=(-1e99, 1e99))  # experts are clipped without being asked to, with clip=None
+    p = free.partial_fit(X, y).predict(X)
+    assert np.array_equal(wide.partial_fit(X, y).predict(X), p)
+    assert np.array_equal(wide.coef_, free.coef_)
+
+
+@pytest.mark.parametrize("name", ["snag", "auto", "proximal", "scinol2", "least squares"])
+def test_outlying_rows_do_less_harm(rng, name):
+    X, y = data(rng, n=2000, outlying=False)
+    learnt, met = X[:1000].copy(), X[1000:].copy()
+    met[::200] *= 1e3
+    score = {
+        clip: make(name, clip=clip).partial_fit(learnt, y[:1000]).score(met, y[1000:]) for clip in (None, "targets")
+    }
+    assert score[None] < -100.0
+    assert score["targets"] > 0.9
+
+
+def test_the_cost_is_a_trend_that_leaves_the_range():
+    X, y = np.arange(2000.0)[:, None], 3.0 * np.arange(2000.0) + 1.0
+    free, clipped = (make("least squares", clip=clip).partial_fit(X[:1000], y[:1000]) for clip in (None, "targets"))
+    assert np.array_equal(free.coef_, clipped.coef_)
+    np.testing.assert_allclose(free.predict(X), y, rtol=1e-9)
+    np.testing.assert_allclose(clipped.predict(X), np.minimum(y, y[999]), rtol=1e-9)
+    assert NAGRegressor().clip == ScaleInvariantRegressor().clip == FTRLRegressor().clip == "targets"
+
+
+@settings(max_examples=30, deadline=None)
+@given(cuts=st.sets(st.integers(1, 249)), name=st.sampled_from(sorted(LEARNERS)), data_=st.data())
+def test_cuts_and_pickles_change_no_bit(cuts, name, data_):
+    X, y = data(np.random.default_rng(3))
+    options = {"clip": data_.draw(st.sampled_from(["targets", (6.0, 8.0)]))}
+    options["target_normalization"] = data_.draw(st.sampled_from(["standard", None]))
+    whole = make(name, **options).partial_fit(X, y)
+    model = make(name, **options)
+    for rows in np.split(np.arange(250), sorted(cuts)):
+        model = pickle.loads(pickle.dumps(model.partial_fit(X[rows], y[rows])))
+    assert np.array_equal(bits(model), bits(whole))
+    assert np.array_equal(model.predict(X), whole.predict(X))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_unit_and_the_origin_of_the_target_do_not_matter(rng, name):
+    X, y = data(rng)
+    p = make(name, clip="targets").partial_fit(X, y).predict(X)
+    for a, c in [(-3.0, 5.0), (1e-20, 0.0), (2.0**300, 0.0), (1e40, -1e43)]:
+        q = make(name, clip="targets").partial_fit(X, a * y + c).predict(X)
+        np.testing.assert_allclose((q - c) / a, p, rtol=1e-6, atol=1e-6 * np.abs(p).max())
+    q = make(name, clip=(11.0, 17.0)).partial_fit(X, 2.0 * y + 1.0).predict(X)
+    p = make(name, clip=(5.0, 8.0)).partial_fit(X, y).predict(X)
+    np.testing.assert_allclose((q - 1.0) / 2.0, p, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["snag", "scinol2", "proximal", "least squares"])
+def test_targets_at_the_end_of_the_range_of_doubles(rng, name):
+    X, y = data(rng)
+    y[100:] *= 1e306
+    for clip in ("targets", (-1.7e308, 1.7e308), (-1.0, 1.0)):
+        model = make(name, clip=clip).partial_fit(X, y)
+        p = model.predict(X)
+        assert np.isfinite(p).all()
+        low, high = (y.min(), y.max()) if clip == "targets" else clip
+        assert p.min() >= low * (1 - 1e-12 * np.sign(low))
+        assert p.max() <= high * (1 + 1e-12 * np.sign(high))
+
+
+@pytest.mark.parametrize("target_normalization", ["standard", None])
+@pytest.mark.parametrize("name", MERGEABLE)
+def test_a_merged_model_knows_the_range_of_all(rng, name, target_normalization):
+    X, y = data(rng)
+    order = np.argsort(y)  # so that the ranges differ
+    models = [
+        make(name, clip="targets", target_normalization=target_normalization).partial_fit(X[rows], y[rows])
+        for rows in np.array_split(order, 3)
+    ]
+    p = merge(models).predict(1e5 * np.vstack([X, -X]))
+    assert p.min() == pytest.approx(y.min())
+    assert p.max() == pytest.approx(y.max())
+
+
+def test_rows_of_weight_0_widen_nothing(rng):
+    X, y = data(rng, outlying=False)
+    weight = np.ones(250)
+    weight[100], y[100] = 0.0, 1e6
+    model = make("snag", clip="targets")
+    p = model._play(1e3 * X, y, weight)
+    assert p.max() < 100.0
+    assert np.array_equal(model.predict(X), make("snag", clip="targets").partial_fit(1e3 * X, y, weight).predict(X))
+    assert model.predict(1e9 * X).max() < 100.0
+
+
+def test_other_tools_clip_as_well(rng):
+    X, y = data(rng)
+    clipped = make("snag", clip=(5.0, 8.0))
+    result = progressive_validation(clipped, X, y, scoring="neg_mean_squared_error")
+    by_hand = np.mean((played(make("snag", clip=(5.0, 8.0)), X, y)[1:] - y[1:]) ** 2)
+    assert -result.score == pytest.approx(by_hand)
+    mixed = HedgeRegressor([("a", make("snag", clip=(5.0, 8.0))), ("b", make("proximal", clip=(5.0, 8.0)))])
+    p = mixed.fit(X, y).predict(1e3 * X)
+    assert p.min() >= 5.0 - 1e-12
+    assert p.max() <= 8.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    "clip", ["range", (1.0, 1.0), (2.0, 1.0), (0.0, np.inf), (0.0, np.nan), (1.0,), 3.0, ("a", "b")]
+)
+@pytest.mark.parametrize("name", ["snag", "proximal", "scinol2"])
+def test_a_range_that_is_none(name, clip):
+    with pytest.raises(ValueError, match=r"'clip' parameter of \w+Regressor must be None, 'targets' or two finite"):
+        make(name, clip=clip).fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+def test_a_range_may_change_where_it_is_known(rng):
+    X, y = data(rng)
+    model = make("snag", clip=None).partial_fit(X, y).set_params(clip="targets").partial_fit(X, y)
+    assert model.predict(1e9 * X).max() == pytest.approx(y.max())
+    model = (
+        make("snag", target_normalization=None, clip=None)
+        .partial_fit(X, y)
+        .set_params(clip=(0.0, 1.0))
+        .partial_fit(X, y)
+    )
+    assert model.predict(X).max() <= 1.0
+    with pytest.raises(ValueError, match=r"clip was None when this model was new and is 'targets' now"):
+        make("snag", target_normalization=None, clip=None).partial_fit(X, y).set_params(clip="targets").partial_fit(
+            X, y
+        )

@@ -1,0 +1,124 @@
+"""The nearest points of sets, against a solver that knows nothing of them, and by what makes a point the nearest."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
+
+SETS = [L2Ball, WeightedL1Ball, Simplex]
+
+
+def cases(seed, n=1000):
+    """Points, metrics and radii: of all sizes, with ties, zeros, single coordinates, and points that are in the set."""
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        d = int(rng.integers(1, 9))
+        v = rng.normal(size=d) * 10.0 ** rng.uniform(-2, 2)
+        metric = np.ones(d) if i % 2 else 10.0 ** rng.uniform(-2, 2, d)
+        radius = 10.0 ** rng.uniform(-2, 2)
+        kind = i % 7
+        if kind == 1:
+            v = np.round(v)
+        elif kind == 2:
+            v[rng.random(d) < 0.5] = 0.0
+        elif kind == 3:
+            v[:] = v[0]
+        elif kind == 4:
+            v = -np.abs(v)
+        elif kind == 5:
+            v *= radius / max(np.abs(v).sum(), 1e-300)
+        yield v, metric, radius
+
+
+def by_active_sets(kind, v, a, radius):
+    """The nearest point by trying all sets of coordinates that are not 0: quadratic programs without inequalities."""
+    sign = np.where(v < 0, -1.0, 1.0) if kind is WeightedL1Ball else np.ones(v.size)
+    if kind is WeightedL1Ball and np.abs(v).sum() <= radius:
+        return v
+    best, least = None, np.inf
+    for size in range(1, v.size + 1):
+        for some in itertools.combinations(range(v.size), size):
+            some = list(some)
+            # min sum a (u - v)^2 with sum sign u = radius: a linear system with one multiplier
+            system = np.zeros((size + 1, size + 1))
+            system[range(size), range(size)] = a[some]
+            system[:size, size] = system[size, :size] = sign[some]
+            u = np.zeros(v.size)
+            u[some] = np.linalg.solve(system, np.append(a[some] * v[some], radius))[:size]
+            cost = (a * (u - v) ** 2).sum()
+            if (u * sign >= -1e-12 * radius).all() and cost < least:
+                best, least = u, cost
+    return best
+
+
+def by_scipy(kind, v, a, radius):
+    """The nearest point by the root of one equation, for the multiplier of the constraint, by a solver of SciPy."""
+    if kind is L2Ball:
+        if np.linalg.norm(v) <= radius:
+            return v
+
+        def point(log):
+            return v * a / (a + np.exp(log))
+
+        log = brentq(lambda log: np.linalg.norm(point(log)) / radius - 1.0, -80, 80, xtol=1e-15, rtol=1e-15)
+        return point(log)
+    if kind is WeightedL1Ball:
+        return v if np.abs(v).sum() <= radius else np.sign(v) * by_scipy(Simplex, np.abs(v), a, radius)
+    low, high = (a * (v - 2.0 * radius)).min(), (a * v).max()
+    root = brentq(lambda x: np.maximum(v - x / a, 0.0).sum() - radius, low, high, xtol=1e-18, rtol=1e-15)
+    return np.maximum(v - root / a, 0.0)
+
+
+@pytest.mark.parametrize("solve", [by_scipy, by_active_sets])
+@pytest.mark.parametrize("kind", SETS)
+def test_against_solvers(kind, solve):
+    if kind is L2Ball and solve is by_active_sets:
+        pytest.skip("its points lie on no faces")
+    for v, a, radius in cases(SETS.index(kind)):
+        scale = max(radius, np.abs(v).max())
+        np.testing.assert_allclose(kind(radius).project(v, a), solve(kind, v, a, radius), rtol=0, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_no_other_point_of_the_set_is_nearer(kind):
+    """In many dimensions: the way to any other point is uphill."""
+    rng = np.random.default_rng(0)
+    for d in (1, 50, 3000):
+        v, a = rng.standard_cauchy(d), 10.0 ** rng.uniform(-3, 3, d)
+        u = kind(2.0).project(v, a)
+        slope = a * (u - v)  # to be orthogonal to the face that u lies on
+        least = {
+            L2Ball: -2.0 * np.linalg.norm(slope),
+            WeightedL1Ball: -2.0 * np.abs(slope).max(),
+            Simplex: 2.0 * slope.min(),
+        }[kind]
+        assert slope @ u <= least + 1e-9 * np.abs(slope).max() * 2.0
+        size = np.linalg.norm(u) if kind is L2Ball else np.abs(u).sum()
+        assert size == pytest.approx(2.0, rel=1e-12) or size <= 2.0
+        np.testing.assert_allclose(kind(2.0).project(u, a), u, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_units_do_not_matter_and_any_double_will_do(kind):
+    rng = np.random.default_rng(0)
+    for factor in 2.0 ** np.array([-900.0, -10.0, 300.0, 900.0]):
+        v, a = rng.normal(size=6), rng.uniform(0.1, 10.0, 6)
+        expected = kind(0.7).project(v, a) * factor
+        assert np.array_equal(kind(0.7).scaled(factor).project(v * factor, a), expected)
+        np.testing.assert_allclose(kind(0.7 * factor).project(v * factor, a * 1e20), expected, rtol=1e-12)
+    for v in ([1e308, -1e308], [5e-324, 0.0], [0.0, 0.0]):
+        u = kind(1.0).project(v, [1e-300, 1e300])
+        assert np.isfinite(u).all()
+        assert np.abs(u).sum() <= np.sqrt(2.0) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_sets_are_values(kind):
+    assert kind(2.0) == pickle.loads(pickle.dumps(kind(2)))
+    assert kind(2.0) != kind(3.0)
+    assert repr(kind(2.0)) == f"{kind.__name__}(radius=2.0)"
+    assert kind(1.0).project([]).shape == (0,)
