@@ -21,7 +21,9 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
 
     What is a sum is summed, what is a maximum compared: ``t_``, origins and scales become those of one model that saw
     all rows, and ``progressive_loss_`` the mean of the losses that the models suffered. Weights are averaged, in raw
-    units, by the weight of the rows behind them. The merged model predicts, and goes on learning.
+    units, by the weight of the rows behind them; for adaptive rules, in which ``G`` is the sum of the squared gradients
+    of a column, by that times the fourth root of ``G``, so that a model counts little for features that it has hardly
+    met. The merged model predicts, and goes on learning.
 
     Parameters
     ----------
