@@ -4,8 +4,8 @@ For each data set, 70 % of the rows are learnt in one pass, in raw units, by one
 the end of every round. Shown are the loss (log loss; mean squared error) on the other rows, relative to that of one
 model, and the difference of the score (accuracy; R2), for three ways to average weights: by rows and the fourth root
 of the squared gradients ``G`` (the package's own), by rows alone (t), and by ``G``, where scales are averaged by ``G``,
-too, as in Vowpal Wabbit. The line of one model has, too, by how much its loss varies with the order of the rows. The last
-lines have the rows sorted by the target, so that shards see different worlds.
+too, as in Vowpal Wabbit. The line of one model says, too, by how much its loss varies with the order of the rows. The
+last lines have the rows sorted by the target, so that shards see different worlds.
 
     python -m benchmarks.shards --data-dir FOLDER --output docs/results/shards.csv
 """
