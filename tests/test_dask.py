@@ -5,8 +5,11 @@ import signal
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from sklearn_nag import NAGClassifier, NAGRegressor, merge
 from sklearn_nag.dask import fit
@@ -123,3 +126,16 @@ def test_a_cluster_that_loses_a_worker(tmp_path):
         killer.join()
         np.testing.assert_array_equal(bits(model), bits(expected))
         assert len(set(client.run(os.getpid).values()) & workers) < 2
+
+
+def test_a_grid_search_on_a_cluster():
+    """Joblib sends fits to Dask by itself; scores are those of the fits at home."""
+    search = GridSearchCV(NAGClassifier(max_iter=2, tol=None, random_state=0), {"eta0": [0.25, 1.0]}, cv=2)
+    expected = clone(search).fit(X, Y)
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
+    )
+    with cluster, distributed.Client(cluster), dask.config.set(scheduler=None), joblib.parallel_config("dask"):
+        search.fit(X, Y)
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(bits(search.best_estimator_), bits(expected.best_estimator_))

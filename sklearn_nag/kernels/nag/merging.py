@@ -115,26 +115,25 @@ def lead(state, before, momentum, renew):
     State
         A copy. Where the weights would leave the range of float64, they stay.
     """
-    rule = state.rule
+    rule, ahead = state.rule, state.copy()
     if momentum and rule.l1 == 0 and state.t > before.t:
         with np.errstate(all="ignore"):
-            parts = prepare([state, state], before)
-            moved, before = parts.states[0], parts.base
-            for some in (moved, before):
-                settle(some, some.columns)
+            settle(ahead, ahead.columns)
+            parts = prepare([ahead, ahead], before)  # the lifts are those of the state, which has seen more
+            here, before = parts.states[0], parts.base
+            settle(before, before.columns)
             weight = before.columns.weight / _unit(before)
             if rule.intercept:
-                weight[:, -1] += intercept_move(before, moved, weight)
-            move = momentum * (moved.columns.weight - weight * _unit(moved))
-            moved.columns.weight += move
+                weight[:, -1] += intercept_move(before, here, weight)
+            move = momentum * (here.columns.weight - weight * _unit(here))
+            ahead.columns.weight += move
             if rule.averaged:
-                moved.columns.past += moved.averaged * move
-        state = moved if moved.columns.finite() else state
-    state = state.copy()
+                ahead.columns.past += ahead.averaged * move
+        ahead = ahead if ahead.columns.finite() else state.copy()
     if renew and rule.averaged:
-        state.averaged = 0.0
-        state.columns.past[:] = 0.0
-    return state
+        ahead.averaged = 0.0
+        ahead.columns.past[:] = 0.0
+    return ahead
 
 
 def _mean_by_size(values):
