@@ -41,6 +41,30 @@ def alone(n_parts, size):
     return model
 
 
+def on_cluster(options, n_parts, kill_after=None):
+    """Model, seconds, and whether a worker was killed meanwhile, of a run on two new processes."""
+    import dask
+    import dask.bag as db
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=None
+    )
+    with cluster, Client(cluster) as client:
+        client.run(alone, 1, 1000)
+        victim, killed = min(client.run(os.getpid).values()), []
+        if kill_after is not None:
+            killer = threading.Timer(kill_after, lambda: killed.append(os.kill(victim, signal.SIGKILL)))
+            killer.start()
+        start = time.perf_counter()
+        bag = db.from_delayed([dask.delayed(part, pure=False)(i, options.size) for i in range(n_parts)])
+        model = fit(NAGClassifier(), bag, classes=CLASSES, n_shards=options.shards, rounds=options.rounds)
+        seconds = time.perf_counter() - start
+        if kill_after is not None:
+            killer.cancel()
+    return model, seconds, bool(killed)
+
+
 def bits(model):
     """All weights of a model, and its loss."""
     return np.concatenate([model.coef_.ravel(), model.intercept_, [model.progressive_loss_]]).tobytes()
@@ -55,37 +79,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=2, help="rounds (%(default)s)")
     parser.add_argument("--kills", type=int, default=0, help="runs in which a worker is killed (%(default)s)")
     options = parser.parse_args()
-    import dask
-    import dask.bag as db
-    from distributed import Client, LocalCluster
-
     n_parts = options.rows // options.size
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=None
-    )
-    with cluster, Client(cluster) as client:
-
-        def train():
-            bag = db.from_delayed([dask.delayed(part, pure=False)(i, options.size) for i in range(n_parts)])
-            return fit(NAGClassifier(), bag, classes=CLASSES, n_shards=options.shards, rounds=options.rounds)
-
-        client.run(alone, 1, 1000)
-        alone(1, 1000)
-        start = time.perf_counter()
-        model = train()
-        ours = time.perf_counter() - start
-        print(f"two processes: {model.t_:.0f} rows {ours:8.1f} s {model.t_ / ours:12.0f} rows/s, "
-              f"loss {model.progressive_loss_:.4f}", flush=True)  # fmt: skip
-        for number in range(options.kills):
-            after = ours * (number + 1) / (options.kills + 1)
-            victim = sorted(client.run(os.getpid).values())[number % 2]
-            killer = threading.Timer(after, os.kill, (victim, signal.SIGKILL))
-            killer.start()
-            same = bits(train()) == bits(model)
-            killer.join()
-            print(f"a worker killed after {after:.1f} s: {'the same bits' if same else 'OTHER BITS'}", flush=True)
-            client.wait_for_workers(2)
-            client.run(alone, 1, 1000)
+    model, ours, _ = on_cluster(options, n_parts)
+    print(f"two processes: {model.t_:.0f} rows {ours:8.1f} s {model.t_ / ours:12.0f} rows/s, "
+          f"loss {model.progressive_loss_:.4f}", flush=True)  # fmt: skip
+    for number in range(options.kills):
+        after = ours * (number + 0.5) / options.kills
+        other, _, killed = on_cluster(options, n_parts, after)
+        same = "the same bits" if bits(other) == bits(model) else "OTHER BITS"
+        print(f"a worker killed after {after:.1f} s: {same if killed else 'too late'}", flush=True)
+    alone(1, 1000)
     start = time.perf_counter()
     one = alone(n_parts, options.size)
     theirs = time.perf_counter() - start
