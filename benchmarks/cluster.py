@@ -2,9 +2,9 @@
 
 Rows (normal features, of which the target is a noisy sign) are made in the tasks that learn them, in both ways by the
 same function and in the same pieces, and one process learns them all as one model. So what is compared is all that a
-cluster adds: copies of models, messages, merges, and the first run of rows, which is learnt while the others wait.
-Processes are warm: all have learnt some rows before. ``--kills`` trains as often with a worker that is killed at some
-moment, and compares bits.
+cluster adds: copies of models, messages, merges, and the first run of rows, which is learnt while the others wait. On a
+machine with other work, look at processor time instead: of each worker, and of the one process. Processes are warm: all
+have learnt some rows before. ``--kills`` trains as often with a worker that is killed at some time, and compares bits.
 
     python -m benchmarks.cluster --rows 20000000
     python -m benchmarks.cluster --rows 2000000 --kills 5
@@ -56,12 +56,16 @@ def on_cluster(options, n_parts, kill_after=None):
         if kill_after is not None:
             killer = threading.Timer(kill_after, lambda: killed.append(os.kill(victim, signal.SIGKILL)))
             killer.start()
+        before = client.run(time.process_time)
         start = time.perf_counter()
         bag = db.from_delayed([dask.delayed(part, pure=False)(i, options.size) for i in range(n_parts)])
         model = fit(NAGClassifier(), bag, classes=CLASSES, n_shards=options.shards, rounds=options.rounds)
         seconds = time.perf_counter() - start
         if kill_after is not None:
             killer.cancel()
+        else:
+            after = client.run(time.process_time)
+            print("processor time of the workers: ", ", ".join(f"{after[w] - before[w]:.1f} s" for w in before))
     return model, seconds, bool(killed)
 
 
@@ -89,8 +93,9 @@ def main():
         same = "the same bits" if bits(other) == bits(model) else "OTHER BITS"
         print(f"a worker killed after {after:.1f} s: {same if killed else 'too late'}", flush=True)
     alone(1, 1000)
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     one = alone(n_parts, options.size)
+    print(f"processor time of one process: {time.process_time() - processor:.1f} s")
     theirs = time.perf_counter() - start
     print(f"one process:   {one.t_:.0f} rows {theirs:8.1f} s {one.t_ / theirs:12.0f} rows/s, "
           f"loss {one.progressive_loss_:.4f}; ratio of throughputs {theirs / ours:.2f}")  # fmt: skip
