@@ -1,12 +1,16 @@
 """Training from files in little memory: Parquet, CSV and svmlight, beside the same rows in memory and other readers.
 
 Files of about the sizes given are written to a temporary folder: normal features, of which the target is a noisy sign.
-Each way runs in a process of its own whose memory (heap and mappings, as ``RLIMIT_DATA`` counts them) is limited.
+Each way runs in a process of its own whose memory (heap and mappings, as ``RLIMIT_DATA`` counts them) is limited. With
+``--kills`` a run with checkpoints is killed by SIGKILL at so many random moments, begun again each time, and its model
+compared, bit for bit, with that of a run that nobody disturbed.
 
     python -m benchmarks.streams --parquet-mb 2000 --text-mb 500 --limit-mb 600
+    python -m benchmarks.streams --kills 10
 """
 
 import argparse
+import pickle
 import resource
 import subprocess
 import sys
@@ -101,14 +105,62 @@ def run(way, path):
     print(f"{model.t_:10.0f} rows {seconds:8.1f} s {rate:10.0f} rows/s {peak:7.0f} MB   loss {loss:.4f}")
 
 
+def learn_with_checkpoints(path, checkpoint):
+    """Train from a file, with a checkpoint at short intervals."""
+    from sklearn_nag import NAGClassifier
+    from sklearn_nag.streams import fit_stream, read_batches
+
+    batches = read_batches(path, "y", batch_size=1000)
+    return fit_stream(NAGClassifier(), batches, classes=[0, 1], checkpoint=checkpoint, checkpoint_every=5000)
+
+
+def kill(n_kills, megabytes, folder):
+    """Kill a run again and again; print how far each came, and whether the bits are the same in the end."""
+    path, checkpoint = folder / "rows.parquet", folder / "checkpoint"
+    n_rows = write(path, megabytes)
+    expected = learn_with_checkpoints(path, folder / "undisturbed")
+    command = [sys.executable, "-m", "benchmarks.streams", "--learn", str(path), str(checkpoint)]
+    rng, done, far = np.random.default_rng(0), 0, 0
+    while done < n_kills:
+        process = subprocess.Popen(command)
+        while process.poll() is None and rows_of(checkpoint) == far:
+            time.sleep(0.001)  # until it has written something new, so that every run gets on
+        time.sleep(rng.uniform(0.0, 0.02))
+        if process.poll() is not None:
+            print(f"it ended after {done} kills; a larger --parquet-mb leaves time for more")
+            break
+        process.kill()
+        process.wait()
+        done, far = done + 1, rows_of(checkpoint)
+        print(f"kill {done}: checkpoint after {far} of {n_rows} rows", flush=True)
+    model = learn_with_checkpoints(path, checkpoint)
+    same = model._state.columns.table.tobytes() == expected._state.columns.table.tobytes()
+    same = same and model.progressive_loss_ == expected.progressive_loss_ and model.t_ == expected.t_ == n_rows
+    print("the same bits as undisturbed" if same else "OTHER BITS")
+
+
+def rows_of(checkpoint):
+    """Rows that a checkpoint holds; 0 where there is none."""
+    return pickle.loads(checkpoint.read_bytes())[1] if checkpoint.exists() else 0
+
+
 def main():
     """Write the files, and train from each in every way."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parquet-mb", type=float, default=100, help="size of the Parquet file (%(default)s)")
     parser.add_argument("--text-mb", type=float, default=50, help="size of the CSV and svmlight files (%(default)s)")
     parser.add_argument("--limit-mb", type=int, default=600, help="memory of a process (%(default)s)")
+    parser.add_argument("--kills", type=int, default=0, help="how often to kill a run with checkpoints, instead")
     parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--learn", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.learn:
+        learn_with_checkpoints(*map(Path, options.learn))
+        return
+    if options.kills:
+        with tempfile.TemporaryDirectory() as folder:
+            kill(options.kills, options.parquet_mb, Path(folder))
+        return
     if options.way:
         run(options.way[0], Path(options.way[1]))
         return

@@ -2,8 +2,8 @@
 
     python -m benchmarks.text [--data-dir FOLDER] [--output FOLDER] [--quick]
 
-Accuracy is that on 30 % held out, the median of three splits: of one pass and of `fit` with the defaults, of one pass with
-other scales, and of scikit-learn's. The mixed frame holds numbers far from 0 beside 300 one-hot columns, as
+Accuracy is that on 30 % held out, the median of three splits: of one pass and of `fit` with the defaults, of one pass
+with other scales, and of scikit-learn's. The mixed frame holds numbers far from 0 beside 300 one-hot columns, as
 ColumnTransformer returns them; its columns say what it makes of CSR and of the same matrix as an array.
 
 Times are ratios to SGDClassifier in the same run, medians of five turns, on what TfidfVectorizer returns for documents
@@ -145,7 +145,8 @@ def times(quick):
         in_turn(make, X[:100], y[:100])()
         in_turn(make, many[:200], labels[:200])()
     print(
-        f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz / X.shape[0]:.0f} nonzeros a row, sorted: {bool(X.has_sorted_indices)}"
+        f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz / X.shape[0]:.0f} nonzeros a row, "
+        f"sorted: {bool(X.has_sorted_indices)}"
     )
     for name, make in own.items():
         yield (

@@ -31,9 +31,10 @@ def fit(
 ) -> Model:
     """Learn one pass over a Dask collection, by shards of its partitions, merged at the end of every round.
 
-    The first partition is learnt by one model alone, which sets scales and origins. Those after it are cut into
-    ``n_shards`` runs of neighbours, and each of these into ``rounds`` pieces. Round by round each shard goes on from
-    the last merged model with its piece, and a tree of merges makes one model of all.
+    Partitions are cut into ``n_shards + 1`` runs of neighbours. The first run, of one partition at least, is learnt by
+    one model alone, which sets scales and origins; each of the others is cut into ``rounds`` pieces. Round by round
+    each shard goes on from the last merged model with its piece, and a tree of merges makes one model of all. Steps
+    are as long as `sklearn_nag.distributed.shard_fit` says.
 
     All is one graph of pure tasks: what is lost with a worker is run again. The result depends on partitions,
     ``n_shards`` and ``rounds``, never on workers.
@@ -51,7 +52,8 @@ def fit(
     classes : array-like of shape (n_classes,), optional
         All classes; classifiers need them.
     n_shards : int, optional
-        Number of shards; by default so many that a piece is one partition.
+        Number of shards; by default so many that a piece is one partition. While the first run is learnt, the others
+        wait: with some more shards than workers less of the time is lost.
     rounds : int, default=1
         Number of rounds. The more there are, the nearer is the result to that of one model.
 
@@ -100,22 +102,25 @@ def fit(
     elif classes is None:
         raise ValueError("classes must be given: a classifier has to know all of them before the first row.")
     partitions = _partitions(X, y, sample_weight)
-    n_pieces = len(partitions) - 1
-    n_shards = max(1, n_pieces // rounds) if n_shards is None else n_shards
+    n_shards = max(1, len(partitions) // rounds - 1) if n_shards is None else n_shards
+    first, pieces = plan(len(partitions), n_shards, rounds)
     learn_task, merge_task = dask.delayed(learn_piece, pure=False), dask.delayed(merge, pure=False)
 
-    def learn(model, round_pieces):
-        """Models after their pieces: each a chain of tasks that take one partition each, so that few are in memory."""
-        models = []
-        for start, stop in round_pieces:
-            if stop > start:
-                models.append(model)
-                for partition in partitions[1 + start : 1 + stop]:
-                    models[-1] = learn_task(models[-1], partition, classes)
-        return models
+    def chain(model, start, stop):
+        """Tasks that take one partition each, so that few are in memory."""
+        for partition in partitions[start:stop]:
+            model = learn_task(model, partition, classes)
+        return model
 
-    base = dask.delayed(_learn_first, pure=False)(clone(estimator), partitions[0], classes)
-    return dask.compute(run_rounds(base, plan(n_pieces, n_shards, rounds), learn, merge_task))[0]
+    def learn(model, round_pieces):
+        return [chain(model, start, stop) for start, stop in round_pieces if stop > start]
+
+    def call(function, *arguments):
+        return dask.delayed(function, pure=False)(*arguments)
+
+    base = chain(dask.delayed(_learn_first, pure=False)(clone(estimator), partitions[0], classes), 1, first)
+    model = run_rounds(base, pieces, getattr(estimator, "eta0", None), call, learn, merge_task)
+    return dask.compute(model)[0]
 
 
 def _learn_first(model, batches, classes):

@@ -5,8 +5,11 @@ import signal
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from sklearn_nag import NAGClassifier, NAGRegressor, merge
 from sklearn_nag.dask import fit
@@ -29,14 +32,15 @@ Y = (Z + RNG.logistic(size=1300) > 0).astype(int)
 
 
 def by_hand(estimator, X, y, n_shards, rounds, size=100, **options):
-    """First partition alone, then `shard_fit`'s rounds over the others, in plain Python."""
+    """The first partitions by one model, then `shard_fit`'s rounds over the others, in plain Python."""
     parts = [(X[i : i + size], y[i : i + size], None) for i in range(0, len(y), size)]
-    base = learn_piece(estimator, parts[:1], options.get("classes"))
+    first, pieces = plan(len(parts), n_shards, rounds)
+    base = learn_piece(estimator, parts[:first], options.get("classes"))
 
     def learn(model, pieces):
-        return [learn_piece(model, parts[1 + i : 1 + j]) for i, j in pieces if j > i]
+        return [learn_piece(model, parts[i:j]) for i, j in pieces if j > i]
 
-    return run_rounds(base, plan(len(parts) - 1, n_shards, rounds), learn, merge)
+    return run_rounds(base, pieces, estimator.eta0, lambda function, *given: function(*given), learn, merge)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -49,7 +53,7 @@ def synchronous():
 def test_arrays_frames_and_bags_give_the_same_bits(n_shards, rounds):
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe", exc_type=ImportError)
     options = {"classes": [0, 1], "n_shards": n_shards, "rounds": rounds}
-    expected = by_hand(NAGClassifier(), X, Y, n_shards or 12 // rounds, rounds, classes=[0, 1])
+    expected = by_hand(NAGClassifier(), X, Y, n_shards or 13 // rounds - 1, rounds, classes=[0, 1])
     rows, targets = da.from_array(X, chunks=(100, 2)), da.from_array(Y, chunks=100)
     parts = [dask.delayed(pd.DataFrame({**dict(zip("abcd", X[i : i + 100].T)), "y": Y[i : i + 100]}))
              for i in range(0, 1300, 100)]  # fmt: skip
@@ -68,7 +72,7 @@ def test_weights_and_regression():
 
 def test_it_is_shard_fit_but_for_the_first_partition():
     model = fit(NAGClassifier(), da.from_array(X, (100, 4)), da.from_array(Y, 100), classes=[0, 1], rounds=4)
-    other = shard_fit(NAGClassifier(), X, Y, n_shards=3, rounds=4)
+    other = shard_fit(NAGClassifier(), X, Y, n_shards=2, rounds=4)
     assert model.t_ == other.t_
     np.testing.assert_allclose(model.scale_, other.scale_, rtol=1e-12)
     assert abs(model.score(X, Y) - other.score(X, Y)) < 0.02
@@ -122,3 +126,16 @@ def test_a_cluster_that_loses_a_worker(tmp_path):
         killer.join()
         np.testing.assert_array_equal(bits(model), bits(expected))
         assert len(set(client.run(os.getpid).values()) & workers) < 2
+
+
+def test_a_grid_search_on_a_cluster():
+    """Joblib sends fits to Dask by itself; scores are those of the fits at home."""
+    search = GridSearchCV(NAGClassifier(max_iter=2, tol=None, random_state=0), {"eta0": [0.25, 1.0]}, cv=2)
+    expected = clone(search).fit(X, Y)
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
+    )
+    with cluster, distributed.Client(cluster), dask.config.set(scheduler=None), joblib.parallel_config("dask"):
+        search.fit(X, Y)
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(bits(search.best_estimator_), bits(expected.best_estimator_))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
+import math
+from numbers import Real
 
 import numpy as np
 
+from .. import kernels
 from ..estimators._online import OnlineLinear
 
 FAN_IN = 8  # models that one merge takes
+LONGEST = 4.0  # steps of shards, as a multiple of those of one model
+TAIL = 2  # last rounds whose weights are averaged
 
 
 def check_estimator(estimator):
@@ -43,8 +49,34 @@ def learn_piece(model, batches, classes=None):
     return model
 
 
-def run_rounds(base, pieces, learn, merge_models):
+def with_steps(model, eta0, factor):
+    """Copy of a model whose steps are ``factor`` times as long as by ``eta0``, where it has a learning rate to scale.
+
+    That is a number ``eta0`` of an adaptive rule; ``eta0="auto"`` finds its rate among several, and steps that are not
+    adaptive may be as long as they can be.
+    """
+    model = copy.deepcopy(model)
+    if isinstance(eta0, Real) and getattr(model, "adaptive", False) and float(eta0) * factor < np.inf:
+        model.set_params(eta0=eta0 if factor == 1 else float(eta0) * factor)
+        rule = model._state.rule
+        model._state.adopt(dataclasses.replace(rule, eta=(float(model.eta0),) * len(rule.eta)))
+    return model
+
+
+def lead(model, before, momentum, renew):
+    """Model for the shards of a round to begin with: see `sklearn_nag.kernels.lead`."""
+    model = copy.copy(model)
+    model._state = kernels.lead(model._state, before._state, momentum, renew)
+    return model
+
+
+def run_rounds(base, pieces, eta0, call, learn, merge_models):
     """Merge, round by round, what shards learn of their pieces.
+
+    The average of ``n`` shards has less noise than one model, but takes as many steps as one of them, not as all. So
+    their steps are ``sqrt(n)`` times as long, at most four times, and what they move moves on with a momentum
+    of ``1 - n ** -0.25`` into the next round. The weights played in the last two rounds are averaged, as those before
+    are farther off than time alone makes up for.
 
     Parameters
     ----------
@@ -52,6 +84,10 @@ def run_rounds(base, pieces, learn, merge_models):
         What has been learnt before.
     pieces : list of list
         For each round, a piece for each shard.
+    eta0 : float, str or None
+        The learning rate of the estimator, if it has one.
+    call : callable
+        ``call(function, *arguments)`` calls `with_steps` and `lead`, at once or later.
     learn : callable
         ``learn(base, pieces)`` returns the models after the pieces of a round, in the order of these.
     merge_models : callable
@@ -62,17 +98,41 @@ def run_rounds(base, pieces, learn, merge_models):
     model
         After the last round.
     """
-    for round_pieces in pieces:
-        models = learn(base, round_pieces)
+    n_shards = max(map(len, pieces))
+    if n_shards > 1:
+        base = call(with_steps, base, eta0, min(math.sqrt(n_shards), LONGEST))
+    before = base
+    for number, round_pieces in enumerate(pieces):
+        start = base
+        if n_shards > 1:
+            start = call(lead, base, before, 1.0 - n_shards**-0.25, number == max(0, len(pieces) - TAIL))
+        models = learn(start, round_pieces)
         while len(models) > 1:
             groups = [models[i : i + FAN_IN] for i in range(0, len(models), FAN_IN)]
-            models = [group[0] if len(group) == 1 else merge_models(group, base) for group in groups]
-        base = models[0] if models else base
-    return base
+            models = [group[0] if len(group) == 1 else merge_models(group, start) for group in groups]
+        if models:
+            before, base = base, models[0]
+    return call(with_steps, base, eta0, 1.0) if n_shards > 1 else base
 
 
 def plan(n_items, n_shards, rounds):
-    """For each round and each shard, the first and the last but one of ``n_items``, in runs as equal as can be."""
-    bounds = np.linspace(0, n_items, n_shards + 1).astype(int)
+    """Cut items into runs: one for one model alone, and then for each round and each shard.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items.
+    n_shards, rounds : int
+        As for `shard_fit`.
+
+    Returns
+    -------
+    first : int
+        So many items are learnt by one model alone: as many as by each of the shards, at least one.
+    pieces : list of list of (int, int)
+        For each round and each shard, its first item and the one after its last, in runs as equal as can be.
+    """
+    first = min(n_items, max(1, n_items // (n_shards + 1)))
+    bounds = np.linspace(first, n_items, n_shards + 1).astype(int)
     cuts = [np.linspace(start, stop, rounds + 1).astype(int) for start, stop in itertools.pairwise(bounds)]
-    return [[(int(cut[r]), int(cut[r + 1])) for cut in cuts] for r in range(rounds)]
+    return first, [[(int(cut[r]), int(cut[r + 1])) for cut in cuts] for r in range(rounds)]

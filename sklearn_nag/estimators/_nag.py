@@ -66,8 +66,8 @@ class _NAGRule(OnlineLinear):
         check_number("half_life", self.half_life, min_val=1, options=(None,))
         if self.half_life is not None and self.normalization == "max":
             raise ValueError(
-                "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; got "
-                "'max'."
+                "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; "
+                "got 'max'."
             )
         if self.half_life is not None and type(self.average) is int:
             raise ValueError(f"half_life needs average='auto', True or False; got {self.average!r}.")

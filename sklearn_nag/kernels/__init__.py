@@ -30,6 +30,7 @@ __all__ = [
     "coordinatewise",
     "ftrl",
     "full",
+    "lead",
     "learn",
     "merge",
     "mix",
@@ -151,10 +152,37 @@ def merge(states, base=None, **options):
     NotImplementedError
         For a family whose models cannot be merged.
     """
-    family = type(states[0].rule).__module__.rpartition(".")[0]
+    merged = _merging(states[0]).merge(states, base, **options)
+    return max(states, key=lambda state: state.t).copy() if merged is None else merged
+
+
+def lead(state, before, momentum, renew):
+    """Model for the shards of the next round to go on from.
+
+    Parameters
+    ----------
+    state : LinearState
+        What was merged last.
+    before : LinearState
+        What was merged before that.
+    momentum : float
+        By which part of what they moved since ``before`` the weights move on.
+    renew : bool
+        Whether the average of the weights played begins anew.
+
+    Returns
+    -------
+    LinearState
+        A copy; one that has changed for the NAG family alone.
+    """
+    merging = _merging(state)
+    return merging.lead(state, before, momentum, renew) if hasattr(merging, "lead") else state.copy()
+
+
+def _merging(state):
+    """How the family of a model merges."""
+    family = type(state.rule).__module__.rpartition(".")[0]
     try:
-        merging = importlib.import_module(f"{family}.merging")
+        return importlib.import_module(f"{family}.merging")
     except ModuleNotFoundError as error:
         raise NotImplementedError(f"{family} has no way to merge models") from error
-    merged = merging.merge(states, base, **options)
-    return max(states, key=lambda state: state.t).copy() if merged is None else merged

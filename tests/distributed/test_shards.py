@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, merge
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, kernels, merge
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.distributed._rounds import FAN_IN, plan
 
@@ -24,18 +24,27 @@ Y = (Z + RNG.logistic(size=3000) > 0).astype(int)
 
 def by_a_loop(estimator, X, y, n_shards, rounds, weight=None, **options):
     """The definition, for at most ``FAN_IN`` shards."""
-    assert n_shards <= FAN_IN
-    shards = [np.array_split(part, rounds) for part in equal_runs(np.arange(len(y)), n_shards)]
-    shards = [equal_runs(np.concatenate(parts), rounds) for parts in shards]
+    assert 1 < n_shards <= FAN_IN
+    first = len(y) // (n_shards + 1)
+    shards = [equal_runs(part, rounds) for part in equal_runs(np.arange(first, len(y)), n_shards)]
 
     def learn(model, rows, **more):
         weights = {} if weight is None else {"sample_weight": weight[rows]}
         return copy.deepcopy(model).partial_fit(X[rows], y[rows], **weights, **more)
 
-    model = learn(estimator, shards[0][0], **options)
+    def step(model, eta0):
+        return copy.deepcopy(model).set_params(eta0=eta0).partial_fit(X[:1], y[:1], sample_weight=[0.0])
+
+    has_rate = hasattr(estimator, "eta0") and estimator.eta0 != "auto" and estimator.adaptive
+    merged = [learn(estimator, np.arange(first), **options)]
+    if has_rate:
+        merged[0] = step(merged[0], estimator.eta0 * min(n_shards**0.5, 4.0))
     for r in range(rounds):
-        model = merge([learn(model, shard[r]) for k, shard in enumerate(shards) if (k, r) != (0, 0)], model)
-    return model
+        start = copy.deepcopy(merged[-1])
+        before = merged[-2] if r else merged[-1]
+        start._state = kernels.lead(start._state, before._state, 1 - n_shards**-0.25, renew=r == max(0, rounds - 2))
+        merged.append(merge([learn(start, shard[r]) for shard in shards], start))
+    return step(merged[-1], estimator.eta0) if has_rate else merged[-1]
 
 
 def equal_runs(rows, n):
@@ -50,6 +59,9 @@ def equal_runs(rows, n):
         (NAGClassifier(), Y, {}),
         (NAGClassifier(), Y, {"weight": RNG.uniform(1, 2, 3000)}),
         (NAGRegressor(), Z, {}),
+        (NAGClassifier(eta0="auto"), Y, {}),
+        (NAGClassifier(adaptive=False), Y, {}),
+        (NAGClassifier(penalty="l1"), Y, {}),
         (ScaleInvariantClassifier(), Y, {}),
     ],
 )
@@ -58,6 +70,8 @@ def test_it_is_a_loop_over_shards(estimator, y, options, n_jobs):
     model = shard_fit(estimator, X, y, sample_weight=options.get("weight"), n_shards=6, rounds=3, n_jobs=n_jobs)
     np.testing.assert_array_equal(bits(model), bits(by_a_loop(estimator, X, y, 6, 3, **options, **classes)))
     assert not hasattr(estimator, "_state")
+    assert model.get_params() == estimator.get_params()
+    merge([model, copy.deepcopy(estimator).partial_fit(X, y, **classes)])  # they learn by the same rule
 
 
 def test_processes_give_the_same_bits():
@@ -102,12 +116,18 @@ def test_more_rounds_are_nearer_to_one_model():
     assert losses[1] < losses[0] < 1.05 * best
 
 
+def test_steps_of_rates_that_cannot_be_longer():
+    model = shard_fit(NAGClassifier(eta0=1e308), X, Y, n_shards=9, rounds=2)
+    assert model.eta0 == 1e308
+
+
 def test_the_plan_names_every_row_once():
-    for n, shards, rounds in ((100, 7, 3), (5, 4, 4), (0, 2, 2)):
-        pieces = plan(n, shards, rounds)
+    for n, shards, rounds in ((100, 7, 3), (5, 4, 4), (1, 2, 2), (100, 1, 3)):
+        first, pieces = plan(n, shards, rounds)
+        assert first == max(1, n // (shards + 1))
         assert len(pieces) == rounds
         by_shard = [piece for k in range(shards) for piece in (pieces[r][k] for r in range(rounds))]
-        assert [i for start, stop in by_shard for i in range(start, stop)] == list(range(n))
+        assert [i for start, stop in by_shard for i in range(start, stop)] == list(range(first, n))
 
 
 @pytest.mark.parametrize(

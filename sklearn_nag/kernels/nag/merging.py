@@ -1,9 +1,11 @@
 """One model of several: the NAG family.
 
-Sums are summed, and the weights of the columns, in raw units, are averaged by the weight of the rows behind them. An
-average has come as far as one of the models, not as far as all of them after one another, and steps must not become
-short as if it had: so ``G``, which shortens them, grows by an average, too, that of Vowpal Wabbit, in which each ``G``
-counts as much as it is. Where one model alone has met a feature, it is what that model has.
+Sums are summed, and the weights of the columns, in raw units, are averaged. How much a model counts in the average of
+a column goes by the fourth root of ``G``, the sum of its squared gradients. So a model that has not met the column does
+not count, and where all have met it, all count about alike: by ``G`` itself, as Vowpal Wabbit has it, few outlying rows
+would decide. An average has come as far as one of the models, not as far as all of them after one another, and steps
+must not become short as if it had: so ``G``, which shortens them, grows by an average, too, that of Vowpal Wabbit, in
+which each ``G`` counts as much as it is. Where one model alone has met a feature, it is what that model has.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import TINY, positive
-from ..state.merging import finish, prepare
+from ..state.merging import finish, intercept_move, prepare
 from .rule import constrain, penalty_clock, settle
 
 
-def merge(states, base, by="t"):
+def merge(states, base, power=0.25):
     """Merge models by the same rule.
 
     Parameters
@@ -24,9 +26,9 @@ def merge(states, base, by="t"):
         What models learnt of rows of their own.
     base : State or None
         The model that all of them went on from.
-    by : {"t", "G"}
-        Whether weights are averaged by the weight of the rows behind them, or column by column by the sums of their
-        squared gradients (for adaptive rules), as Vowpal Wabbit does.
+    power : float
+        Power of ``G`` by which weights are averaged; 0 takes the weight of the rows behind them instead, as do rules
+        that are not adaptive. Vowpal Wabbit's is 1.
 
     Returns
     -------
@@ -42,10 +44,10 @@ def merge(states, base, by="t"):
         raise NotImplementedError("with half_life, what was learnt is no sum over rows")
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
-        return None if parts is None else finish(_merge(parts, by))
+        return None if parts is None else finish(_merge(parts, power))
 
 
-def _merge(parts, by):
+def _merge(parts, power):
     merged, everyone = parts.merged, [*parts.states, parts.base]
     rule, columns = merged.rule, merged.columns
     merged.gradient_lift[:] = np.min([state.gradient_lift for state in everyone], axis=0)
@@ -71,7 +73,7 @@ def _merge(parts, by):
 
     units = [_unit(state) for state in parts.states]
     weights = [state.columns.weight / unit for state, unit in zip(parts.states, units)]
-    shares = _shares(parts, by)
+    shares = _shares(parts, power)
     columns.weight[:] = sum(share * weight for share, weight in zip(shares, weights))
     if rule.intercept:
         moves = parts.intercept_moves(weights, np.ones(len(weights)))
@@ -81,16 +83,61 @@ def _merge(parts, by):
         constrain(rule, columns, merged.size(), merged.unit(), range(rule.n_heads))
 
     if rule.averaged:
-        base = sums.pop()
-        own = [(total - base) / unit for total, unit in zip(sums, units)]
+        base, total = sums.pop(), merged.averaged - parts.base.averaged
         counts = [state.averaged - parts.base.averaged for state in parts.states]
-        if rule.intercept:
-            for total, move in zip(own, parts.intercept_moves(own, counts)):
-                total[:, -1] += move
-        columns.past[:] = merged.averaged * columns.weight - (base + sum(own) * _unit(merged))
+        own = [(played - base) / unit / max(count, TINY) for played, unit, count in zip(sums, units, counts)]
+        moves = parts.intercept_moves(own, np.ones(len(own))) if rule.intercept else ()
+        for played, move in zip(own, moves):
+            played[:, -1] += move
+        met = _shares(parts, power, np.array(counts))
+        mean = sum(share * played for share, played in zip(met, own))
+        columns.past[:] = merged.averaged * columns.weight - (base + total * mean * _unit(merged))
     else:
         merged.averaged = 0.0
     return merged
+
+
+def lead(state, before, momentum, renew):
+    """Model for the shards of the next round to go on from.
+
+    Parameters
+    ----------
+    state : State
+        What was merged last.
+    before : State
+        What was merged before that.
+    momentum : float
+        By which part of what they moved since ``before`` the weights move on (Nesterov's momentum; Chen and Huo,
+        "Scalable training of deep learning machines by incremental block training with intra-block parallel
+        optimization and blockwise model-update filtering", ICASSP 2016). Not with an L1 penalty, as weights that it
+        holds at 0 have to stay there.
+    renew : bool
+        Whether the average of the weights played begins anew.
+
+    Returns
+    -------
+    State
+        A copy. Where the weights would leave the range of float64, they stay.
+    """
+    rule, ahead = state.rule, state.copy()
+    if momentum and rule.l1 == 0 and state.t > before.t:
+        with np.errstate(all="ignore"):
+            settle(ahead, ahead.columns)
+            parts = prepare([ahead, ahead], before)  # the lifts are those of the state, which has seen more
+            here, before = parts.states[0], parts.base
+            settle(before, before.columns)
+            weight = before.columns.weight / _unit(before)
+            if rule.intercept:
+                weight[:, -1] += intercept_move(before, here, weight)
+            move = momentum * (here.columns.weight - weight * _unit(here))
+            ahead.columns.weight += move
+            if rule.averaged:
+                ahead.columns.past += ahead.averaged * move
+        ahead = ahead if ahead.columns.finite() else state.copy()
+    if renew and rule.averaged:
+        ahead.averaged = 0.0
+        ahead.columns.past[:] = 0.0
+    return ahead
 
 
 def _mean_by_size(values):
@@ -109,11 +156,17 @@ def _unit(state):
     return size if state.rule.adaptive else size * size
 
 
-def _shares(parts, by):
-    """By what to multiply the weights of each model, of a shape that goes with (n_heads, n_columns)."""
-    shares = [np.full(1, share) for share in parts.share]
-    if by == "t" or not parts.merged.rule.adaptive:
+def _shares(parts, power, rows=None):
+    """By what to multiply the weights of each model, of a shape that goes with (n_heads, n_columns).
+
+    Where no model has met a column, or with a ``power`` of 0, models count by ``rows``.
+    """
+    rows = parts.rows if rows is None else rows
+    shares = [np.full((1, 1), share) for share in rows / max(rows.sum(), TINY)]
+    if power == 0 or not parts.merged.rule.adaptive:
         return shares
     own = [np.maximum(state.columns.G - parts.base.columns.G, 0.0) for state in parts.states]
+    most = positive(np.max(own, axis=0))  # so that no power leaves the range
+    own = [share * (G / most) ** power for share, G in zip(shares, own)]
     total = sum(own)
-    return [np.where(total > 0, G / positive(total), share) for G, share in zip(own, shares)]
+    return [np.where(total > 0, part / positive(total), share) for part, share in zip(own, shares)]

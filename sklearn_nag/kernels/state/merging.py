@@ -65,13 +65,30 @@ class Parts:
         list of ndarray of shape (n_heads,)
             For each state.
         """
-        rule, merged = self.merged.rule, self.merged
-        mean, target_mean = merged.mean_from_origin(), merged.targets.mean(merged.t)
-        moves = []
-        for state, weight, share in zip(self.states, weights, shares, strict=True):
-            move = np.tile(state.targets.mean(state.t) - target_mean, rule.n_heads // rule.n_targets) * share
-            moves.append(move - weight @ (state.mean_from_origin() - mean))
-        return moves
+        parts = zip(self.states, weights, shares, strict=True)
+        return [intercept_move(state, self.merged, weight, share) for state, weight, share in parts]
+
+
+def intercept_move(state, other, weight, share=1.0):
+    """What the constant column gains as means of columns and targets become those of another model.
+
+    Parameters
+    ----------
+    state, other : LinearState
+        Models with the same lifts and origins.
+    weight : ndarray of shape (n_heads, n_columns)
+        Weights of ``state`` by lifted columns, in units of the target, times ``share``.
+    share : float
+        By how much the prediction is multiplied.
+
+    Returns
+    -------
+    ndarray of shape (n_heads,)
+    """
+    rule = state.rule
+    move = state.targets.mean(state.t) - other.targets.mean(other.t)
+    move = np.tile(move, rule.n_heads // rule.n_targets) * share
+    return move - weight @ (state.mean_from_origin() - other.mean_from_origin())
 
 
 def relift_columns(state, index, lift):

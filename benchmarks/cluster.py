@@ -1,0 +1,105 @@
+"""Throughput of two processes on a local Dask cluster beside one process, and the bits after workers are killed.
+
+Rows (normal features, of which the target is a noisy sign) are made in the tasks that learn them, in both ways by the
+same function and in the same pieces, and one process learns them all as one model. So what is compared is all that a
+cluster adds: copies of models, messages, merges, and the first run of rows, which is learnt while the others wait. On a
+machine with other work, look at processor time instead: of each worker, and of the one process. Processes are warm: all
+have learnt some rows before. ``--kills`` trains as often with a worker that is killed at some time, and compares bits.
+
+    python -m benchmarks.cluster --rows 20000000
+    python -m benchmarks.cluster --rows 2000000 --kills 5
+"""
+
+import argparse
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag.dask import fit
+
+COLUMNS, CLASSES = 50, [0, 1]
+
+
+def part(number, size):
+    """One batch of rows."""
+    rng = np.random.default_rng([0, number])
+    X = rng.normal(size=(size, COLUMNS)) * np.logspace(-3, 3, COLUMNS)
+    weights = np.random.default_rng(1).normal(size=COLUMNS)
+    return [(X, (X / np.logspace(-3, 3, COLUMNS) @ weights + 3 * rng.normal(size=size) > 0).astype(np.int64))]
+
+
+def alone(n_parts, size):
+    """Learn all parts as one model, in one process."""
+    model = NAGClassifier()
+    for number in range(n_parts):
+        for X, y in part(number, size):
+            model.partial_fit(X, y, classes=CLASSES)
+    return model
+
+
+def on_cluster(options, n_parts, kill_after=None):
+    """Model, seconds, and whether a worker was killed meanwhile, of a run on two new processes."""
+    import dask
+    import dask.bag as db
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=None
+    )
+    with cluster, Client(cluster) as client:
+        client.run(alone, 1, 1000)
+        victim, killed = min(client.run(os.getpid).values()), []
+        if kill_after is not None:
+            killer = threading.Timer(kill_after, lambda: killed.append(os.kill(victim, signal.SIGKILL)))
+            killer.start()
+        before = client.run(time.process_time)
+        start = time.perf_counter()
+        bag = db.from_delayed([dask.delayed(part, pure=False)(i, options.size) for i in range(n_parts)])
+        model = fit(NAGClassifier(), bag, classes=CLASSES, n_shards=options.shards, rounds=options.rounds)
+        seconds = time.perf_counter() - start
+        if kill_after is not None:
+            killer.cancel()
+        else:
+            after = client.run(time.process_time)
+            print("processor time of the workers: ", ", ".join(f"{after[w] - before[w]:.1f} s" for w in before))
+    return model, seconds, bool(killed)
+
+
+def bits(model):
+    """All weights of a model, and its loss."""
+    return np.concatenate([model.coef_.ravel(), model.intercept_, [model.progressive_loss_]]).tobytes()
+
+
+def main():
+    """Print seconds, rows a second, and their ratio."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=2_000_000, help="rows (%(default)s)")
+    parser.add_argument("--size", type=int, default=50_000, help="rows of a partition (%(default)s)")
+    parser.add_argument("--shards", type=int, default=16, help="shards (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds (%(default)s)")
+    parser.add_argument("--kills", type=int, default=0, help="runs in which a worker is killed (%(default)s)")
+    options = parser.parse_args()
+    n_parts = options.rows // options.size
+    model, ours, _ = on_cluster(options, n_parts)
+    print(f"two processes: {model.t_:.0f} rows {ours:8.1f} s {model.t_ / ours:12.0f} rows/s, "
+          f"loss {model.progressive_loss_:.4f}", flush=True)  # fmt: skip
+    for number in range(options.kills):
+        after = ours * (number + 0.5) / options.kills
+        other, _, killed = on_cluster(options, n_parts, after)
+        same = "the same bits" if bits(other) == bits(model) else "OTHER BITS"
+        print(f"a worker killed after {after:.1f} s: {same if killed else 'too late'}", flush=True)
+    alone(1, 1000)
+    start, processor = time.perf_counter(), time.process_time()
+    one = alone(n_parts, options.size)
+    print(f"processor time of one process: {time.process_time() - processor:.1f} s")
+    theirs = time.perf_counter() - start
+    print(f"one process:   {one.t_:.0f} rows {theirs:8.1f} s {one.t_ / theirs:12.0f} rows/s, "
+          f"loss {one.progressive_loss_:.4f}; ratio of throughputs {theirs / ours:.2f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
