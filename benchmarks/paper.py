@@ -243,7 +243,7 @@ def run_all(results, sets, folder):
                 try:
                     rows, prepared = Rows(name, options, folder, prenormalize), prenormalize
                 except OSError as error:
-                    print(f"{name}: {error}")
+                    print(f"{name} is left out: {error}", flush=True)
                     break
                 results.put(rows.about, name)
             start = time.perf_counter()
@@ -450,6 +450,8 @@ def main():
     sets = BUNDLED if options.quick else {name: SETS[name] for name in options.sets}
     results = Results(None if options.output is None else options.output / "paper_runs.json")
     run_all(results, sets, options.data_dir)
+    if all(results.get(name) is None for name in sets):
+        parser.exit(1, f"none of {', '.join(sets)} is in {options.data_dir}\n")
     scale_sweeps(results, options.quick)
     if not options.quick and "Covertype" in sets and results.get("Covertype") is not None:
         time_covertype(results, options.data_dir)

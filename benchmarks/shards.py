@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
-from benchmarks.data import BUNDLED, FILES, parse
+from benchmarks.data import BUNDLED, FILES, load_each, parse
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.kernels.nag import merging
@@ -64,8 +64,7 @@ def main():
         tasks = {name: BUNDLED[name] for name in ("breast cancer", "diabetes")}
     else:
         tasks = {name: FILES[name] for name in SETS}
-    for name, load in tasks.items():
-        X, y, is_regression = load(options.data_dir)
+    for name, X, y, is_regression in load_each(tasks, options.data_dir):
         order = np.random.default_rng(1).permutation(len(y))
         compare(f"{name}, shuffled", X, y, is_regression, order, plans)
         if name in ("Bank", "California housing", "diabetes"):
