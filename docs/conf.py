@@ -8,7 +8,7 @@ import sklearn_nag
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _figures import matplotlib_figures
+from _gallery import matplotlib_figures
 from _inventories import intersphinx_mapping as mapping_of_inventories
 from _markdown import to_rst
 from _tables import Results
@@ -28,10 +28,11 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "examples", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 suppress_warnings = ["config.cache"]
 intersphinx_mapping = mapping_of_inventories()
@@ -64,6 +65,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "abort_on_example_error": True,
     "image_scrapers": (matplotlib_figures,),
+    "within_subsection_order": "_gallery.place",
     "reset_modules_order": "both",
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("sklearn_nag",),

@@ -28,7 +28,7 @@ X[change:, 0] *= 100
 # ------------------------------------
 #
 # SGD gets a scaler that was fitted on the first thousand rows, as one does
-# when a model is deployed.
+# when a model is deployed, and a rate that suits the rows before the change.
 
 scaler = StandardScaler().fit(X[:1000])
 as_it_is, scaled = (lambda rows: rows), scaler.transform
@@ -38,7 +38,15 @@ learners = {
         ScaleInvariantClassifier(average=False),
         as_it_is,
     ),
-    "SGD, scaled": (SGDClassifier(loss="log_loss", random_state=0), scaled),
+    "SGD, scaled": (
+        SGDClassifier(
+            loss="log_loss",
+            learning_rate="constant",
+            eta0=0.01,
+            random_state=0,
+        ),
+        scaled,
+    ),
 }
 figure, ax = plt.subplots(layout="constrained")
 ends = np.arange(size, n, size)

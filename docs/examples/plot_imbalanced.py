@@ -49,8 +49,8 @@ for i, (name, model) in enumerate(models.items()):
     found = p > 0.5
     left.plot(y_test[found].sum() / y_test.sum(), y_test[found].mean(), "o")
     left.lines[-1].set_color(f"C{i}")
-    share, mean = calibration_curve(y_test, p, n_bins=10, strategy="quantile")
-    right.plot(mean, share, "o-", label=name)
+    share, mean = calibration_curve(y_test, p, n_bins=5, strategy="quantile")
+    right.plot(mean[share > 0], share[share > 0], "o-")
 left.set(xlabel="recall", ylabel="precision")
 right.plot([1e-4, 1], [1e-4, 1], "k:")
 right.set(xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1))

@@ -60,7 +60,7 @@ for name, curve in losses.items():
     ax.plot(rows, curve, label=name)
 prior = -(0.3 * np.log(0.3) + 0.7 * np.log(0.7))
 ax.axhline(prior, ls=":", color="k", label="shares of the classes")
-ax.set(xlabel="messages", ylabel="progressive log loss", xscale="log")
+ax.set(xlabel="messages", ylabel="progressive log loss")
 ax.legend()
 plt.show()
 

@@ -51,8 +51,8 @@ bounds = {"scinol1": scinol1_bound, "full": full_bound}
 # Regret, and bounds as dashed lines
 # ----------------------------------
 #
-# A regret that bends down means that the learner has become as good as the
-# best weights. On coins nobody can win, and little is lost.
+# All regrets stay below their bounds, and grow more slowly than the number of
+# rows. On coins there is nothing to learn, and next to nothing is lost.
 
 figure, axes = plt.subplots(
     2, 1, figsize=(7, 7.5), layout="constrained", sharex=True

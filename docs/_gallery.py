@@ -1,7 +1,27 @@
-"""A scraper for sphinx-gallery that makes an empty figure an error."""
+"""For sphinx-gallery: in which order examples come, and a scraper that makes an empty figure an error."""
 
 from sphinx.errors import ExtensionError
 from sphinx_gallery.scrapers import matplotlib_scraper
+
+ORDER = (
+    "raw_data",
+    "eta_range",
+    "progressive_validation",
+    "column_transformer",
+    "out_of_core_text",
+    "changing_unit",
+    "target_units",
+    "imbalanced",
+    "no_learning_rate",
+    "experts",
+    "regret",
+)
+
+
+def place(filename):
+    """Key by which the examples of the gallery are sorted; those not named above come last."""
+    name = filename.removeprefix("plot_").removesuffix(".py")
+    return ORDER.index(name) if name in ORDER else len(ORDER)
 
 
 def matplotlib_figures(block, block_vars, gallery_conf):
