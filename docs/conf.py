@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "examples", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
+default_role = "py:obj"
 templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"
