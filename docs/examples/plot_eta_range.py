@@ -2,8 +2,8 @@
 How far can the learning rate be off?
 =====================================
 
-**The point:** with the defaults, a wide range of learning rates is good, and
-the range holds 1 whatever the data. ``GridSearchCV`` and a display show it.
+**The point:** with the defaults, learning rates that differ by a factor of a
+thousand are equally good here. ``GridSearchCV`` and a display show it.
 """
 
 import warnings
