@@ -28,9 +28,20 @@ def parse(description, output, quick):
     return parser.parse_args()
 
 
+def load_each(sets, folder):
+    """Yield the name of each set and what is loaded; print the names of those whose files are not there."""
+    for name, load in sets.items():
+        try:
+            data = load(folder)
+        except OSError as error:
+            print(f"{name} is left out: {error}", flush=True)
+        else:
+            yield name, *data
+
+
 def shuttle(folder):
     """Shuttle, 58,000 x 9, 7 classes."""
-    return *datasets.fetch_shuttle(subset="all", data_home=folder, return_X_y=True), False
+    return *datasets.fetch_shuttle(subset="all", data_home=folder, download_if_missing=False, return_X_y=True), False
 
 
 def _numbers(bunch):
@@ -39,24 +50,24 @@ def _numbers(bunch):
 
 def bank(folder):
     """Bank, the 7 numeric columns of 45,211 rows, 2 classes."""
-    return _numbers(datasets.fetch_bank(data_home=folder))
+    return _numbers(datasets.fetch_bank(data_home=folder, download_if_missing=False))
 
 
 def bank_one_hot(folder):
     """Bank, numbers as they are and categories one-hot, as CSR."""
-    bunch = datasets.fetch_bank(data_home=folder)
+    bunch = datasets.fetch_bank(data_home=folder, download_if_missing=False)
     recipe = datasets.paper_recipe(bunch.categorical_features, products=False)
     return recipe.fit_transform(bunch.data), bunch.target, False
 
 
 def census(folder):
     """Census-Income, the 13 numeric columns of 199,523 rows, 2 classes."""
-    return _numbers(datasets.fetch_census(data_home=folder))
+    return _numbers(datasets.fetch_census(data_home=folder, download_if_missing=False))
 
 
 def covertype(folder):
     """Covertype, 581,012 x 54, 7 classes."""
-    X, y = datasets.fetch_covertype(data_home=folder, return_X_y=True)
+    X, y = datasets.fetch_covertype(data_home=folder, download_if_missing=False, return_X_y=True)
     return np.ascontiguousarray(X), y, False
 
 

@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
-from .data import BUNDLED, FILES, SPARSE, parse
+from .data import BUNDLED, FILES, SPARSE, load_each, parse
 
 SMALL, MOST = 3_000, 60_000
 SETTINGS = {
@@ -63,8 +63,7 @@ def main():
     if options.quick:
         sets = {name: sets[name] for name in ("wine", "diabetes")}
     table = {(setting, passes): {} for passes in ("one pass", "fit") for setting in SETTINGS}
-    for name, load in sets.items():
-        X, y, regression = load(options.data_dir)
+    for name, X, y, regression in load_each(sets, options.data_dir):
         shuffles = 1 if options.quick else 10 if len(y) < SMALL else 2
         for (setting, passes), row in table.items():
             max_iter = 1 if passes == "one pass" else 1000

@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.io import to_onnx
 
-from .data import bank, california, parse, shuttle
+from .data import bank, california, load_each, parse, shuttle
 
 
 def bundled():
@@ -44,11 +44,13 @@ def bundled():
 
 def in_folder(folder):
     """Sets in a folder: name, rows, targets."""
-    yield "Bank, 2 classes", *bank(folder)[:2]
-    yield "Shuttle, 7 classes", *shuttle(folder)[:2]
-    X, y, _ = california(folder)
-    yield "California housing, regression", X, y
-    yield "California housing, 2 outputs", X, np.column_stack([y, np.log(y)])
+    sets = {"Bank, 2 classes": bank, "Shuttle, 7 classes": shuttle, "California housing": california}
+    for name, X, y, regression in load_each(sets, folder):
+        if regression:
+            yield f"{name}, regression", X, y
+            yield f"{name}, 2 outputs", X, np.column_stack([y, np.log(y)])
+        else:
+            yield name, X, y
 
 
 def run(graph, X):

@@ -28,7 +28,7 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import FTRLClassifier, datasets
 
-from .data import reuters
+from .data import load_each, reuters
 from .speed import HAVE, Table, dense_rows, once, seconds, zipf_rows
 
 HASHED_TO = 2**20
@@ -49,7 +49,7 @@ def w8a(folder):
 
 def hashed_census(folder):
     """Census-Income, 199,523 x 2^20: a column for each value of each of the 40 columns, by its hash."""
-    bunch = datasets.fetch_census(data_home=folder)
+    bunch = datasets.fetch_census(data_home=folder, download_if_missing=False)
     rows = pd.DataFrame(bunch.data)
     words = [pd.util.hash_array((f"{name}=" + rows[name].astype(str)).to_numpy(object)) for name in rows]
     columns = np.stack([word % HASHED_TO for word in words], axis=1).astype(np.int32)
@@ -193,8 +193,7 @@ def sparsity(folder, quick):
     step = 2.0 if quick else 2.0**0.5
     l1s = step ** np.arange(np.log(0.03) / np.log(step), np.log(3000) / np.log(step))
     alphas = step ** np.arange(np.log(1e-7) / np.log(step), np.log(0.1) / np.log(step))
-    for name, load in SETS.items():
-        X, y = load(folder)
+    for name, X, y in load_each(SETS, folder):
         own = {eta0: curve([partial(ftrl, l1=l1, eta0=eta0) for l1 in l1s], X, y) for eta0 in (1.0, 2.0, 4.0, 8.0)}
         own_best = [point for points in own.values() for point in points]
         scaled = curve([partial(ftrl, l1=l1, normalization="rms") for l1 in l1s], X, y)

@@ -36,7 +36,7 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
 )
 
-from .data import BUNDLED, FILES, SPARSE, TEXT, msd_subset, parse
+from .data import BUNDLED, FILES, SPARSE, TEXT, load_each, msd_subset, parse
 
 SMALL = 3_000
 
@@ -78,8 +78,8 @@ def main():
     warnings.simplefilter("ignore", RuntimeWarning)
     files = {"MSD subset": msd_subset, **FILES, **SPARSE, **TEXT}
     table = []
-    for name, load in {**BUNDLED, **({} if options.data_dir is None else files)}.items():
-        X, y, regression = load(options.data_dir)
+    sets = {**BUNDLED, **({} if options.data_dir is None else files)}
+    for name, X, y, regression in load_each(sets, options.data_dir):
         make = HedgeRegressor if regression else HedgeClassifier
         members = wide(regression, sparse.issparse(X))
         mixtures = {"default": {}, "wide": {"estimators": members}}

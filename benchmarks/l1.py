@@ -98,7 +98,9 @@ def main():
             for alpha, l1_ratio in PENALTIES:
                 name = f"{'numbers' if regression else 'classes'}, 200 features, seed {seed}"
                 compare(name, X, y, alpha, l1_ratio, args.passes)
-    if args.data_dir is not None:
+    if args.data_dir is not None and not (args.data_dir / "sms_spam.txt.gz").exists():
+        print(f"text messages are left out: there is no {args.data_dir / 'sms_spam.txt.gz'}")
+    elif args.data_dir is not None:
         with gzip.open(args.data_dir / "sms_spam.txt.gz", "rt") as file:
             lines = [line.rstrip("\n").split("\t", 1) for line in file][1:]
         X = CountVectorizer(min_df=2).fit_transform(text for _, text in lines).astype(float)

@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.estimators._nag import ETA0S
 
-from .data import BUNDLED, FILES, parse
+from .data import BUNDLED, FILES, load_each, parse
 
 SMALL, TUNED_ON, RIVER_ROWS = 3_000, 20_000, 50_000
 
@@ -198,8 +198,8 @@ def main():
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", RuntimeWarning)
     table = []
-    for name, load in {**BUNDLED, **({} if options.data_dir is None else FILES)}.items():
-        X, y, regression = load(options.data_dir)
+    sets = {**BUNDLED, **({} if options.data_dir is None else FILES)}
+    for name, X, y, regression in load_each(sets, options.data_dir):
         rows = []
         for seed in range(10 if len(y) < SMALL and not options.quick else 1):
             split = train_test_split(X, y, test_size=0.3, random_state=seed)

@@ -243,7 +243,7 @@ def run_all(results, sets, folder):
                 try:
                     rows, prepared = Rows(name, options, folder, prenormalize), prenormalize
                 except OSError as error:
-                    print(f"{name}: {error}")
+                    print(f"{name} is left out: {error}", flush=True)
                     break
                 results.put(rows.about, name)
             start = time.perf_counter()
@@ -373,8 +373,11 @@ def figures(results, sets, folder):
 
     names = [name for name in sets if results.get(name) is not None]
     for number, version in ((2, "raw"), (3, "pre-normalised")):
-        figure, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.2), layout="constrained", squeeze=False)
-        for ax, name in zip(axes[0], names):
+        high = -(-len(names) // 2)
+        figure, axes = plt.subplots(high, 2, figsize=(9, 3.2 * high), layout="constrained", squeeze=False)
+        for ax in axes.flat[len(names) :]:
+            ax.set_axis_off()
+        for ax, name in zip(axes.flat, names):
             for rule, colour in colours.items():
                 run = results.get(name, rule, version)
                 etas, losses = np.array(run["etas"]), np.array(run["losses"])
@@ -383,7 +386,8 @@ def figures(results, sets, folder):
                 ax.semilogx(etas, near, color=colour, lw=3)
             least = min(min(results.get(name, rule, version)["losses"]) for rule in colours)
             ax.set(title=name, xlabel="eta", ylim=(0.8 * least, min(ax.get_ylim()[1], 5 * least)))
-        axes[0, 0].set_ylabel("progressive error")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("progressive error")
         axes[0, 0].legend(fontsize="small")
         figure.savefig(folder / f"paper_figure{number}.png", dpi=150)
         plt.close(figure)
@@ -450,6 +454,8 @@ def main():
     sets = BUNDLED if options.quick else {name: SETS[name] for name in options.sets}
     results = Results(None if options.output is None else options.output / "paper_runs.json")
     run_all(results, sets, options.data_dir)
+    if all(results.get(name) is None for name in sets):
+        parser.exit(1, f"none of {', '.join(sets)} is in {options.data_dir}\n")
     scale_sweeps(results, options.quick)
     if not options.quick and "Covertype" in sets and results.get("Covertype") is not None:
         time_covertype(results, options.data_dir)

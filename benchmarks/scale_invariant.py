@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 
-from .data import BUNDLED, FILES
+from .data import BUNDLED, FILES, load_each
 from .out_of_the_box import SMALL
 
 ETAS = 4.0 ** np.arange(-3, 4)
@@ -80,8 +80,7 @@ def main():
     if options.data_dir and not options.quick:
         sets |= FILES
     rows = {}
-    for name, load in sets.items():
-        X, y, regression = load(options.data_dir)
+    for name, X, y, regression in load_each(sets, options.data_dir):
         results = []
         for seed in range(1 if options.quick or len(y) > SMALL else 10):
             parts = train_test_split(X, y, test_size=0.3, random_state=seed)

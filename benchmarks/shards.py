@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
-from benchmarks.data import BUNDLED, FILES, SPARSE, TEXT, parse
+from benchmarks.data import BUNDLED, FILES, SPARSE, TEXT, load_each, parse
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.kernels.nag import merging
@@ -107,8 +107,7 @@ def main():
     else:
         tasks = {name: {**FILES, **SPARSE, **TEXT}[name] for name in SETS}
     lines = [["data", "rows", "shards", "rounds", "rule", "loss_percent", "score", "seconds", "alone_percent"]]
-    for name, load in tasks.items():
-        X, y, is_regression = load(options.data_dir)
+    for name, X, y, is_regression in load_each(tasks, options.data_dir):
         order = np.random.default_rng(1).permutation(len(y))
         compare(f"{name}, shuffled", X, y, is_regression, order, plans, lines.append)
         if name in ("Bank", "California housing", "diabetes"):

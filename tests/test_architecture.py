@@ -27,6 +27,7 @@ FLOORS = [
     {"ensemble", "regret", "streams", "distributed"},
     {"dask"},
     {""},  # the names of the package itself
+    {"_main_job"},
     {"__main__"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

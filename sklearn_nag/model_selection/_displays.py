@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+_LEAST_SPAN = 0.5  # height of the axes as a share of the least error: smaller differences should look small
 _LOGARITHMIC_FROM = 30.0  # ratio of the largest value to the least above which an axis is logarithmic
 
 
-def _axes_or_new(ax):
+def _axes_or_new(ax, figsize=None):
     """``ax``, or for None the axes of a new figure."""
     if ax is not None:
         return ax
@@ -31,7 +32,7 @@ def _axes_or_new(ax):
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError('figures need matplotlib, which is not installed: pip install "sklearn-nag[plot]"') from None
-    return plt.subplots(layout="constrained")[1]
+    return plt.subplots(layout="constrained", figsize=figsize)[1]
 
 
 def _by_name(items):
@@ -53,6 +54,11 @@ def _class_name(item):
     return type(_final_estimator(searched or next(swept, item))).__name__
 
 
+def _least(errors):
+    """Index of the least of errors some of which may be infinite or NaN."""
+    return int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))
+
+
 def _final_estimator(estimator):
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
@@ -66,7 +72,7 @@ def _learner_and_names(estimator):
 
 
 class EtaSweepDisplay:
-    """Error or loss against learning rate, with the range of learning rates within 5 % of the best of each learner.
+    """Error or loss against learning rate, and the rates with which a learner is about as good as the best of all.
 
     Parameters
     ----------
@@ -75,7 +81,10 @@ class EtaSweepDisplay:
     ylabel : str, default="error"
         What the errors are.
     tolerance : float, default=0.05
-        How far above the best error the range reaches, as a share of the best error.
+        What is about as good: up to this share above the least error of all learners, or up to one standard error above
+        it, where that is known and more.
+    spreads : dict of str to array-like, optional
+        For some learners, by name, a standard error of each of their errors. It is drawn as a shade.
 
     Attributes
     ----------
@@ -85,8 +94,11 @@ class EtaSweepDisplay:
         The figure of the axes.
     lines_ : list of matplotlib Line2D
         One for each learner.
-    ranges_ : dict of str to (float, float)
-        For each learner the ends of its range, which has no gaps: the least and the largest learning rate.
+    good_enough_ : float
+        The largest error that is about as good as the least.
+    ranges_ : dict of str to (float, float) or None
+        For each learner the ends of the range around its best learning rate, without gaps, in which errors are good
+        enough; None for a learner that has none.
 
     See Also
     --------
@@ -95,28 +107,54 @@ class EtaSweepDisplay:
     Examples
     --------
     >>> from sklearn_nag.model_selection import EtaSweepDisplay
-    >>> display = EtaSweepDisplay({"NAG": ([0.1, 1.0, 10.0], [0.2, 0.1, 0.104])})
+    >>> display = EtaSweepDisplay({"NAG": ([0.1, 1.0, 10.0], [0.2, 0.1, 0.104]), "SGD": ([1.0, 2.0], [0.3, 0.2])})
     >>> display.ranges_
-    {'NAG': (1.0, 10.0)}
+    {'NAG': (1.0, 10.0), 'SGD': None}
     """
 
     def __init__(
-        self, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], *, ylabel: str = "error", tolerance: float = 0.05
+        self,
+        curves: Mapping[str, tuple[ArrayLike, ArrayLike]],
+        *,
+        ylabel: str = "error",
+        tolerance: float = 0.05,
+        spreads: Mapping[str, ArrayLike] | None = None,
     ):
         check_number("tolerance", tolerance, min_val=0)
         self.curves = {name: tuple(np.asarray(a, dtype=np.float64) for a in curve) for name, curve in curves.items()}
+        self.spreads = {name: np.asarray(spread, dtype=np.float64) for name, spread in (spreads or {}).items()}
         self.ylabel, self.tolerance = ylabel, tolerance
-        self.ranges_ = {name: self._range(name, *curve) for name, curve in self.curves.items()}
+        self._check()
+        self.good_enough_ = self._good_enough()
+        self.ranges_ = {name: self._range(*curve) for name, curve in self.curves.items()}
 
-    def _range(self, name, eta0s, errors):
-        """Ends of the range of learning rates around the best one whose errors are within the tolerance."""
-        if not (eta0s.ndim == 1 and eta0s.shape == errors.shape and (np.diff(eta0s) > 0).all()):
-            raise ValueError(f"the curve {name!r} must hold increasing learning rates and as many errors.")
-        if not np.isfinite(errors).any():
-            raise ValueError(f"the curve {name!r} has no finite error.")
+    def _check(self):
+        """Raise ValueError for curves and spreads that cannot be drawn."""
+        for name, (eta0s, errors) in self.curves.items():
+            if not (eta0s.ndim == 1 and eta0s.shape == errors.shape and (np.diff(eta0s) > 0).all()):
+                raise ValueError(f"the curve {name!r} must hold increasing learning rates and as many errors.")
+            if not np.isfinite(errors).any():
+                raise ValueError(f"the curve {name!r} has no finite error.")
+        for name, spread in self.spreads.items():
+            if name not in self.curves or spread.shape != self.curves[name][1].shape:
+                raise ValueError(f"the spread {name!r} must be of a curve of that name, one number for each error.")
+
+    def _good_enough(self):
+        """The least error of all, plus the tolerance or one standard error."""
+        best = [(errors[i], name, i) for name, (_, errors) in self.curves.items() for i in [_least(errors)]]
+        if not best:
+            return np.nan
+        error, name, i = min(best)
+        spread = self.spreads[name][i] if name in self.spreads else 0.0
+        return float(error + np.fmax(self.tolerance * abs(error), spread))
+
+    def _range(self, eta0s, errors):
+        """Ends of the range of learning rates around the best one whose errors are good enough, or None."""
         errors = np.where(np.isfinite(errors), errors, np.inf)
-        first = last = int(np.argmin(errors))
-        good = errors <= errors[first] + self.tolerance * abs(errors[first])
+        first = last = _least(errors)
+        good = errors <= self.good_enough_
+        if not good[first]:
+            return None
         while first > 0 and good[first - 1]:
             first -= 1
         while last + 1 < len(good) and good[last + 1]:
@@ -143,7 +181,8 @@ class EtaSweepDisplay:
             What to show of results of `eta_sweep`; by default the progressive error where all have one, else the loss.
             For searches the error is 1 minus the score, and the loss is the negative score.
         tolerance : float, default=0.05
-            How far above the best error the range reaches, as a share of the best error.
+            What is about as good as the least error: up to this share, or up to one standard error of the folds of a
+            search, above it.
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
 
@@ -157,12 +196,13 @@ class EtaSweepDisplay:
             metric = "loss" if any(getattr(sweep, "errors", 0) is None for sweep in named.values()) else "error"
         check_option("metric", metric, ("error", "loss"))
         curves = {name: cls._curve(name, sweep, metric) for name, sweep in named.items()}
+        spreads = {name: curve.pop() for name, curve in curves.items() if len(curve) == 3}
         progressive = "progressive " if all(hasattr(sweep, "losses") for sweep in named.values()) else ""
-        return cls(curves, ylabel=f"{progressive}{metric}", tolerance=tolerance).plot(ax=ax)
+        return cls(curves, ylabel=f"{progressive}{metric}", tolerance=tolerance, spreads=spreads).plot(ax=ax)
 
     @staticmethod
     def _curve(name, sweep, metric):
-        """Learning rates, increasing, and errors of a sweep or search."""
+        """Learning rates, increasing, and errors of a sweep or search; of a search also their standard errors."""
         if hasattr(sweep, "cv_results_"):
             results = sweep.cv_results_
             varied = [key for key in results if key.startswith("param_")]
@@ -170,12 +210,14 @@ class EtaSweepDisplay:
                 raise ValueError(f"the search {name!r} varies {len(varied)} parameters; one can be drawn.")
             eta0s = np.asarray(results[varied[0]], dtype=np.float64)
             errors = (1.0 if metric == "error" else 0.0) - results["mean_test_score"]
+            found = [eta0s, errors, results["std_test_score"] / np.sqrt(max(sweep.n_splits_ - 1, 1))]
         else:
             eta0s, errors = sweep.eta0s, sweep.errors if metric == "error" else sweep.losses
             if errors is None:
                 raise ValueError(f'the sweep {name!r} is of a regressor, which has no metric="error"; use "loss".')
+            found = [eta0s, errors]
         order = np.argsort(eta0s)
-        return eta0s[order], np.asarray(errors)[order]
+        return [np.asarray(values)[order] for values in found]
 
     @classmethod
     def from_estimator(
@@ -210,7 +252,8 @@ class EtaSweepDisplay:
         metric : {"error", "loss"}, optional
             By default the progressive error for classifiers, the progressive loss for regressors.
         tolerance : float, default=0.05
-            How far above the best error the range reaches, as a share of the best error.
+            What is about as good as the least error: up to this share, or up to one standard error of the folds of a
+            search, above it.
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
 
@@ -231,31 +274,44 @@ class EtaSweepDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
         ylim : tuple of (float, float), optional
-            Least and largest error to show; by default up to three times the best error of the worst learner.
+            Least and largest error to show. By default up to three times the best error of the worst learner, and never
+            so little that differences of a few percent fill the height.
 
         Returns
         -------
         EtaSweepDisplay
             The display itself.
         """
-        ax = _axes_or_new(ax)
+        ax = _axes_or_new(ax, figsize=(8.0, 4.2))
         self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
         ax.set(xscale="log", xlabel="learning rate", ylabel=self.ylabel)
         bottom, top = self._limits() if ylim is None else ylim
         room = 0.02 + 0.03 * len(self.curves)  # share of the height for the bars
         ax.set_ylim(bottom, bottom + (top - bottom) / (1.0 - room))
         for i, (name, (eta0s, errors)) in enumerate(self.curves.items()):
-            best, (first, last) = int(np.nanargmin(errors)), self.ranges_[name]
+            best = _least(errors)
             # a line may leave the axes, but not towards a value far above them: it would look vertical
             shown = np.where(errors <= bottom + 1.5 * (top - bottom), errors, np.nan)
             (line,) = ax.plot(eta0s, shown, marker=".", label=name)
             color, height = line.get_color(), 1.0 - 0.03 * (i + 0.8)
             ax.plot(eta0s[best], errors[best], "o", color=color)
-            ax.plot(
-                [first, last], [height] * 2, "|-", color=color, lw=3, ms=7, mew=2, transform=ax.get_xaxis_transform()
-            )
+            if name in self.spreads:
+                spread = self.spreads[name]
+                ax.fill_between(eta0s, shown - spread, shown + spread, color=color, alpha=0.15, lw=0)
+            if self.ranges_[name] is not None:
+                (bar,) = ax.plot(self.ranges_[name], [height] * 2, "|-", color=color, lw=3, ms=7, mew=2)
+                bar.set_transform(ax.get_xaxis_transform())
             self.lines_.append(line)
-        ax.legend(title=f"bars: within {self.tolerance:.0%} of the best".replace("%", " %"))
+        allowed = f"{self.tolerance:.0%}".replace("%", " %") + (" or 1 standard error" if self.spreads else "")
+        title = f"bars: within {allowed}\nof the best of all" + "\nshades: 1 standard error" * bool(self.spreads)
+        ax.legend(
+            title=title,
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            borderaxespad=0.0,
+            frameon=False,
+            alignment="left",
+        )
         return self
 
     def _limits(self):
@@ -264,8 +320,9 @@ class EtaSweepDisplay:
         least, largest = min(e.min() for e in errors), max(e.max() for e in errors)
         worst = max(e.min() for e in errors)
         top = min(largest, worst + 2.0 * abs(worst)) if worst else largest
+        top = max(top, least + _LEAST_SPAN * abs(least))
         margin = 0.05 * (top - least) or 0.05 * abs(top) or 0.05
-        return least - margin, top + margin
+        return (0.0 if 0.0 <= least < 0.5 * top else least - margin), top + margin
 
 
 class ProgressiveLossDisplay:

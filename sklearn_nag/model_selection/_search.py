@@ -26,7 +26,7 @@ from ._sweep import Sweep, check_sweep
 _shared = share(
     equivalence="""\
 It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
-several times faster: in each fold the learning rates are heads of one model and share the passes over the rows.""",
+faster: in each fold the learning rates are heads of one model and share the passes over the rows.""",
     eta0s="""\
 eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
     Learning rates.""",

@@ -41,12 +41,29 @@ def drawn(display):
     return display.ax_
 
 
-def test_range_within_five_percent():
+def test_ranges_are_measured_against_the_best_of_all():
     curve = ([1, 2, 4, 8, 16, 32], [0.104, 0.2, 0.105, 0.1, np.inf, 0.1])
-    display = EtaSweepDisplay({"one": curve, "two": ([1, 2], [np.nan, 3.0])})
-    assert display.ranges_ == {"one": (4.0, 8.0), "two": (2.0, 2.0)}  # without gaps
+    near, far = ([1, 2], [np.nan, 0.102]), ([1, 2], [3.0, np.inf])
+    display = EtaSweepDisplay({"one": curve, "near": near, "far": far})
+    assert display.good_enough_ == pytest.approx(0.105)
+    assert display.ranges_ == {"one": (4.0, 8.0), "near": (2.0, 2.0), "far": None}  # without gaps
     assert EtaSweepDisplay({"": curve}, tolerance=0.0).ranges_[""] == (8.0, 8.0)
     assert EtaSweepDisplay({"": ([1, 2], [-1.0, -0.96])}).ranges_[""] == (1.0, 2.0)
+
+
+def test_a_standard_error_is_allowed_where_it_is_more():
+    curves = {"a": ([1, 2, 4], [0.3, 0.1, 0.119]), "b": ([1, 2], [0.118, 0.121])}
+    spreads = {"a": [9.0, 0.02, 9.0]}
+    assert EtaSweepDisplay(curves, spreads=spreads).ranges_ == {"a": (2.0, 4.0), "b": (1.0, 1.0)}
+    assert EtaSweepDisplay(curves, spreads={"a": [9.0, 0.001, 9.0]}).ranges_ == {"a": (2.0, 2.0), "b": None}
+    assert EtaSweepDisplay(curves, spreads={"a": [9.0, np.nan, 9.0]}).ranges_ == {"a": (2.0, 2.0), "b": None}
+
+
+@pytest.mark.parametrize("errors", [[0.1, 0.1001], [5.0, 5.0], [-2.0, -1.999]])
+def test_small_differences_look_small(pyplot, errors):
+    bottom, top = EtaSweepDisplay({"a": ([1.0, 2.0], errors)}).plot().ax_.get_ylim()
+    assert bottom < min(errors) <= max(errors) < top
+    assert top - bottom >= 0.5 * abs(errors[0])
 
 
 def test_sweeps_are_drawn(pyplot):
@@ -56,7 +73,8 @@ def test_sweeps_are_drawn(pyplot):
     assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("log", "learning rate", "progressive error")
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["NAG", "sNAG"]
-    assert ax.get_legend().get_title().get_text() == "bars: within 5 % of the best"
+    assert ax.get_legend().get_title().get_text() == "bars: within 5 %\nof the best of all"
+    assert ax.get_legend().get_window_extent().x0 > ax.get_window_extent().x1  # beside the curves
     for line, learner in zip(display.lines_, learners.values(), strict=True):
         sweep = eta_sweep(learner, *CANCER, ETA0S)
         assert np.array_equal(line.get_xdata(), ETA0S)
@@ -84,6 +102,9 @@ def test_searches_of_other_learners_are_drawn(pyplot):
     assert np.array_equal(eta0s, ETA0S)
     assert np.array_equal(errors, 1 - sgd.cv_results_["mean_test_score"][::-1])
     assert display.ax_.get_ylabel() == "error"
+    by_fold = np.array([ours.cv_results_[f"split{i}_test_score"] for i in range(2)])
+    np.testing.assert_allclose(display.spreads["NAGClassifier 1"], by_fold.std(axis=0, ddof=1) / np.sqrt(2), rtol=1e-9)
+    assert len(display.ax_.collections) == 3  # a shade for each
     several = GridSearchCV(SGDClassifier(), {"alpha": [1.0], "eta0": [1.0]}, cv=2).fit(X, y)
     with pytest.raises(ValueError, match="varies 2 parameters"):
         EtaSweepDisplay.from_sweeps(several)
@@ -129,6 +150,8 @@ def test_scales_are_drawn(pyplot):
         (lambda: EtaSweepDisplay({"a": ([2, 1], [1, 1])}), "'a' must hold increasing learning rates"),
         (lambda: EtaSweepDisplay({"a": ([1, 2], [np.inf, np.nan])}), "'a' has no finite error"),
         (lambda: EtaSweepDisplay({}, tolerance=-1), "tolerance"),
+        (lambda: EtaSweepDisplay({"a": ([1], [1])}, spreads={"b": [1]}), "the spread 'b' must be of a curve"),
+        (lambda: EtaSweepDisplay({"a": ([1], [1])}, spreads={"a": [1, 2]}), "one number for each error"),
         (lambda: EtaSweepDisplay.from_estimator(NAGRegressor(), *DIABETES, metric="error"), "has no metric"),
         (
             lambda: EtaSweepDisplay.from_sweeps([], metric="r2"),

@@ -1,0 +1,35 @@
+"""For sphinx-gallery: in which order examples come, and a scraper that makes an empty figure an error."""
+
+from sphinx.errors import ExtensionError
+from sphinx_gallery.scrapers import matplotlib_scraper
+
+ORDER = (
+    "raw_data",
+    "eta_range",
+    "progressive_validation",
+    "column_transformer",
+    "out_of_core_text",
+    "changing_unit",
+    "target_units",
+    "imbalanced",
+    "no_learning_rate",
+    "experts",
+    "regret",
+)
+
+
+def place(filename):
+    """Key by which the examples of the gallery are sorted; those not named above come last."""
+    name = filename.removeprefix("plot_").removesuffix(".py")
+    return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
+def matplotlib_figures(block, block_vars, gallery_conf):
+    """Save the figures of a block as matplotlib's scraper does; raise ExtensionError if one of them shows nothing."""
+    import matplotlib.pyplot as plt
+
+    for number in plt.get_fignums():
+        shown = [axes for axes in plt.figure(number).axes if axes.axison]
+        if not shown or not all(axes.has_data() for axes in shown):
+            raise ExtensionError(f"{block_vars['src_file']} draws a figure that shows nothing.")
+    return matplotlib_scraper(block, block_vars, gallery_conf)

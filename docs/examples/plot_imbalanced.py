@@ -1,0 +1,72 @@
+"""
+A rare class
+============
+
+**The point:** weights of classes move the threshold, and so does the threshold
+itself. Probabilities that nobody has weighted stay calibrated.
+
+Two rows in a hundred are of the rare class.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import precision_recall_curve
+from sklearn.model_selection import train_test_split
+
+from sklearn_nag import NAGClassifier
+
+rng = np.random.default_rng(0)
+n = 20_000
+X = rng.normal(size=(n, 3)) * [1e-4, 1.0, 1e4]
+rare = X @ [1.5e4, 1.0, 1e-4] + rng.logistic(size=n) > 5.6
+X_train, X_test, y_train, y_test = train_test_split(
+    X, rare, stratify=rare, random_state=0
+)
+print(f"rare: {rare.mean():.3f}; accuracy of 'never': {1 - rare.mean():.3f}")
+
+# %%
+# Precision and recall, and probabilities
+# ---------------------------------------
+#
+# Both models offer nearly the same choices (left): the weighted one only
+# starts at another point, the dot. But its probabilities are not those of
+# the rows (right).
+
+models = {
+    "unweighted": NAGClassifier(max_iter=2, tol=None, random_state=0),
+    "balanced": NAGClassifier(
+        class_weight="balanced", max_iter=2, tol=None, random_state=0
+    ),
+}
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(9, 4), layout="constrained"
+)
+for i, (name, model) in enumerate(models.items()):
+    p = model.fit(X_train, y_train).predict_proba(X_test)[:, 1]
+    precision, recall, _ = precision_recall_curve(y_test, p)
+    left.plot(recall[:-1], precision[:-1], f"C{i}", label=name)
+    found = p > 0.5
+    left.plot(y_test[found].sum() / y_test.sum(), y_test[found].mean(), "o")
+    left.lines[-1].set_color(f"C{i}")
+    share, mean = calibration_curve(y_test, p, n_bins=5, strategy="quantile")
+    right.plot(mean[share > 0], share[share > 0], "o-")
+left.set(xlabel="recall", ylabel="precision")
+right.plot([1e-4, 1], [1e-4, 1], "k:")
+right.set(xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1))
+right.set(xlabel="predicted probability", ylabel="share of the rare class")
+left.legend()
+plt.show()
+
+# %%
+# A threshold instead of weights
+# ------------------------------
+
+p = models["unweighted"].predict_proba(X_test)[:, 1]
+for threshold in (0.5, 0.2, 0.05):
+    found = p > threshold
+    print(
+        f"threshold {threshold:4}: recall "
+        f"{y_test[found].sum() / y_test.sum():.2f}, precision "
+        f"{y_test[found].mean():.2f}"
+    )

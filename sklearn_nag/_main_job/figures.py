@@ -1,0 +1,132 @@
+"""The two figures: one to read in five seconds, and all curves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .comparison import ETAS, standard_error
+
+SHOWN = (("sklearn_nag, raw data", "C0", "o"), ("SGD, scaled data", "C1", "s"), ("SGD, raw data", "C3", "v"))
+
+
+def draw_summary(comparisons, path):
+    """Save the figure of what defaults and learning rates cost, a row for each data set.
+
+    On the left are errors with default parameters, as multiples of that of SGD on scaled features with its best
+    learning rate; on the right the learning rates with which a learner is as good as the best of all, but for one
+    standard error of its folds.
+
+    Parameters
+    ----------
+    comparisons : list of Comparison
+        What to draw.
+    path : Path
+        File to write.
+    """
+    figure = _figure(9, 1.6 + 0.85 * len(comparisons))
+    left, right = figure.subplots(1, 2, sharey=True)
+    limit = 2.0 * max(1.0, *(c.baseline / _reference(c)[0] for c in comparisons))
+    for row, comparison in enumerate(comparisons):
+        for axes in (left, right):
+            axes.axhspan(row - 0.5, row + 0.5, color="0.95" if row % 2 else "1.0", zorder=0)
+        _draw_defaults(left, row, comparison, limit)
+        _draw_good_etas(right, row, comparison)
+    ticks = [tick for tick in (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= limit]
+    left.axvline(1, color="0.4", lw=1, zorder=1)
+    left.set(xscale="log", xlim=(0.5, limit), xlabel="error / error of SGD, scaled and tuned")
+    left.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    left.minorticks_off()
+    left.set(yticks=range(len(comparisons)), yticklabels=[c.task.name for c in comparisons])
+    left.set(ylim=(len(comparisons) - 0.5, -0.5), title="Error with default parameters")
+    right.set(xscale="log", xlim=(ETAS[0] / 2, ETAS[-1] * 2), xlabel="learning rate")
+    right.set_title("Learning rates as good as the best")
+    handles = [left.plot([], [], m, color=c, ms=9, label=label)[0] for label, c, m in SHOWN]
+    handles.append(left.plot([], [], "|", color="0.4", ms=14, mew=2, label="most frequent class, or mean")[0])
+    handles.append(left.plot([], [], color="0.75", lw=10, label="± 1 standard error")[0])
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def _draw_defaults(axes, row, comparison, limit):
+    """Errors with default parameters as multiples of that of tuned SGD; what is beyond the limit as an arrow."""
+    tuned, spread = _reference(comparison)
+    ends = [max(1 - spread / tuned, 0.01), 1 + spread / tuned]
+    axes.plot(ends, [row] * 2, color="0.75", lw=12, zorder=1, solid_capstyle="butt")
+    axes.plot([comparison.baseline / tuned], [row], "|", color="0.4", ms=22, mew=2)
+    for (_, color, marker), result, height in _shown(row, comparison):
+        ratio = result.default / tuned
+        inside = ratio < limit
+        axes.plot([ratio if inside else 0.87 * limit], [height], marker if inside else ">", color=color, ms=9)
+
+
+def _draw_good_etas(axes, row, comparison):
+    """The learning rates with which each learner is good enough, as bars."""
+    for (_, color, _), result, height in _shown(row, comparison):
+        good = comparison.good(result)
+        if good is None:
+            axes.text(1.3 * ETAS[0], height, "none", color=color, va="center", fontsize=9)
+        else:
+            ends = ETAS[list(good)] * [10**-0.12, 10**0.12]  # so that a single rate can be seen
+            axes.plot(ends, [height] * 2, color=color, lw=6, solid_capstyle="butt")
+
+
+def _reference(comparison):
+    """Error of SGD on scaled features at its best learning rate, and the standard error over its folds."""
+    result = comparison.results[-1]
+    return result.errors[result.best], standard_error(result.folds[result.best])
+
+
+def _shown(row, comparison):
+    """The learners of the first figure: how they are drawn, their results, and at which height."""
+    ours, *_, sgd, scaled = comparison.results
+    return zip(SHOWN, (ours, scaled, sgd), (row - 0.22, row, row + 0.22))
+
+
+def draw_curves(comparisons, path):
+    """Save error against learning rate for all learners, a panel for each data set.
+
+    Shades are one standard error of the folds to each side; the line across is the least error of all learners plus one
+    standard error, which is what counts as good.
+
+    Parameters
+    ----------
+    comparisons : list of Comparison
+        What to draw.
+    path : Path
+        File to write.
+    """
+    wide = min(len(comparisons), 2)
+    high = -(-len(comparisons) // wide)
+    figure = _figure(5.0 * wide + (0.0 if wide > 1 else 2.5), 3.5 * high + 0.9)
+    all_axes = figure.subplots(high, wide, squeeze=False).ravel()
+    for comparison, axes in zip(comparisons, all_axes, strict=False):
+        least = comparison.winner.errors[comparison.winner.best]
+        top = min(max(3.0 * least, least + 0.2), 1.2 * max(comparison.baseline, least))
+        for i, result in enumerate(comparison.results):
+            style = "--" if "scaled" in result.name else "-"
+            errors = np.where(result.errors <= 1.5 * top, result.errors, np.nan)
+            axes.plot(ETAS, errors, style, color=f"C{i}", marker=".", label=_short(result.name))
+            spread = np.array([standard_error(folds) for folds in result.folds])
+            axes.fill_between(ETAS, errors - spread, errors + spread, color=f"C{i}", alpha=0.12, lw=0)
+        axes.axhline(comparison.good_enough, color="0.5", lw=1, ls=":")
+        axes.set(xscale="log", xlabel="learning rate", ylabel=comparison.task.error, title=comparison.task.name)
+        axes.set_ylim(0, top)
+    for axes in all_axes[len(comparisons) :]:
+        axes.set_axis_off()
+    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def _short(name):
+    name = name.replace("NAGClassifier", "defaults").replace("NAGRegressor", "defaults")
+    return name.replace("Classifier", "").replace("Regressor", "")
+
+
+def _figure(width, height):
+    """A figure without a window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
