@@ -326,14 +326,14 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
 def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
     """As `rule.constrain`, for the heads that made a step; scratch rows but ``inverse`` are overwritten."""
     code, radius = constraint
-    root = np.sqrt(clock[T]) if rule.norm == RMS else 1.0
+    root = time_factor(rule, clock[T])
     squashed = not rule.adaptive and rule.norm != NONE
     for k in range(n_heads):
         if heads[GRADIENT, k] == 0.0:
             continue
         weight = f.weight + k
         for i in range(n):
-            size = scale_but_for_time(table, f, rule, i) / root
+            size = scale_but_for_time(table, f, rule, i, clock[T]) / root
             size = size if size > 0.0 else 1.0
             table[f.x, i] = np.sqrt(table[f.G + k, i]) / size if rule.adaptive else 1.0
             table[f.start, i] = table[weight, i]

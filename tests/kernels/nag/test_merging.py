@@ -85,7 +85,7 @@ def test_momentum(make, options, rng):
     X, y = rows(rng)
     X += 3.0
     y = y if make is NAGClassifier else X[:, 0] * 50 + 1000 + rng.normal(size=len(X))
-    model = make(average=False, **options)
+    model = make(average=False, **options, **({} if make is NAGClassifier else {"clip": None}))
     model.partial_fit(X[:100], y[:100], **({"classes": [0, 1]} if make is NAGClassifier else {}))
     before = copy.deepcopy(model)
     model.partial_fit(X[100:], y[100:])
