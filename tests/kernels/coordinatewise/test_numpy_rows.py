@@ -18,7 +18,7 @@ from ..helpers import KERNELS, make_data
 @pytest.mark.parametrize("loss", BOUNDED)
 @pytest.mark.parametrize("update", UPDATES)
 def test_coordinatewise_agrees_with_the_papers(rng, update, loss, centred, kernel):
-    n, d = (300, 5) if not centred else (120, 3)
+    n, d = (300, 5) if not centred else (80, 3)
     X, y = make_data(rng, n=n, d=d, loss="log_loss" if loss != "absolute_error" else "squared_error")
     where = [centred] * d + [False]
     expected = reference.coordinatewise(with_constant(X), y, loss, update, centred=where)
