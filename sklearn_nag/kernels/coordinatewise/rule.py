@@ -59,6 +59,11 @@ class Rule(LinearRule):
     lazy = True
 
     @property
+    def columnwise(self):
+        """Whether the weight of a column is a function of what is kept for it; the last one of the potential is not."""
+        return self.averaged or self.update != "potential"
+
+    @property
     def selective(self):
         """Whether only frequent columns are centred: the others never are."""
         return self.centred

@@ -90,6 +90,11 @@ class Rule(LinearRule):
         return (self.selective or not self.centred) and not of_all
 
     @property
+    def columnwise(self):
+        """Whether the weight of a column that is not centred is a function of what is kept for it."""
+        return self.lazy
+
+    @property
     def selective(self):
         """Whether only frequent columns are centred."""
         return self.centred and self.normalization == "auto"

@@ -134,6 +134,11 @@ class Rule(LinearRule):
         return not (every_row or (self.penalised and self.averaged) or self.constraint is not None)
 
     @property
+    def columnwise(self):
+        """Whether the weight of a column that is not centred is a function of what is kept for it."""
+        return self.selective or not self.centred
+
+    @property
     def selective(self):
         """Whether only frequent columns are centred."""
         return self.centred and self.normalization == "auto"

@@ -292,7 +292,9 @@ class LinearState:
                         intercept = intercept + np.resize(origin, rule.n_played)
                 distance = self.lifted_mean() / size
                 if rule.centred:
-                    intercept = intercept - (u * distance)[:, :n_features].sum(axis=1)
+                    centred = slice(0, n_features) if not rule.selective else np.flatnonzero(self.columns.frequent)
+                    shifts = (u * distance)[:, centred]
+                    intercept = intercept - shifts.sum(axis=1)
                 coef, intercept = coef / self.targets.lift, intercept / self.targets.lift
                 sizes = np.abs(coef)
                 in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)

@@ -19,6 +19,7 @@ class LinearRule:
                                  root mean square of ``x``, that of frequent columns and for the others its geometric
                                  mean with the root mean square of the entries that are not 0, or 1
     ``centred``                  whether ``x`` stands for the deviation from the running mean
+    ``columnwise``               whether the weight of a column that is not centred is a function of what is kept for it
     ``forgets``                  whether what was learnt fades
     ``selective``                whether only frequent columns are centred (see `frequent`)
     ``weight_power``             weights per unit of ``x`` are ``weight / s ** weight_power``; 0 where they are another
@@ -42,6 +43,7 @@ class LinearRule:
 
     State: ClassVar[type]
     selective: ClassVar[bool] = False
+    columnwise: ClassVar[bool] = False
     forgets: ClassVar[bool] = False
     weight_power: ClassVar[int] = 0
 

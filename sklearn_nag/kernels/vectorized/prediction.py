@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
 from ..state.lifts import LARGEST, positive
 from .blocks import dense_blocks
+
+FEW = 16  # entries of sparse rows are few where so many times more columns are there
 
 
 def predict(state, X):
@@ -25,6 +29,9 @@ def predict(state, X):
         ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
         instead, and cut off at the largest double. Clipped, where the rule clips predictions.
     """
+    if state.cached is None and not isinstance(X, np.ndarray) and state.rule.columnwise:
+        if X.nnz < state.columns.lift.size // FEW:
+            state, X = _named(state, X)
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
         if exact:
@@ -32,6 +39,20 @@ def predict(state, X):
             if np.isfinite(p).all():
                 return clipped(state, p)
         return predict_unit_free(state, X)
+
+
+def _named(state, X):
+    """The model of the columns that sparse rows name and of those that are centred, and the rows on these alone.
+
+    So a model that learns between predictions does not go through all of its columns for each.
+    """
+    n_features = X.shape[1]
+    features = np.unique(X.indices)
+    if state.rule.selective:
+        features = np.union1d(features, state.followed())
+    index = np.append(features, np.arange(n_features, state.columns.lift.size))
+    rows = sparse.csr_array((X.data, np.searchsorted(features, X.indices), X.indptr), (X.shape[0], len(features)))
+    return replace(state, columns=state.columns.take(index)), rows
 
 
 def predict_unit_free(state, X):

@@ -221,3 +221,16 @@ def test_a_row_costs_its_entries_and_no_more():
     model = NAGClassifier().partial_fit(X, np.arange(50) % 2, classes=[0, 1])
     assert 0 in model._state.followed()
     assert len(model._state.followed()) <= model._state.most_followed() <= 8 / 0.375 + 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_few_sparse_rows_are_predicted_by_the_columns_that_they_name(name):
+    """The same bits as by all weights, which are not made for that."""
+    X, z, weight = mixed_rows()
+    wide = sparse.hstack([sparse.csr_array((240, 2000)), sparse.csr_array(X), sparse.csr_array((240, 2000))], "csr")
+    model = learn(name, wide, z, weight)
+    few = wide[:20]
+    predicted = decide(model, few)
+    assert (model._state.cached is None) == ("entropy" not in name)
+    _ = model.coef_
+    np.testing.assert_array_equal(decide(model, few), predicted)
