@@ -210,13 +210,14 @@ def centre_frequent(table, f, clock, before, c, n, bias):
     if before == 0:
         for i in range(n):
             table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
+    for i in range(n):  # in several loops, as those over too many rows of a table do not become vector instructions
+        table[f.x, i] = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
     for i in range(n):
-        frequent = table[f.frequent, i] > 0.0
-        x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
-        deviation = x - (table[f.sum, i] * inverse if frequent else 0.0)
-        table[f.sum, i] += c * x
-        table[f.z, i] = deviation
-        table[f.x, i] = deviation * (kept if frequent else 1.0)
+        x, total = table[f.x, i], table[f.sum, i]
+        table[f.z, i] = x - (total * inverse if table[f.frequent, i] > 0.0 else 0.0)
+        table[f.sum, i] = total + c * x
+    for i in range(n):
+        table[f.x, i] = table[f.z, i] * (kept if table[f.frequent, i] > 0.0 else 1.0)
     if f.squares > 0:
         factor = c * kept
         for i in range(n):

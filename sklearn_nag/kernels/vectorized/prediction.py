@@ -29,9 +29,9 @@ def predict(state, X):
         ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
         instead, and cut off at the largest double. Clipped, where the rule clips predictions.
     """
-    if state.cached is None and not isinstance(X, np.ndarray) and state.rule.columnwise:
-        if X.nnz < state.columns.lift.size // FEW:
-            state, X = _named(state, X)
+    fresh = state.cached is None and state.rule.columnwise
+    if fresh and not isinstance(X, np.ndarray) and X.nnz < state.columns.lift.size // FEW:
+        state, X = _named(state, X)
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
         if exact:
