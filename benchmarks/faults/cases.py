@@ -263,6 +263,9 @@ def made(*seed):
     n_cuts = int(rng.integers(0, 4))
     cuts = tuple(sorted({int(cut) for cut in rng.integers(1, n, n_cuts)})) if n > 1 else ()
     kernel = str(rng.choice(["numpy", "numba"])) if HAVE_NUMBA else "numpy"
+    can_forget = parameters.get("normalization") != "max" and parameters.get("average") != 5
+    if learner.startswith("NAG") and can_forget and rng.random() < 0.1:
+        parameters["half_life"] = float(rng.choice([1.0, 10.0, 1e4]))
     return Case(seed, learner, parameters, storage, X, y, weight, classes, cuts, kernel)
 
 
@@ -293,7 +296,7 @@ def parameters_of(rng, learner):
         maybe(ALPHA, 0.2, 1.126, 10.0)
         maybe("average", 0.3, False)
         return chosen
-    maybe("normalization", 0.6, "rms", "max", None)
+    maybe("normalization", 0.4, "max", "rms", None)
     maybe("adaptive", 0.25, False)
     maybe("importance_aware", 0.2, False)
     maybe("eta0", 0.5, "auto", 0.1, 10.0, float(10.0 ** rng.integers(-4, 5)))
@@ -302,8 +305,6 @@ def parameters_of(rng, learner):
     if "penalty" in chosen:
         maybe("alpha", 0.7, 0.01, 1.0, float(10.0 ** rng.integers(-8, 8)))
     maybe("average", 0.4, True, False, 5)
-    if chosen.get("normalization") != "max" and chosen.get("average") != 5:
-        maybe("half_life", 0.15, 1, 10.0, 1e4)
     return chosen
 
 
