@@ -24,7 +24,7 @@ import sklearn_nag
 
 from .cases import HAVE_NUMBA
 from .children import each_in_child
-from .promises import Broken, arrays, described, image, promise
+from .promises import Broken, arrays, decision, described, image, promise
 
 HEEDED = 0.2  # seconds after which an interrupt is heeded at the latest
 AT_ONCE = 3  # processes and threads
@@ -72,7 +72,8 @@ def plain_rows(case, n, d):
 
 def new_model(case):
     """The estimator of the case, not fitted; its ``fit`` makes three passes."""
-    return case.model().set_params(max_iter=3, tol=None, random_state=0)
+    own = {"tol": None} if hasattr(case.model(), "tol") else {}
+    return case.model().set_params(max_iter=3, random_state=0, **own)
 
 
 def told(model, X, y, classes, method="partial_fit"):
@@ -219,7 +220,7 @@ def lack_of_memory_changes_nothing(case):
     model = new_model(case)
     with contextlib.suppress(ValueError):
         told(model, rows, y, classes)
-    if not hasattr(model, "_state"):
+    if not model.__sklearn_is_fitted__():
         return
     if method == "fit":
         told(copy.deepcopy(model), rows, y, classes, "fit")
@@ -262,9 +263,10 @@ def readers_see_whole_models(case):
     X, y, classes = plain_rows(case, size * n, 5)
     batches = [slice(i, i + size) for i in range(0, size * n, size)]
     seen = X[:7]
+    attribute = "coef_" if hasattr(type(case.model()), "coef_") else "weights_"
     readings = {
-        "predictions": lambda model: getattr(model, "decision_function", model.predict)(seen).tobytes(),
-        "coef_": lambda model: model.coef_.tobytes(),
+        "predictions": lambda model: decision(model, seen).tobytes(),
+        attribute: lambda model: getattr(model, attribute).tobytes(),
         "a pickled copy": lambda model: repr(image(pickle.loads(pickle.dumps(model)))),
     }
     reference, model = new_model(case), new_model(case)
@@ -308,14 +310,14 @@ def readers_see_whole_models(case):
         "import threading",
         "def read():",
         "    while True:",
-        "        model.predict(X[:7]), model.coef_, pickle.dumps(model)",
+        f"        model.predict(X[:7]), model.{attribute}, pickle.dumps(model)",
         "threading.Thread(target=read, daemon=True).start()",
         f"for i in range(0, {size * n}, {size}):",
         f"    model.partial_fit(X[i : i + {size}], y[i : i + {size}])",
     )
     if image(model) != image(reference):
         raise Broken("readers change what a model learns", *lines)
-    for name in ("predictions", "coef_"):
+    for name in ("predictions", attribute):
         if readings[name](model) != readings[name](reference):
             raise Broken(f"{name} are out of date after readers in other threads", *lines)
     if wrong:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._exporting import ExportableMixin
-from ._growing_table import GrowingTable
+from ._growing_table import learn_and_report, printed_table, tables_of
 from ._locks import lock_of
 from ._passes import Passes
 from ._reading import ReadableMixin
@@ -452,8 +452,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         with state.unchanged_on_error(named):
             state.adopt(rule)
             try:
-                if self.verbose > 1:
-                    self._learn_and_print(state, loss, X, encoded, weight, order, predictions)
+                tables = tables_of(self)
+                if self.verbose > 1 or tables:
+                    self._learn_and_report(tables, state, loss, X, encoded, weight, order, predictions)
                 else:
                     kernels.learn(
                         state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self._threads
@@ -466,11 +467,13 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                     f"too small for it{self._why_diverged}."
                 ) from None
 
-    def _learn_and_print(self, state, loss, X, encoded, weight, order, predictions):
-        """As `kernels.learn`, with lines in the model's `GrowingTable`."""
+    def _learn_and_report(self, tables, state, loss, X, encoded, weight, order, predictions):
+        """As `kernels.learn`, in parts that end where a report is due."""
         order = np.arange(X.shape[0]) if order is None else order
-        if "_table" not in vars(self):
-            self._table = GrowingTable()
+        if self.verbose > 1:
+            if "_table" not in vars(self):
+                self._table = printed_table()
+            tables = [*tables, self._table]
 
         def learn(start, stop):
             played = None if predictions is None else predictions[start:stop]
@@ -478,7 +481,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 state, loss, X, encoded, weight, order=order[start:stop], predictions=played, n_jobs=self._threads
             )
 
-        self._table.learn(state, len(order), learn)
+        def totals():
+            return np.atleast_1d(state.mean_loss(1.0)), state.seen
+
+        learn_and_report(tables, self, totals, len(order), learn)
 
     # -- the model
 
