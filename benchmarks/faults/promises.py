@@ -82,7 +82,7 @@ def promise(says, every=1, shrinks=True):
 
 
 def learn(case, model, rows, y, weight, method="partial_fit"):
-    """Let ``model`` learn rows by the kernel of the case; return the progressive decision values, or what is of them."""
+    """Let ``model`` learn rows by the kernel of the case; return decision values from before each."""
     options = {} if case.classes is None or method == "fit" else {"classes": case.classes}
     with sklearn_nag.config_context(kernel=case.kernel), warnings.catch_warnings():
         warnings.simplefilter("ignore")

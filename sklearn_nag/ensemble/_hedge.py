@@ -24,7 +24,6 @@ from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import (
-    _ROWS,
     Rows,
     check_flag,
     check_number,
@@ -32,6 +31,8 @@ from ..estimators._validation import (
     check_sparse,
     check_weights,
     class_codes,
+    converted,
+    raise_for_entry,
     two_or_more,
     unchanged_on_error,
 )
@@ -183,7 +184,7 @@ class _Hedge(NamedEstimators):
             X = X.tocsr() if sparse.issparse(X) else X
             y = self._check_targets_alone(y)
         else:
-            X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
+            X, y = converted(self, X, y, reset=first, **self._target_options)
         y = self._check_targets(y, first)
         weight = check_weights(sample_weight, count_rows(X))
         if weight is not None:
@@ -252,7 +253,7 @@ class _Hedge(NamedEstimators):
         if self._takes_anything():
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
-            X = validate_data(self, X, reset=False, **_ROWS)
+            X = converted(self, X, reset=False)
         total = 0.0
         with lock_of(self):
             for weight, expert in zip(self.weights_, self._experts):
@@ -732,7 +733,11 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         return self._partial_fit(X, y, sample_weight)
 
     def _check_targets_alone(self, y):
-        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        try:
+            return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        except (OverflowError, TypeError):
+            raise_for_entry("y", y)
+            raise
 
     def _check_targets(self, y, first):
         y = np.asarray(y, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How learning goes: numbers for a function, or lines that come half as often each time, as Vowpal Wabbit prints them."""
+"""How learning goes: numbers for a function, or lines that come ever less often, as Vowpal Wabbit prints them."""
 
 from __future__ import annotations
 

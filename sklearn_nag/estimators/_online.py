@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
@@ -24,21 +24,19 @@ from ._passes import Passes
 from ._reading import ReadableMixin
 from ._state_versions import STATE_VERSION, of_this_version
 from ._validation import (
-    _ROWS,
     InvalidParameterError,
     Rows,
     as_numpy,
     check_finite,
     check_flag,
-    check_no_dates,
     check_number,
     check_option,
     check_repeated,
     check_sparse,
     check_weights,
+    converted,
     is_plain,
     named_publicly,
-    raise_for_entry,
     unchanged_on_error,
 )
 
@@ -384,24 +382,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         check_sparse(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
             y = as_numpy(y, "y")
-            X, y = self._converted(X, y, reset=first, **self._target_options)
+            X, y = converted(self, X, y, reset=first, ensure_all_finite=False, **self._target_options)
             if finite:
                 self._check_finite(X)
             y = self._check_targets(y, first)
         return X, y, check_weights(sample_weight, X.shape[0])
-
-    def _converted(self, X, *y, **options):
-        """Rows, and targets where these are given, as arrays of numbers, which may hold NaN and infinity."""
-        X = as_numpy(X, "X")
-        check_no_dates(X)
-        try:
-            return validate_data(self, X, *y, ensure_all_finite=False, **options, **_ROWS)
-        except (OverflowError, TypeError):
-            if y and y[0] is not None:
-                raise_for_entry("y", y[0])
-            if not sparse.issparse(X):
-                raise_for_entry("X", X, getattr(X, "columns", None))
-            raise
 
     def _check_finite(self, X):
         """Raise for NaN or infinity in ``X``."""
@@ -527,7 +512,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             check_is_fitted(self)
         check_sparse(X)
         if not self._takes_as_is(X):
-            X = self._converted(X, reset=False)
+            X = converted(self, X, reset=False, ensure_all_finite=False)
             self._check_finite(X)
         return X
 
