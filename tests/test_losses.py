@@ -42,3 +42,15 @@ def test_degree_is_how_a_loss_grows_with_the_unit_of_the_target(rng, name):
     p, y, unit = predictions_and_targets(rng, name)
     expected = 8.0**loss.degree * loss.value(p, y, unit)
     np.testing.assert_allclose(loss.value(8 * p, 8 * y, 8 * unit), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if loss.move is not None])
+def test_no_step_goes_beyond_where_the_loss_is_least(rng, name):
+    loss = LOSSES[name]()
+    p, y, unit = predictions_and_targets(rng, name)
+    for a in (1e-3, 1.0, 1e17, 1e33, 1e300):
+        with np.errstate(over="ignore"):
+            move = loss.move(p, y, np.full(500, a), 1e-36 * unit)  # a unit that steps outweigh
+        assert (np.abs(move) <= np.maximum(np.abs(y - p), 1000.0)).all()  # margins of the log loss have no end
+        if name in losses.REGRESSION:
+            assert (np.abs(move) <= np.abs(y - p) * (1.0 + 1e-12)).all()

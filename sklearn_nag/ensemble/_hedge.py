@@ -25,6 +25,7 @@ from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvaria
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import (
     Rows,
+    check_finite,
     check_flag,
     check_number,
     check_option,
@@ -741,6 +742,7 @@ class HedgeRegressor(RegressorMixin, _Hedge):
 
     def _check_targets(self, y, first):
         y = np.asarray(y, dtype=np.float64)
+        check_finite(y, "y", type(self).__name__)
         n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
             self._n_outputs = n_outputs

@@ -320,7 +320,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         stopping = passes.stopping()
         for order in passes:
             task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=X, y=passes.y)
+            before = self._state.seen
             loss = passes.learn(self, order)
+            self._warn_if_lost(before, None, stacklevel=6)
             self.n_iter_ += 1
             if self.verbose:
                 print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}")
@@ -365,6 +367,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         before, weight = self._state.seen, self._weigh(y, weight)
         self._learn(X, self._encode(y), weight, predictions=played)
         self.n_iter_ = 1
+        self._warn_if_lost(before, weight, stacklevel=5)
+        return played
+
+    def _warn_if_lost(self, before, weight, stacklevel):
+        """Warn, once for a model, if its total weight is what it was ``before`` rows of some weight were learnt."""
         did_not_count = self._state.seen == before > 0 and (weight is None or weight.any())
         if did_not_count and self not in _told_of_rows_that_do_not_count:
             _told_of_rows_that_do_not_count.add(self)
@@ -373,9 +380,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 "theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more weight, or begin "
                 "a new model.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
-        return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
         """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""

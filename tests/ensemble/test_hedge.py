@@ -391,3 +391,9 @@ def test_numbers_beyond_float64():
     reg = HedgeRegressor().fit(X, y)
     with pytest.raises(ValueError, match="X has an integer beyond the range of float64 .* in row 0, column 0"):
         reg.predict([[10**400]])
+
+
+def test_targets_that_are_not_finite_are_refused_whatever_their_type():
+    for y in ([1.0, np.inf], np.array([1.0, np.nan], dtype=object), np.array([1.0, np.inf], dtype=object)):
+        with pytest.raises(ValueError, match=r"y|Input"):
+            HedgeRegressor().partial_fit([[1.0], [2.0]], y, sample_weight=[1.0, 0.0])
