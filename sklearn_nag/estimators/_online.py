@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
+from contextlib import nullcontext
 from numbers import Integral
 from typing import NamedTuple, Self
 from weakref import WeakSet
@@ -440,7 +441,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         named = None  # columns that may change, where these are few
         if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
             named = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
-        with state.unchanged_on_error(named):
+        tells = kernels.told_of_compiling(print) if self.verbose else nullcontext()
+        with state.unchanged_on_error(named), tells:
             state.adopt(rule)
             try:
                 tables = tables_of(self)

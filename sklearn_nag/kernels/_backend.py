@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Literal, get_args
 
@@ -116,6 +116,13 @@ def is_compiled():
     """Whether compiled code is what is chosen."""
     kernel = get_config()["kernel"]
     return kernel == "numba" or (kernel == "auto" and _has_numba())
+
+
+def told_of_compiling(tell):
+    """A ``with`` block in which ``tell`` is given a sentence before code is compiled, which takes seconds."""
+    if not is_compiled():
+        return nullcontext()
+    return importlib.import_module(f"{__package__}.compiled.cache").tell_of_compiling(tell)
 
 
 def _has_numba():

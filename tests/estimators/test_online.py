@@ -96,7 +96,7 @@ def test_fit_says_of_rows_that_no_longer_count(make):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X, Y, sample_weight=np.full(30, 2.0**30))
-    with pytest.warns(UserWarning, match=r"these rows did not count: .* of a total weight of 5.404e\+17") as told:
+    with pytest.warns(UserWarning, match=r"these rows did not count: .* of a total weight of 5.404e\+17"):
         model.fit(X, Y)
 
 
