@@ -197,8 +197,7 @@ class _NAGRule(OnlineLinear):
     # -- given weights
 
     def _begin_with(self, passes, coef, intercept):
-        made, state = self._made, self._state
-        rule = made.rule
+        state, rule = self._state, self._made.rule
         if not passes.knows_scales and state.t == 0:
             if not (rule.normalization is not None or rule.adaptive or rule.centred or rule.target_unit):
                 self._set_linear(coef, intercept)
@@ -210,7 +209,7 @@ class _NAGRule(OnlineLinear):
             kernels.nag.forget_gradients(self._state)
             self._learn_still(passes)  # losses and gradients at the weights given
             kernels.nag.take_gradients(state, self._state)
-            self._state, self._made = state, made
+            self._state = state
 
     def _set_linear(self, coef, intercept):
         state = self._state
