@@ -87,3 +87,15 @@ def test_softmax_is_what_its_formula_says(rng):
         y = np.where(np.arange(6) == rng.integers(0, 6, (50, 1)), 1.0, -1.0)
         margins = loss.margins(p)
         np.testing.assert_allclose(loss.value(margins, y).sum(axis=1), -log_softmax(p, axis=1)[y > 0], 1e-12, 1e-15)
+
+
+@pytest.mark.parametrize("name", CAREFUL)
+def test_no_step_goes_beyond_where_the_loss_is_least(rng, name):
+    loss = LOSSES[name]()
+    p, y, unit = predictions_and_targets(rng, name)
+    for a in (1e-3, 1.0, 1e17, 1e33, 1e300):
+        with np.errstate(over="ignore"):
+            move = loss.move(p, y, np.full(500, a), 1e-36 * unit)  # a unit that steps outweigh
+        assert (np.abs(move) <= np.maximum(np.abs(y - p), 1000.0)).all()  # margins of the log loss have no end
+        if name in losses.REGRESSION:
+            assert (np.abs(move) <= np.abs(y - p) * (1.0 + 1e-12)).all()

@@ -86,8 +86,8 @@ def parquet_rows(path):
 def csv_tables(path, columns, delimiter):
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
-    The first block tells the types. They are then given for all columns, as the reader takes half as long again where it
-    has to infer them.
+    The first block tells the types. They are then given for all columns, as the reader takes half as long again where
+    it has to infer them.
     """
     pyarrow = import_pyarrow()
     from pyarrow import csv

@@ -121,7 +121,7 @@ def importance_aware_move(loss, parameter, p, y, a):
         if parameter == 0.0:
             return 0.0
         far = min(parameter * a, max(distance - parameter, 0.0))
-        return back * (far - (distance - far) * np.expm1(far / parameter - a))
+        return back * (far - (distance - far) * np.expm1(min(far / parameter - a, 0.0)))
     beyond = max(0.0, distance - parameter)
     if loss == INSENSITIVE:
         return back * min(a, beyond)
