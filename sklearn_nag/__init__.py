@@ -1,4 +1,4 @@
-"""Online linear learners for scikit-learn that take data in whatever units it comes."""
+"""Online linear learners for scikit-learn that take data in any units."""
 
 from ._version import __version__
 from .ensemble import HedgeClassifier, HedgeRegressor

@@ -95,11 +95,6 @@ class Rule(LinearRule):
         return self.lazy
 
     @property
-    def selective(self):
-        """Whether only frequent columns are centred."""
-        return self.centred and self.normalization == "auto"
-
-    @property
     def fields(self):
         """Fields of `Columns` that heads share."""
         needed = {
