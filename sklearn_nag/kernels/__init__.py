@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from . import coordinatewise, ftrl, full, nag
-from ._backend import backend, is_compiled, told_when_long
+from ._backend import backend, is_compiled, told_of_compiling, told_when_long
 from ._threads import over_threads
 from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, Mixture
@@ -38,6 +38,7 @@ __all__ = [
     "new_state",
     "positive",
     "predict",
+    "told_of_compiling",
 ]
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Literal, get_args
 
@@ -144,6 +144,13 @@ def told_when_long(learn_rows):
                 )
 
     return learn_and_tell
+
+
+def told_of_compiling(tell):
+    """A ``with`` block in which ``tell`` is given a sentence before code is compiled, which takes seconds."""
+    if not is_compiled():
+        return nullcontext()
+    return importlib.import_module(f"{__package__}.compiled.cache").tell_of_compiling(tell)
 
 
 def _has_numba():

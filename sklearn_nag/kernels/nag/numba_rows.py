@@ -36,7 +36,7 @@ from ..compiled.columns import (
 from ..compiled.handover import constant, entries_of_row, in_own_lines, put_back, run, table_layout, workspace
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, RESCALING, TARGET, UNIT, new_heads
 from ..compiled.jit import entry, fast, slow
-from ..compiled.losses import LOSSES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
+from ..compiled.losses import CODES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
 from ..compiled.mixture import mix
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
@@ -533,7 +533,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `numpy_rows.learn_rows`."""
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
         return None
-    if loss.name not in LOSSES:
+    if loss.name not in CODES:
         return numpy_rows.learn_rows(state, loss, X, y, sample_weight, order, predictions)
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
