@@ -291,14 +291,12 @@ def read_entries(subset, f, index, places, data, indices, start, stop, columns, 
 @slow
 def add_followed(subset, f, index, width, columns, followed):
     """Add the frequent columns that a row does not name, with 0; return the number of columns."""
-    for i in range(width):
-        if columns[index[i], f.frequent] > 0.0:
-            columns[index[i], f.frequent] = 2.0  # a mark, until the next loop
+    for i in range(width):  # without branches, which would be foretold wrongly too often
+        columns[index[i], f.frequent] *= 2.0  # a mark, until the next loop
     for place in range(1, followed[0] + 1):
-        column = followed[place]
-        if columns[column, f.frequent] == 1.0:
-            index[width], subset[f.x, width] = column, 0.0
-            width += 1
+        column = np.uint64(followed[place])
+        index[width], subset[f.x, width] = column, 0.0
+        width += columns[column, f.frequent] == 1.0
         columns[column, f.frequent] = 1.0
     return width
 
@@ -354,7 +352,7 @@ def add_up_repeated(subset, x, index, places, n):
 
 @fast
 def gather(subset, f, columns, index, width, n):
-    """Copy the columns of a row to ``subset``, above its row ``x``, four fields at a time; clear it up to ``n``.
+    """Copy the columns of a row to ``subset``, above its row ``x``, some fields at a time; clear it up to ``n``.
 
     The last columns become those of features that are always 0: loops take them along and change nothing.
     """
@@ -370,9 +368,13 @@ def gather(subset, f, columns, index, width, n):
             column = index[i]
             subset[a, i], subset[a + 1, i] = columns[column, a], columns[column, a + 1]
             subset[a + 2, i], subset[a + 3, i] = columns[column, a + 2], columns[column, a + 3]
-    for a in range(four, fields):
+    if fields - four >= 2:
         for i in range(width):
-            subset[a, i] = columns[index[i], a]
+            column = index[i]
+            subset[four, i], subset[four + 1, i] = columns[column, four], columns[column, four + 1]
+    if fields % 2 == 1:
+        for i in range(width):
+            subset[fields - 1, i] = columns[index[i], fields - 1]
 
 
 @fast

@@ -205,6 +205,7 @@ def learn_sparse(
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
+        seldom = clock[T] == 0.0  # whether fields change that few rows change
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
         width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
@@ -213,8 +214,9 @@ def learn_sparse(
         gather(subset, f, columns, index, width, n)
         if f.frequent > 0 and count_and_switch(subset, f, True, 0, n_heads, clock[T], c, width, n, bias):
             follow(subset, f, index, width, columns, followed)
-        needs_lift = update_maxima(subset, f, n, False)
-        if needs_lift:
+            seldom = True
+        if update_maxima(subset, f, n, False):
+            seldom = True
             raise_lifts(subset, f, powers, n_heads, width)
         if not learn_row(subset, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
             return False
@@ -223,7 +225,7 @@ def learn_sparse(
                 played[step, j] = heads[PLAYED, j]
         if not all_finite(subset, f.largest + 1, fields, n):
             return False
-        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
     return True
 
 

@@ -280,6 +280,7 @@ def learn_sparse(
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
+        seldom = clock[T] == 0.0  # whether fields change that few rows change
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
         width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
@@ -289,8 +290,9 @@ def learn_sparse(
         some_rare = rule.norm == AUTO
         if some_rare and count_and_switch(subset, f, rule.centred, 0, n_heads, clock[T], c, width, n, bias):
             follow(subset, f, index, width, columns, followed)
-        needs_lift = update_maxima(subset, f, n, rule.norm == MAX)
-        if needs_lift:
+            seldom = True
+        if update_maxima(subset, f, n, rule.norm == MAX):
+            seldom = True
             raise_lifts(subset, f, powers, n_heads, width)
         if not learn_row(subset, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
             return False
@@ -299,7 +301,7 @@ def learn_sparse(
                 played[step, j] = heads[PLAYED, j]
         if not all_finite(subset, f.largest + 1, fields, n):
             return False
-        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
     return True
 
 

@@ -441,6 +441,7 @@ def learn_sparse(
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
+        seldom = clock[T] == 0.0  # whether fields change that few rows change
         read_row(y, codes, row, heads, n_targets)
         start, stop = indptr[row], indptr[row + 1]
         width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
@@ -455,8 +456,9 @@ def learn_sparse(
             subset, f, rule.centred, rule.weight_power, eta.size, clock[T], c, width, n, bias
         ):
             follow(subset, f, index, width, columns, followed)
-        needs_lift = update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted
-        if needs_lift:
+            seldom = True
+        if update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted:
+            seldom = True
             raise_lifts(subset, f, powers, eta.size, width)
         some_rare = rule.norm == AUTO
         rate, ok = play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
@@ -473,9 +475,9 @@ def learn_sparse(
                     columns[i, f.G + k] = max(columns[i, f.G + k] * heads[RESCALING, k], TINY)
             rescale_G(subset, heads, f, eta.size, n)
         descend(subset, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
-        if not all_finite(subset, f.largest + 1, fields, n):
+        if not all_finite(subset, f.squares if f.squares > 0 else f.weight, fields, n):
             return False, G_before
-        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
     return True, G_before
 
 

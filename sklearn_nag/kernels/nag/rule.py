@@ -148,8 +148,8 @@ class Rule(LinearRule):
         """Fields of `Columns` that heads share."""
         needed = {
             "shrunk": self.l2 > 0,
-            "squares": self.normalization in ("rms", "auto"),
             "tally": self.normalization == "auto",
+            "squares": self.normalization in ("rms", "auto"),
             "frequent": self.normalization == "auto",
             "origin": self.centred,
             "sum": self.centred,

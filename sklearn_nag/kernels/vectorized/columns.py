@@ -48,19 +48,19 @@ def switch_frequent(state, columns, x, c, start, before=None):
     if not rule.selective:
         return len(x)
     t, frequent = np.add.accumulate(np.append(state.t, c[start:]))[1:], columns.frequent > 0
-    counted = (x[start:] == 0) == frequent
-    peak = columns.tally + c[start:] @ counted  # an upper bound but for rounding
+    peak = columns.tally + np.add.reduce(c[start:])  # an upper bound but for rounding
     suspects = np.flatnonzero(changes(frequent, peak * ALMOST, t[0]))
     if suspects.size == 0:
         return len(x)
-    counts = c[start:, None] * counted[:, suspects]
+    counted = (x[start:, suspects] == 0) == frequent[suspects]
+    counts = np.where(counted, c[start:, None], 0.0)
     change = _changes(frequent[suspects], columns.tally[suspects], counts, t)
     index = suspects[change[0]]
     if index.size:
         if before is not None:
             before()
         switch(rule, columns, index, state.t)
-        counts = np.where(change[0], c[start:, None] - counts, counts)
+        counts = np.where(counted ^ change[0], c[start:, None], 0.0)
         change = _changes(columns.frequent[suspects] > 0, columns.tally[suspects], counts, t)
     later = np.flatnonzero(change[1:].any(axis=1))
     return start + 1 + later[0] if later.size else len(x)
