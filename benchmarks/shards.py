@@ -15,17 +15,14 @@ Beside the CSV file a file ``.txt`` says when, where and with what it was measur
 """
 
 import csv
-import datetime
 import functools
-import importlib.metadata
-import platform
-from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from benchmarks.data import BUNDLED, FILES, SPARSE, load_each, parse
+from benchmarks.provenance import provenance
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.kernels.nag import merging
@@ -111,21 +108,6 @@ def compare(name, X, y, is_regression, orders, plans):
 def percent(ratio):
     """What a ratio differs from 1."""
     return f"{100 * (ratio - 1):+.2f} %"
-
-
-def provenance():
-    """When, where and with what."""
-    packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scikit-learn", "numba"))
-    return f"{datetime.date.today():%d %B %Y}, Python {platform.python_version()}, {packages}, {processor()}"
-
-
-def processor():
-    """Name of the processor, where Linux tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 def main():

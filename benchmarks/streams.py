@@ -4,7 +4,8 @@ Files of about the sizes given are written to a temporary folder: normal feature
 Each way runs in a process of its own whose memory (heap and mappings, as ``RLIMIT_DATA`` counts them) is limited. With
 ``--kills`` a run with checkpoints is killed by SIGKILL at so many random moments, begun again each time, and its model
 compared, bit for bit, with that of a run that nobody disturbed. Processor time says more than seconds where a machine
-has other work; it leaves out the time that a process waits for the disk.
+has other work; it leaves out the time that a process waits for the disk. Beside the CSV file a file ``.txt`` says when,
+where and with what it was measured.
 
     python -m benchmarks.streams --parquet-mb 2000 --text-mb 500 --limit-mb 600 --output docs/results/streams.csv
     python -m benchmarks.streams --kills 10
@@ -23,6 +24,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+from benchmarks.provenance import provenance
 
 COLUMNS = 50
 CHUNK = 20_000
@@ -201,6 +204,7 @@ def main():
     if options.output:
         with open(options.output, "w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(lines)
+        options.output.with_suffix(".txt").write_text(f"{provenance()}.\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
