@@ -119,7 +119,8 @@ class Expert(StreamPipeline):
     def __init__(self, name, estimator):
         super().__init__(clone(estimator))
         self.name, self.has_learnt, self.averages = name, False, False
-        self.n_rows, self.next_look, self.snapshot = 0, 1, None  # rows learnt, when to look at the average, and the model then
+        self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
+        self.snapshot = None  # the model when it was looked at last
 
     @property
     def by_row(self):
@@ -196,7 +197,7 @@ class Expert(StreamPipeline):
         return kernels.predict(self.snapshot, rows)
 
     def forecast(self, which, method, X):
-        """Response of ``method`` to rows: with ``which`` 0 of two by the latest weights, else as the estimator has it."""
+        """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""
         if which == self.n_forecasts - 1:
             return getattr(self.estimator, method)(X)
         for _, step in self.transformers:

@@ -209,20 +209,20 @@ def test_the_blend_is_nearly_as_good_as_the_best_there_is():
     for i in range(200):
         n, k = 100, int(rng.integers(2, 6))
         y = rng.normal(size=n)
-        values = (rng.normal(size=(n, k)) * rng.uniform(0.1, 2.0, k) + rng.normal(size=k))[:, :, None] - y[:, None, None]
+        values = rng.normal(size=(n, k)) * rng.uniform(0.1, 2.0, k) + rng.normal(size=k) - y[:, None]
         loss = ("squared_error", "absolute_error")[i % 2]
         value, slope = (lambda r: r**2 / 2, lambda r: r) if i % 2 == 0 else (np.abs, np.sign)
-        shares = blend(Mixture.new(k), values, loss, np.ones(n))
-        played = (shares * values[:, :, 0]).sum(axis=1)
-        bound = adahedge_bound(slope(played)[:, None] * (values[:, :, 0] - played[:, None]))[-1]
+        shares = blend(Mixture.new(k), values[:, :, None], loss, np.ones(n))
+        played = (shares * values).sum(axis=1)
+        bound = adahedge_bound(slope(played)[:, None] * (values - played[:, None]))[-1]
         fixed = np.vstack([np.eye(k), rng.dirichlet(np.ones(k), 50)])
-        best = value(values[:, :, 0] @ fixed.T).sum(axis=0).min()
+        best = value(values @ fixed.T).sum(axis=0).min()
         assert value(played).sum() - best <= bound
     # Two forecasts that are wrong on either side: no choice between them is right, their mean is.
     y = rng.normal(size=500)
-    either = np.stack([y + 1.0, y - 1.0], axis=1)[:, :, None] - y[:, None, None]
-    shares = blend(Mixture.new(2), either, "squared_error", np.ones(500))
-    assert ((shares * either[:, :, 0]).sum(axis=1) ** 2).mean() < 0.02
+    either = np.stack([y + 1.0, y - 1.0], axis=1) - y[:, None]
+    shares = blend(Mixture.new(2), either[:, :, None], "squared_error", np.ones(500))
+    assert ((shares * either).sum(axis=1) ** 2).mean() < 0.02
 
 
 def test_the_mixture_is_adahedge_over_forecasts_and_their_blend():
