@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 
@@ -180,7 +179,8 @@ class Expert(StreamPipeline):
             stop = min(n, start + self.next_look - self.n_rows)
             rows = slice_rows(X, start, stop)
             if self.snapshot is not None:
-                average.append(learner._respond(method, self._decision_then(learner._rows_to_predict(rows))))
+                decision = kernels.predict_by_row(self.snapshot, learner._rows_to_predict(rows))
+                average.append(learner._respond(method, decision))
             played = learner._play(rows, y[start:stop], sample_weight=slice_weights(weight, start, stop), **options)
             latest.append(learner._respond(method, played))
             if self.n_rows == 0:
@@ -188,13 +188,6 @@ class Expert(StreamPipeline):
             self.n_rows, start = self.n_rows + stop - start, stop
         average = latest[: len(latest) - len(average)] + average
         return [np.concatenate(parts) for parts in (latest, average)[: self.n_forecasts]]
-
-    def _decision_then(self, rows):
-        """Decision values by the average when it was looked at last, with the same bits however rows are cut."""
-        if not sparse.issparse(rows):
-            return kernels.predict_unit_free(self.snapshot, rows)
-        self.snapshot.linear()  # of all columns, whichever the rows name
-        return kernels.predict(self.snapshot, rows)
 
     def forecast(self, which, method, X):
         """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""

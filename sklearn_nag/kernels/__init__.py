@@ -18,7 +18,7 @@ from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
 from .state.rule import LinearRule
-from .vectorized.prediction import contributions, predict, predict_unit_free
+from .vectorized.prediction import contributions, predict, predict_by_row, predict_unit_free
 
 __all__ = [
     "Diverged",
@@ -39,7 +39,7 @@ __all__ = [
     "new_state",
     "positive",
     "predict",
-    "predict_unit_free",
+    "predict_by_row",
 ]
 
 
