@@ -178,10 +178,10 @@ def adahedge_bound(losses: ArrayLike) -> np.ndarray:
     Notes
     -----
     It follows from the bound ``2 sqrt(V log(K)) + S (4 / 3 log(K) + 2)`` of Theorem 6, where ``V`` adds up the
-    variances of the losses of each row by the weights played. With ``H`` the total loss of AdaHedge, each variance is at
-    most the distance of its loss to the largest times that to the least, so ``V`` is at most ``S (L_max - H) (H -
-    L_min) / (L_max - L_min)``, and this is at most ``S`` times the regret above the same expression with ``L_best`` for
-    ``H``. Solved for the regret, that adds ``4 S log(K)``.
+    variances of the losses of each row by the weights played. With ``H`` the total loss of AdaHedge, each variance is
+    at most the distance of its loss to the largest times that to the least, so ``V`` is at most ``S (L_max - H) (H -
+    L_min) / (L_max - L_min)``, and this is at most ``S`` times the regret above the same expression with ``L_best``
+    for ``H``. Solved for the regret, that adds ``4 S log(K)``.
 
     References
     ----------
@@ -362,9 +362,9 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
     (after - s w)^2)``, and ``C / sqrt(2)`` times that of ``v^2 / (s R)``.
 
     - In the first sum, what is left of the terms of two rows is, where ``R`` grows, ``1 / s (before - s w)^2`` times
-      its growth: at most ``C^2 / s (1 + s / s_T)^2``, which is largest for ``s_1``, so ``C^2 R_T / s_T (d + 2 + 1 / d)``
-      in all. Where ``s`` grows, as ``(u - s w)^2 / s = u^2 / s - 2 u w + s w^2``, it is at most ``R w^2`` times its
-      growth: ``C^2 R_T / s_T (1 - 1 / d)`` in all.
+      its growth: at most ``C^2 / s (1 + s / s_T)^2``, which is largest for ``s_1``, so ``C^2 R_T / s_T (d + 2 + 1 /
+      d)`` in all. Where ``s`` grows, as ``(u - s w)^2 / s = u^2 / s - 2 u w + s w^2``, it is at most ``R w^2`` times
+      its growth: ``C^2 R_T / s_T (1 - 1 / d)`` in all.
     - The second sum is at most ``2 R_T / s_1``, which gives ``C R_T / s_T 4 d / (2 sqrt(2))``.
 
     References
