@@ -3,13 +3,17 @@
 Files of about the sizes given are written to a temporary folder: normal features, of which the target is a noisy sign.
 Each way runs in a process of its own whose memory (heap and mappings, as ``RLIMIT_DATA`` counts them) is limited. With
 ``--kills`` a run with checkpoints is killed by SIGKILL at so many random moments, begun again each time, and its model
-compared, bit for bit, with that of a run that nobody disturbed.
+compared, bit for bit, with that of a run that nobody disturbed. Processor time says more than seconds where a machine
+has other work; it leaves out the time that a process waits for the disk.
 
-    python -m benchmarks.streams --parquet-mb 2000 --text-mb 500 --limit-mb 600
+    python -m benchmarks.streams --parquet-mb 2000 --text-mb 500 --limit-mb 600 --output docs/results/streams.csv
     python -m benchmarks.streams --kills 10
 """
 
 import argparse
+import csv
+import io
+import json
 import pickle
 import resource
 import subprocess
@@ -19,7 +23,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 COLUMNS = 50
 CHUNK = 20_000
@@ -60,49 +63,50 @@ def write(path, megabytes):
     return n_rows
 
 
-def in_memory(path, model, partial_fit):
-    """The rows of a Parquet file, read before the clock starts, in batches."""
+def in_memory(path, partial_fit):
+    """Seconds and processor time of learning the rows of a Parquet file, read before the clock starts, in batches."""
     from pyarrow import parquet
 
     for group in range(parquet.ParquetFile(path).num_row_groups):
         table = parquet.ParquetFile(path).read_row_group(group)
         y = table.column("y").to_numpy()
         X = np.column_stack([table.column(i).to_numpy() for i in range(COLUMNS)])
-        start = time.perf_counter()
+        start, processor = time.perf_counter(), time.process_time()
         partial_fit(X, y)
-        yield time.perf_counter() - start
+        yield time.perf_counter() - start, time.process_time() - processor
 
 
 def run(way, path):
-    """Train one way; print seconds, rows, peak memory and the loss."""
+    """Train one way; print rows, seconds, processor time, peak memory and the loss, as JSON."""
+    import pandas as pd
+    import pyarrow.parquet  # noqa: F401
+    from sklearn.datasets import load_svmlight_file
+
     from sklearn_nag import NAGClassifier
     from sklearn_nag.streams import fit_stream, read_batches
 
     few = np.random.default_rng(0).normal(size=(10, COLUMNS))
-    for rows in (few, sparse.csr_array(few)):  # compile
+    sparse_rows, _ = load_svmlight_file(io.BytesIO(b"1 0:1\n" * 10), n_features=COLUMNS)
+    for rows in (few, sparse_rows):  # compile
         NAGClassifier().partial_fit(rows, np.arange(10) % 2, classes=[0, 1])
     model = NAGClassifier()
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     if way == "fit_stream":
         options = {"n_features": COLUMNS} if path.suffix == ".svm" else {"target": "y"}
         model = fit_stream(model, read_batches(path, **options), classes=[0, 1])
     elif way == "in memory":
-        seconds = sum(in_memory(path, model, lambda X, y: model.partial_fit(X, y, classes=[0, 1])))
-        start = time.perf_counter() - seconds
+        times = list(in_memory(path, lambda X, y: model.partial_fit(X, y, classes=[0, 1])))
+        seconds, used = (sum(some) for some in zip(*times))
+        start, processor = time.perf_counter() - seconds, time.process_time() - used
     elif way == "pandas chunks":
-        import pandas as pd
-
         for frame in pd.read_csv(path, chunksize=8192):
             y = frame.pop("y").to_numpy()
             model.partial_fit(frame.to_numpy(), y, classes=[0, 1])
     else:
-        from sklearn.datasets import load_svmlight_file
-
         model.partial_fit(*load_svmlight_file(str(path), n_features=COLUMNS), classes=[0, 1])
-    seconds = time.perf_counter() - start
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    rate, loss = model.t_ / seconds, model.progressive_loss_
-    print(f"{model.t_:10.0f} rows {seconds:8.1f} s {rate:10.0f} rows/s {peak:7.0f} MB   loss {loss:.4f}")
+    print(json.dumps([model.t_, seconds, processor, peak, model.progressive_loss_]))
 
 
 def learn_with_checkpoints(path, checkpoint):
@@ -120,19 +124,19 @@ def kill(n_kills, megabytes, folder):
     n_rows = write(path, megabytes)
     expected = learn_with_checkpoints(path, folder / "undisturbed")
     command = [sys.executable, "-m", "benchmarks.streams", "--learn", str(path), str(checkpoint)]
-    rng, done, far = np.random.default_rng(0), 0, 0
-    while done < n_kills:
+    rng, far = np.random.default_rng(0), 0
+    for number, moment in enumerate(np.sort(rng.uniform(0.0, 0.98 * n_rows, n_kills)), 1):
         process = subprocess.Popen(command)
-        while process.poll() is None and rows_of(checkpoint) == far:
-            time.sleep(0.001)  # until it has written something new, so that every run gets on
-        time.sleep(rng.uniform(0.0, 0.02))
+        while process.poll() is None and rows_of(checkpoint) <= max(far, moment):  # it has to get on, and as far
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0.0, 0.01))
         if process.poll() is not None:
-            print(f"it ended after {done} kills; a larger --parquet-mb leaves time for more")
+            print(f"it ended after {number - 1} kills; a larger --parquet-mb leaves time for more")
             break
         process.kill()
         process.wait()
-        done, far = done + 1, rows_of(checkpoint)
-        print(f"kill {done}: checkpoint after {far} of {n_rows} rows", flush=True)
+        far = rows_of(checkpoint)
+        print(f"kill {number}: checkpoint after {far} of {n_rows} rows ({far / n_rows:.0%})", flush=True)
     model = learn_with_checkpoints(path, checkpoint)
     same = model._state.columns.table.tobytes() == expected._state.columns.table.tobytes()
     same = same and model.progressive_loss_ == expected.progressive_loss_ and model.t_ == expected.t_ == n_rows
@@ -151,6 +155,7 @@ def main():
     parser.add_argument("--text-mb", type=float, default=50, help="size of the CSV and svmlight files (%(default)s)")
     parser.add_argument("--limit-mb", type=int, default=600, help="memory of a process (%(default)s)")
     parser.add_argument("--kills", type=int, default=0, help="how often to kill a run with checkpoints, instead")
+    parser.add_argument("--output", type=Path, help="CSV file for the figures")
     parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--learn", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -165,6 +170,7 @@ def main():
         run(options.way[0], Path(options.way[1]))
         return
     limit = options.limit_mb * 10**6
+    lines = [["file", "MB", "way", "rows", "rows/s", "rows/s of processor time", "peak MB", "loss"]]
     with tempfile.TemporaryDirectory() as folder:
         for name, megabytes, ways in (
             ("rows.parquet", options.parquet_mb, ("fit_stream", "in memory")),
@@ -173,7 +179,7 @@ def main():
         ):
             path = Path(folder) / name
             write(path, megabytes)
-            print(f"{name}: {path.stat().st_size / 1e6:.0f} MB, memory limited to {options.limit_mb} MB")
+            print(f"{name}: {path.stat().st_size / 1e6:.0f} MB, memory limited to {options.limit_mb} MB", flush=True)
             for way in ways:
                 process = subprocess.run(
                     [sys.executable, "-m", "benchmarks.streams", "--way", way, str(path)],
@@ -181,9 +187,19 @@ def main():
                     capture_output=True,
                     text=True,
                 )
-                last = (process.stdout or process.stderr).strip().splitlines()[-1]
-                print(f"  {way:22} {last}", flush=True)
+                line = [path.suffix, f"{path.stat().st_size / 1e6:.0f}", way]
+                if process.returncode:
+                    line += ["-", "-", "-", "-", process.stderr.strip().splitlines()[-1].split(":")[0].split(".")[-1]]
+                else:
+                    rows, seconds, processor, peak, loss = json.loads(process.stdout.splitlines()[-1])
+                    line += [f"{rows:.0f}", f"{rows / seconds:.0f}", f"{rows / processor:.0f}", f"{peak:.0f}",
+                             f"{loss:.4f}"]  # fmt: skip
+                lines.append(line)
+                print("  " + ", ".join(f"{what} {cell}" for what, cell in zip(lines[0][2:], line[2:])), flush=True)
             path.unlink()
+    if options.output:
+        with open(options.output, "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(lines)
 
 
 if __name__ == "__main__":

@@ -138,9 +138,14 @@ def warm_up():
     if not HAVE_NUMBA:
         return
     X = np.ones((2, 2))
-    learners = [{"eta0": 1.0}, {"eta0": "auto"}, {}, {"invariance": "full"}]
-    for options, normalised in itertools.product(learners, (None, "standard")):
-        name = "NAG" if "eta0" in options else "ScaleInvariant"
+    families = [
+        ("NAG", {}),
+        ("NAG", {"eta0": "auto"}),
+        ("ScaleInvariant", {}),
+        ("ScaleInvariant", {"invariance": "full"}),
+        ("FTRL", {}),
+    ]
+    for (name, options), normalised in itertools.product(families, (None, "standard")):
         for storage in ("C", "float32", "csr", "csr float32", "csr int64"):
             if "invariance" in options and storage.startswith("csr"):
                 continue

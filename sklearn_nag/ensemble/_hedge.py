@@ -18,18 +18,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
 from .._docstrings import share
+from ..estimators._growing_table import in_silence, learn_and_report, tables_of
+from ..estimators._locks import lock_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import (
-    _ROWS,
     Rows,
+    check_finite,
     check_flag,
     check_number,
     check_option,
     check_sparse,
     check_weights,
     class_codes,
+    converted,
+    raise_for_entry,
     two_or_more,
     unchanged_on_error,
 )
@@ -113,6 +117,7 @@ class _Hedge(NamedEstimators):
         if first:
             self._experts = [Expert(name, estimator) for name, estimator in self._named()]
             self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
+            self._totals = np.zeros(1)  # losses of the forecasts, whose number is not known yet, and of the mixture
         else:
             self._experts, self._mixture = copy.deepcopy(self._experts), self._mixture.copy()
             self._blend = None if self._blend is None else self._blend.copy()
@@ -189,7 +194,7 @@ class _Hedge(NamedEstimators):
             X = X.tocsr() if sparse.issparse(X) else X
             y = self._check_targets_alone(y)
         else:
-            X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
+            X, y = converted(self, X, y, reset=first, **self._target_options)
         y = self._check_targets(y, first)
         weight = check_weights(sample_weight, count_rows(X))
         if weight is not None:
@@ -204,28 +209,37 @@ class _Hedge(NamedEstimators):
 
     def _learn(self, X, y, weight, order, judge=True):
         """Play and learn the rows in this order."""
-        size = _MOST_ROWS if all(expert.by_row for expert in self._experts) else int(self.batch_size)
+        by_row = all(expert.by_row for expert in self._experts)
+        size = _MOST_ROWS if by_row else int(self.batch_size)
         method, classes = self._method, getattr(self, "classes_", None)
-        for start in range(0, len(order), size):
-            rows = order[start : start + size]
-            batch, targets = _take(X, rows), y[rows]
-            c = None if weight is None else weight[rows]
-            played = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
-            if self._mixture is None:
-                self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
-            n_unjudged = int(self._is_new)
-            if judge and n_unjudged < len(rows) and all(p is not None for p in played):
-                responses = [response for of_expert in played for response in of_expert]
-                self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
-            self._see(targets)
-            self._is_new = False
+
+        def learn(first, last):
+            for start in range(first, last, size):
+                rows = order[start : min(start + size, last)]
+                batch, targets = _take(X, rows), y[rows]
+                c = None if weight is None else weight[rows]
+                with in_silence():
+                    played = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
+                if self._mixture is None:
+                    self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
+                n_unjudged = int(self._is_new)
+                if judge and n_unjudged < len(rows) and all(p is not None for p in played):
+                    responses = [response for of_expert in played for response in of_expert]
+                    self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
+                self._see(targets)
+                self._is_new = False
+
+        def totals():
+            return self._totals[-1:], self._t
+
+        learn_and_report(tables_of(self), self, totals, len(order), learn, step=1 if by_row else size)
 
     def _see(self, y):
         """Remember what matters of targets that have been learnt."""
 
     def _begin_mixture(self, n_forecasts):
         """Make a new mixture of so many forecasts."""
-        self._totals = np.zeros(n_forecasts + 1)  # losses of the forecasts and of the mixture
+        self._totals = np.zeros(n_forecasts + 1)
         adapts = self.update == "adahedge"
         if adapts and self.blend and n_forecasts > 1 and self._begun_with["loss"] != "zero_one":
             self._blend, n_forecasts = kernels.Mixture.new(n_forecasts), n_forecasts + 1
@@ -272,13 +286,15 @@ class _Hedge(NamedEstimators):
         if self._takes_anything():
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
-            X = validate_data(self, X, reset=False, **_ROWS)
-        total, shares = 0.0, iter(self._shares())
-        for expert in self._experts:
-            for which in range(expert.n_forecasts):
-                share = next(shares)
-                if share > 0:
-                    total = total + share * self._as_advice(expert.forecast(which, self._method, X))
+            X = converted(self, X, reset=False)
+        total = 0.0
+        with lock_of(self):
+            shares = iter(self._shares())
+            for expert in self._experts:
+                for which in range(expert.n_forecasts):
+                    share = next(shares)
+                    if share > 0:
+                        total = total + share * self._as_advice(expert.forecast(which, self._method, X))
         return total
 
     def _shares(self):
@@ -288,6 +304,13 @@ class _Hedge(NamedEstimators):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_experts")
+
+    def __getstate__(self):
+        with lock_of(self):
+            state = super().__getstate__()
+            if "_experts" in state:  # copies, as another thread may go on learning before these have been written
+                state.update(copy.deepcopy({name: state[name] for name in ("_experts", "_mixture", "_blend")}))
+            return state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -301,49 +324,49 @@ class _Hedge(NamedEstimators):
 
     # -- attributes
 
-    def _fitted(self, name):
+    def _attribute(self, read):
+        """Return ``read()``, between calls that change the model; before fitting raise AttributeError."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-        return getattr(self, name)
+        with lock_of(self):
+            return read()
 
     @property
     def estimators_(self) -> list:
         """The estimators, fitted."""
-        return [expert.estimator for expert in self._fitted("_experts")]
+        return self._attribute(lambda: [expert.estimator for expert in self._experts])
 
     @property
     def weights_(self) -> np.ndarray:
         """How much each estimator is trusted; they add up to 1."""
-        experts = self._fitted("_experts")
-        return np.add.reduceat(self._shares(), self._first_forecasts(experts))
+        return self._attribute(lambda: np.add.reduceat(self._shares(), self._first_forecasts()))
 
-    @staticmethod
-    def _first_forecasts(experts):
+    def _first_forecasts(self):
         """Place of the first forecast of each expert: by its latest weights, where there are two."""
-        return np.cumsum([0, *(expert.n_forecasts for expert in experts)])[:-1]
+        return np.cumsum([0, *(expert.n_forecasts for expert in self._experts)])[:-1]
 
     @property
     def expert_losses_(self) -> np.ndarray:
         """Mean progressive loss of each estimator; NaN before the first row that was judged."""
-        experts = self._fitted("_experts")
-        totals = self._totals[self._first_forecasts(experts)]
-        return totals / self._t if self._t > 0 else np.full(len(totals), np.nan)
+        totals, t = self._attribute(lambda: (self._totals[self._first_forecasts()], self._t))
+        return totals / t if t > 0 else np.full(len(totals), np.nan)
 
     @property
     def progressive_loss_(self) -> float:
         """Mean progressive loss of the mixture; NaN before the first row that was judged."""
-        return float(self._fitted("_totals")[-1] / self._t) if self._t > 0 else np.nan
+        total, t = self._attribute(lambda: (self._totals[-1], self._t))
+        return float(total / t) if t > 0 else np.nan
 
     @property
     def regret_(self) -> float:
         """Total progressive loss of the mixture, less that of the best estimator."""
-        experts = self._fitted("_experts")
-        return float(self._totals[-1] - self._totals[self._first_forecasts(experts)].min())
+        totals, best = self._attribute(lambda: (self._totals, self._totals[self._first_forecasts()].min()))
+        return float(totals[-1] - best)
 
     @property
     def t_(self) -> float:
         """Total weight of the rows that were judged."""
-        return self._fitted("_t")
+        return self._attribute(lambda: self._t)
 
 
 def _take(X, rows):
@@ -765,10 +788,15 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         return self._partial_fit(X, y, sample_weight)
 
     def _check_targets_alone(self, y):
-        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        try:
+            return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        except (OverflowError, TypeError):
+            raise_for_entry("y", y)
+            raise
 
     def _check_targets(self, y, first):
         y = np.asarray(y, dtype=np.float64)
+        check_finite(y, "y", type(self).__name__)
         n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
             self._n_outputs = n_outputs

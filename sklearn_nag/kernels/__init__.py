@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from . import coordinatewise, ftrl, full, nag
-from ._backend import backend, is_compiled
+from ._backend import backend, is_compiled, told_of_compiling, told_when_long
 from ._threads import over_threads
 from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, Mixture
@@ -40,6 +40,7 @@ __all__ = [
     "positive",
     "predict",
     "predict_by_row",
+    "told_of_compiling",
 ]
 
 
@@ -100,6 +101,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         learn_rows = partial(nag.learn_and_fade, learn_rows)
     else:
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
+    learn_rows = told_when_long(learn_rows)
     if sample_weight is None or sample_weight.all():
         return _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order

@@ -59,7 +59,8 @@ class TableReader:
     def _features(self, table):
         if self.transformer is not None:
             return self.transformer.transform(table.to_pandas())
-        words = [field.name for field in table.schema if _holds_words(field.type)]
+        holds_words = {kind: _holds_words(kind) for kind in set(table.schema.types)}
+        words = [field.name for field in table.schema if holds_words[field.type]]
         numbers = [name for name in table.schema.names if name not in words]
         X = _rows([_numbers(table.column(name), name) for name in numbers], table.num_rows)
         if not words:

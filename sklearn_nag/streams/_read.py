@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from typing import Any
 
@@ -136,7 +137,7 @@ def read_batches(
                 for text in svmlight_blocks(path, _SVMLIGHT_BLOCK):
                     yield load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
 
-        return Batches(lambda: _cut(read(), batch_size), None, True)
+        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True)
     if target is None:
         raise ValueError("target must name the column to predict.")
     reader = TableReader(target, None if columns is None else list(columns), sample_weight, n_hashed, transformer)
@@ -162,9 +163,18 @@ def read_batches(
         n_rows = len(source)
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
-    return Batches(slices, n_rows, repeatable)
+    return Batches(slices if paths is None else lambda: _read_ahead(slices()), n_rows, repeatable)
 
 
 def _cut(batches, batch_size):
     for X, y, _ in cut_batches(batches, None, None, batch_size):
         yield X, np.asarray(y)
+
+
+def _read_ahead(batches):
+    """The same batches, of which a thread reads the next one while the last one is learnt."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch

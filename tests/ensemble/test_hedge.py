@@ -541,3 +541,23 @@ def test_what_may_not_change():
         HedgeClassifier().partial_fit(*CANCER)
     with pytest.raises(AttributeError):
         HedgeClassifier().weights_  # noqa: B018
+
+
+def test_numbers_beyond_float64():
+    X, y = [[1.0], [2.0]], [0.0, 1.0]
+    with pytest.raises(ValueError, match="X has an integer beyond the range of float64 .* in row 1, column 0"):
+        HedgeClassifier().fit([[1], [10**400]], [0, 1])
+    with pytest.raises(ValueError, match="y has an integer beyond the range of float64 .* in row 1"):
+        HedgeRegressor().partial_fit(X, [1, 10**400])
+    scaled = HedgeRegressor([("sgd", make_pipeline(StandardScaler(), SGDRegressor()))])
+    with pytest.raises(ValueError, match="y has an integer beyond the range of float64 .* in row 1"):
+        scaled.partial_fit(X, [1, 10**400])
+    reg = HedgeRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="X has an integer beyond the range of float64 .* in row 0, column 0"):
+        reg.predict([[10**400]])
+
+
+def test_targets_that_are_not_finite_are_refused_whatever_their_type():
+    for y in ([1.0, np.inf], np.array([1.0, np.nan], dtype=object), np.array([1.0, np.inf], dtype=object)):
+        with pytest.raises(ValueError, match=r"y|Input"):
+            HedgeRegressor().partial_fit([[1.0], [2.0]], y, sample_weight=[1.0, 0.0])

@@ -96,12 +96,18 @@ def add_deviations(table, f, n, c, kept):
 
 
 @strict
+def begin_at_row(table, f, n, bias):
+    """Make the first row the origin, but for the intercept."""
+    for i in range(n):
+        table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
+
+
+@strict
 def centre(table, f, clock, before, c, n, bias):
     """Lift the row; leave in ``z`` its deviation from the mean before it, in ``x`` that from the mean with it."""
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
     if before == 0:
-        for i in range(n):
-            table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
+        begin_at_row(table, f, n, bias)
     for i in range(n):
         x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
         deviation = x - table[f.sum, i] * inverse
@@ -171,20 +177,17 @@ def switch_frequent(table, f, weight_power, n_heads, before, c, n, bias):
         frequent = table[f.frequent, i] > 0.0
         if not table[f.tally, i] > (ENDS if frequent else BEGINS) * (before + c):
             continue
-        old, table[f.tally, i] = table[f.z, i], before - table[f.z, i]
+        table[f.tally, i] = table[f.z, i]
+        size = size_of(table, f, i, before) if weight_power > 0 and before > 0.0 else 0.0
+        table[f.tally, i] = before - table[f.tally, i]
         table[f.frequent, i] = 0.0 if frequent else 1.0
         if before == 0.0:
             continue
         total = table[f.sum, i] + before * table[f.origin, i]
         mean = total / before
-        squares, size = 0.0, 0.0
         if f.squares > 0:
-            squares, size = (
-                table[f.squares, i],
-                np.sqrt(table[f.squares, i] / (before if frequent else np.sqrt(old * before))),
-            )
             apart = before * mean * mean
-            table[f.squares, i] = max(squares + (apart if frequent else -apart), 0.0)
+            table[f.squares, i] = max(table[f.squares, i] + (apart if frequent else -apart), 0.0)
         table[f.sum, i], table[f.origin, i] = total, 0.0
         if f.deviation > 0:
             table[f.deviation, i] = max(table[f.deviation, i], table[f.largest, i] * table[f.lift, i])
@@ -204,12 +207,20 @@ def switch_frequent(table, f, weight_power, n_heads, before, c, n, bias):
 
 
 @strict
+def count_and_switch(table, f, centred, weight_power, n_heads, before, c, width, n, bias):
+    """Count the entries of the row ``x``; tell whether any column began or stopped to be frequent, and was centred."""
+    switches = count_entries(table, f, before, c, n) and centred
+    if switches:
+        switch_frequent(table, f, weight_power, n_heads, before, c, width, bias)
+    return switches
+
+
+@strict
 def centre_frequent(table, f, clock, before, c, n, bias):
     """As `centre`, of frequent columns; the others are lifted alone. Adds to ``squares``, where these are kept."""
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
     if before == 0:
-        for i in range(n):
-            table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
+        begin_at_row(table, f, n, bias)
     for i in range(n):  # in several loops, as those over too many rows of a table do not become vector instructions
         table[f.x, i] = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
     for i in range(n):

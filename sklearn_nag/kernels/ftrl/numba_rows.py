@@ -15,7 +15,7 @@ from ..compiled.columns import (
     all_frequent,
     centre,
     centre_frequent,
-    count_entries,
+    count_and_switch,
     fill_inverse_sizes,
     follow,
     gather,
@@ -26,7 +26,6 @@ from ..compiled.columns import (
     raise_lifts,
     read_entries,
     scatter,
-    switch_frequent,
     update_maxima,
 )
 from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
@@ -249,11 +248,9 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
-        if rule.norm == AUTO and is_unusual(table, f, width):
-            switches = count_entries(table, f, clock[T], c, n)
-            if switches and rule.centred:
-                switch_frequent(table, f, 0, n_heads, clock[T], c, width, bias)
-                some_rare = not all_frequent(table, f, width)
+        unusual = rule.norm == AUTO and is_unusual(table, f, width)
+        if unusual and count_and_switch(table, f, rule.centred, 0, n_heads, clock[T], c, width, n, bias):
+            some_rare = not all_frequent(table, f, width)
         if grew and update_maxima(table, f, n, keeps_inverse):
             raise_lifts(table, f, powers, n_heads, width)
         if not learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
@@ -282,8 +279,7 @@ def learn_sparse(
         n = padded(width)
         gather(subset, f, columns, index, width, n)
         some_rare = rule.norm == AUTO
-        if some_rare and count_entries(subset, f, clock[T], c, n) and rule.centred:
-            switch_frequent(subset, f, 0, n_heads, clock[T], c, width, bias)
+        if some_rare and count_and_switch(subset, f, rule.centred, 0, n_heads, clock[T], c, width, n, bias):
             follow(subset, f, index, width, columns, followed)
         needs_lift = update_maxima(subset, f, n, rule.norm == MAX)
         if needs_lift:

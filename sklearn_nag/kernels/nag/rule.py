@@ -139,11 +139,6 @@ class Rule(LinearRule):
         return self.selective or not self.centred
 
     @property
-    def selective(self):
-        """Whether only frequent columns are centred."""
-        return self.centred and self.normalization == "auto"
-
-    @property
     def weight_power(self):
         """By which power of ``s`` weights per unit of ``x`` are smaller than those kept."""
         return 1 if self.adaptive or self.normalization is None else 2
