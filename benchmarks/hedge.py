@@ -103,11 +103,7 @@ def main():
             )
             if options.output is not None:
                 options.output.mkdir(parents=True, exist_ok=True)
-                written = (
-                    pd.DataFrame(table)
-                    .drop(columns="s")
-                    .round(4).round({"regret": 1})
-                )
+                written = pd.DataFrame(table).drop(columns="s").round(4).round({"regret": 1})
                 written.to_csv(options.output / "hedge.csv", index=False, na_rep="-")
 
 
