@@ -6,6 +6,9 @@ cluster adds: copies of models, messages, merges, and the first run of rows, whi
 machine with other work, look at processor time instead: of each worker, and of the one process. Processes are warm: all
 have learnt some rows before. ``--kills`` trains as often with a worker that is killed at some time, and compares bits.
 
+By ``MALLOC_TRIM_THRESHOLD_`` Dask lets its workers give back memory at once, so that the arrays of every task are new
+pages, which the kernel has to clear. Here workers keep up to 1 GB; ``--as-dask-has-it`` leaves that to Dask.
+
     python -m benchmarks.cluster --rows 20000000
     python -m benchmarks.cluster --rows 2000000 --kills 5
 """
@@ -22,6 +25,7 @@ from sklearn_nag import NAGClassifier
 from sklearn_nag.dask import fit
 
 COLUMNS, CLASSES = 50, [0, 1]
+KEEP = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}  # bytes; read by glibc alone
 
 
 def part(number, size):
@@ -47,6 +51,9 @@ def on_cluster(options, n_parts, kill_after=None):
     import dask.bag as db
     from distributed import Client, LocalCluster
 
+    if not options.as_dask_has_it:
+        name = "distributed.nanny.pre-spawn-environ"
+        dask.config.set({name: {**dask.config.get(name), **KEEP}})
     cluster = LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=None
     )
@@ -79,9 +86,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows (%(default)s)")
     parser.add_argument("--size", type=int, default=50_000, help="rows of a partition (%(default)s)")
-    parser.add_argument("--shards", type=int, default=16, help="shards (%(default)s)")
+    parser.add_argument("--shards", type=int, default=32, help="shards (%(default)s)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds (%(default)s)")
     parser.add_argument("--kills", type=int, default=0, help="runs in which a worker is killed (%(default)s)")
+    parser.add_argument("--as-dask-has-it", action="store_true", help="leave the memory of workers as Dask sets it")
     options = parser.parse_args()
     n_parts = options.rows // options.size
     model, ours, _ = on_cluster(options, n_parts)

@@ -4,29 +4,34 @@ For each data set, 70 % of the rows are learnt in one pass, in raw units, by one
 the end of every round. Shown are the loss (log loss; mean squared error) on the other rows, relative to that of one
 model, and the difference of the score (accuracy; R2), for three ways to average weights: by rows and the fourth root
 of the squared gradients ``G`` (the package's own), by rows alone (t), and by ``G``, where scales are averaged by ``G``,
-too, as in Vowpal Wabbit. The line of one model says, too, by how much its loss varies with the order of the rows. The
-last lines have the rows sorted by the target, so that shards see different worlds.
+too, as in Vowpal Wabbit. All are means over three orders of the rows, the same for one model and for shards. The line
+"part" is one model over as many rows as it learns in the time that so many shards take on as many workers:
+``2 / (n + 1)`` of them. "orders" is the standard deviation of one model's loss from one order of the rows to another.
+The last lines have the rows sorted by the target, so that shards see different worlds.
 
     python -m benchmarks.shards --data-dir FOLDER --output docs/results/shards.csv
+
+Beside the CSV file a file ``.txt`` says when, where and with what it was measured.
 """
 
 import csv
 import functools
-import time
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
-from benchmarks.data import BUNDLED, FILES, SPARSE, TEXT, load_each, parse
+from benchmarks.data import BUNDLED, FILES, SPARSE, load_each, parse
+from benchmarks.provenance import provenance
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.kernels.nag import merging
 from sklearn_nag.kernels.state.lifts import positive
 
-SETS = ("California housing", "Bank", "Census", "Covertype", "Bank one-hot", "Reuters", "w8a", "SMS spam")
+SETS = ("California housing", "Bank", "Census", "Covertype", "bike sharing", "Bank one-hot", "Reuters")
+SORTED = ("Bank", "California housing", "diabetes")
 PLANS = ((4, 4), (16, 1), (16, 4), (64, 4), (256, 1), (256, 8))
-SHUFFLES = 4
+ORDERS = 3
 MERGE = merging.merge
 
 
@@ -59,43 +64,50 @@ def judged(model, X, y, is_regression):
     return loss, model.score(X, y)
 
 
-def compare(name, X, y, is_regression, order, plans, write):
-    """Print a table for one data set."""
+def compare(name, X, y, is_regression, orders, plans):
+    """Print, and return, the lines of one data set."""
     rng = np.random.default_rng(0)
     held_out = np.zeros(len(y), bool)
     held_out[rng.permutation(len(y))[: int(0.3 * len(y))]] = True
-    train = order[~held_out[order]]
-    X, y, X_test, y_test = X[train], y[train], X[held_out], y[held_out]
     estimator = NAGRegressor() if is_regression else NAGClassifier()
-    classes = {} if is_regression else {"classes": np.unique(y)}
+    options = {} if is_regression else {"classes": np.unique(y)}
+
+    def mean_of(learn):
+        """Loss and score, for each of the orders."""
+        return np.array([judged(learn(order[~held_out[order]]), X[held_out], y[held_out], is_regression)
+                         for order in orders])  # fmt: skip
 
     def one(rows):
-        return judged(clone(estimator).partial_fit(X[rows], y[rows], **classes), X_test, y_test, is_regression)
+        return clone(estimator).partial_fit(X[rows], y[rows], **options)
 
-    loss, score = one(slice(None))
-    others = [one(rng.permutation(len(y)))[0] for _ in range(SHUFFLES)]
-    alone = {n: one(slice(0, max(2, len(y) // n)))[0] for n in sorted({n for n, _ in plans})}
-    print(f"\n{name}: {len(y)} rows, one model: loss {loss:.5g}, score {score:.4f}; in other orders of the rows "
-          f"{100 * (np.mean(others) / loss - 1):+.2f} %, sd {100 * np.std(others, ddof=1) / loss:.2f} %")  # fmt: skip
-    print(
-        "  one model over a part of the rows: "
-        + ", ".join(f"1/{n} {100 * (alone[n] / loss - 1):+.1f} %" for n in alone)
-    )
-    print(f"  {'shards x rounds':16} " + " ".join(f"{rule + ': loss':>13} {'score':>8}" for rule in RULES))
-    for n_shards, rounds in plans:
-        cells = []
-        for rule, merge in RULES.items():
-            merging.merge = merge
-            start = time.perf_counter()
-            model = shard_fit(estimator, X, y, n_shards=n_shards, rounds=rounds, n_jobs=2, **classes)
-            seconds = time.perf_counter() - start
-            merging.merge = MERGE
-            ours = judged(model, X_test, y_test, is_regression)
-            percent = 100 * (ours[0] / loss - 1)
-            cells += [f"{percent:+12.2f}%", f"{ours[1] - score:+8.4f}"]
-            write([name, len(y), n_shards, rounds, rule, f"{percent:.3f}", f"{ours[1] - score:.5f}", f"{seconds:.2f}",
-                   f"{100 * (alone[n_shards] / loss - 1):.3f}"])  # fmt: skip
-        print(f"  {f'{n_shards} x {rounds}':16} {' '.join(cells)}", flush=True)
+    def part(n, rows):
+        return one(rows[: max(2, 2 * len(rows) // (n + 1))])
+
+    def shards(n, rounds, rows):
+        return shard_fit(estimator, X[rows], y[rows], n_shards=n, rounds=rounds, n_jobs=2, **options)
+
+    alone = mean_of(one)
+    loss, score = alone.mean(axis=0)
+    spread = f"orders {100 * np.std(alone[:, 0], ddof=1) / loss:.2f} %" if len(orders) > 1 else ""
+    print(f"\n{name}: {(~held_out).sum()} rows, one model: loss {loss:.5g}, score {score:.4f} {spread}", flush=True)
+    lines = []
+    for rule, merge in RULES.items():
+        merging.merge = merge
+        found = [mean_of(functools.partial(shards, n, r)) for n, r in plans]
+        merging.merge = MERGE
+        lines.append([name, f"{rule}: loss", *(percent(some[:, 0].mean() / loss) for some in found)])
+        lines.append([name, f"{rule}: score", *(f"{some[:, 1].mean() - score:+.4f}" for some in found)])
+        print("\n".join("  ".join(f"{cell:>12}" for cell in line[1:]) for line in lines[-2:]), flush=True)
+    parts = [mean_of(functools.partial(part, n))[:, 0].mean() for n, _ in plans]
+    lines.append([name, "part: loss", *(percent(part / loss) for part in parts)])
+    lines.append([name, "orders: loss", spread.removeprefix("orders "), *[""] * (len(plans) - 1)])
+    print("  ".join(f"{cell:>12}" for cell in lines[-2][1:]), flush=True)
+    return lines if spread else lines[:-1]
+
+
+def percent(ratio):
+    """What a ratio differs from 1."""
+    return f"{100 * (ratio - 1):+.2f} %"
 
 
 def main():
@@ -105,17 +117,21 @@ def main():
     if options.quick or options.data_dir is None:
         tasks = {name: BUNDLED[name] for name in ("breast cancer", "diabetes")}
     else:
-        tasks = {name: {**FILES, **SPARSE, **TEXT}[name] for name in SETS}
-    lines = [["data", "rows", "shards", "rounds", "rule", "loss_percent", "score", "seconds", "alone_percent"]]
+        tasks = {name: {**FILES, **SPARSE}[name] for name in SETS}
+    lines = [["data", "what", *(f"{n} x {r}" for n, r in plans)]]
+    in_order = []
     for name, X, y, is_regression in load_each(tasks, options.data_dir):
-        order = np.random.default_rng(1).permutation(len(y))
-        compare(f"{name}, shuffled", X, y, is_regression, order, plans, lines.append)
-        if name in ("Bank", "California housing", "diabetes"):
-            order = np.argsort(y, kind="stable")
-            compare(f"{name}, sorted by target", X, y, is_regression, order, plans, lines.append)
+        orders = [np.random.default_rng(seed).permutation(len(y)) for seed in range(1, ORDERS + 1)]
+        lines += compare(name, X, y, is_regression, orders, plans)
+        if name in SORTED:
+            in_order.append((f"{name}, sorted", X, y, is_regression, [np.argsort(y, kind="stable")], plans))
+    for task in in_order:
+        lines += compare(*task)
+    print(f"\n{provenance()}")
     if options.output:
-        with open(options.output, "w", newline="") as file:
+        with open(options.output, "w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows(lines)
+        options.output.with_suffix(".txt").write_text(f"{provenance()}.\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ defaults, NAG, sNAG and AdaGrad as the paper prints them, and SGD on raw and on 
 table has the cross-validated error with default parameters, the error at the best learning rate (eta) of a range, with
 one standard error of its folds, and the etas that are good: with an error within one standard error of the least
 error of all learners.
+
+``python -m sklearn_nag train FILE --target NAME`` trains a model from files larger than memory instead;
+``train --help`` lists its options.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from ._main_job.figures import draw_curves, draw_summary
 from ._main_job.report import table
 from ._main_job.tables import Choices, read_task
 from ._main_job.tasks import bundled_tasks
+from ._main_job.training import main as train
 
 
 def progress(done, total):
@@ -55,7 +59,11 @@ def parse(arguments):
 
 
 def main(arguments=None):
-    """Run the experiment; print the tables, save the figures."""
+    """Run the experiment; print the tables, save the figures. Or train, where the first argument is ``train``."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["train"]:
+        train(arguments[1:])
+        return
     parser, options = parse(arguments)
     if options.csv is None:
         tasks = bundled_tasks()

@@ -284,9 +284,15 @@ def made(*seed):
         if storage in SPARSE and parameters.get("normalization") != "auto":
             parameters.pop("centering", None)
     if learner.startswith(("NAG", "FTRL")) and rng.random() < 0.15:
-        parameters.update(constraint_of(rng, learner, parameters))
+        constraint = constraint_of(rng, learner, parameters)
+        if (
+            storage in ("C", "F", *PLAIN_SPARSE) and parameters.get("eta0") != "auto"
+        ):  # as each takes seconds to compile
+            parameters.update(constraint)
     if not classifies and learner != "HedgeRegressor" and rng.random() < 0.3:
         parameters["clip"] = [None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300)][rng.integers(5)]
+        if parameters.get("target_normalization", "standard") is None and parameters["clip"] is None:
+            del parameters["clip"]  # likewise
     return Case(seed, learner, parameters, storage, X, y, weight, classes, cuts, kernel)
 
 

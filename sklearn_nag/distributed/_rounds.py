@@ -14,7 +14,7 @@ from .. import kernels
 from ..estimators._online import OnlineLinear
 
 FAN_IN = 8  # models that one merge takes
-LONGEST = 4.0  # steps of shards, as a multiple of those of one model
+LONGEST = 4.0, 8.0  # steps of shards, as a multiple of those of one model: with few rounds, and with many
 TAIL = 2  # last rounds whose weights are averaged
 
 
@@ -74,9 +74,10 @@ def run_rounds(base, pieces, eta0, call, learn, merge_models):
     """Merge, round by round, what shards learn of their pieces.
 
     The average of ``n`` shards has less noise than one model, but takes as many steps as one of them, not as all. So
-    their steps are ``sqrt(n)`` times as long, at most four times, and what they move moves on with a momentum
-    of ``1 - n ** -0.25`` into the next round. The weights played in the last two rounds are averaged, as those before
-    are farther off than time alone makes up for.
+    their steps are ``sqrt(n)`` times as long, and what they move moves on with a momentum of ``1 - n ** -0.25`` into
+    the next round. By long steps shards move apart until they are merged, less so the shorter the pieces are: so steps
+    are at most as many times as long as there are rounds, within 4 and 8. The weights played in the last two rounds are
+    averaged, as those before are farther off than time alone makes up for.
 
     Parameters
     ----------
@@ -99,8 +100,9 @@ def run_rounds(base, pieces, eta0, call, learn, merge_models):
         After the last round.
     """
     n_shards = max(map(len, pieces))
+    longest = min(max(float(len(pieces)), LONGEST[0]), LONGEST[1])
     if n_shards > 1:
-        base = call(with_steps, base, eta0, min(math.sqrt(n_shards), LONGEST))
+        base = call(with_steps, base, eta0, min(math.sqrt(n_shards), longest))
     before = base
     for number, round_pieces in enumerate(pieces):
         start = base

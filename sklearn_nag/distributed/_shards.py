@@ -78,9 +78,10 @@ def shard_fit(
     -----
     An average of ``n`` models has less noise than one, but each of them has taken a fraction of the steps of one model
     over all rows. So with a learning rate that is a number, shards of adaptive rules of the NAG family take steps
-    ``sqrt(n)`` times as long, at most four times [1]_. What the merged weights of the family move in a round moves on
-    with a momentum of ``1 - n ** -0.25`` [2]_, but with an L1 penalty, and ``average`` takes the weights of the last
-    two rounds alone. The model that is returned has the learning rate of ``estimator``.
+    ``sqrt(n)`` times as long [1]_, at most as many times as there are rounds, within 4 and 8: by long steps shards move
+    apart until they are merged. What the merged weights of the family move in a round moves on with a momentum of
+    ``1 - n ** -0.25`` [2]_, but with an L1 penalty, and ``average`` takes the weights of the last two rounds alone. The
+    model that is returned has the learning rate of ``estimator``.
 
     References
     ----------

@@ -18,7 +18,7 @@ from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
 from .state.rule import LinearRule
-from .vectorized.prediction import contributions, predict, predict_unit_free
+from .vectorized.prediction import contributions, predict, predict_by_row, predict_unit_free
 
 __all__ = [
     "Diverged",
@@ -26,6 +26,7 @@ __all__ = [
     "LinearRule",
     "LinearState",
     "Mixture",
+    "blend",
     "contributions",
     "coordinatewise",
     "ftrl",
@@ -38,6 +39,7 @@ __all__ = [
     "new_state",
     "positive",
     "predict",
+    "predict_by_row",
     "told_of_compiling",
 ]
 
@@ -54,6 +56,13 @@ def mix(mixture, losses):
     if is_compiled():
         return importlib.import_module(".compiled.mixture", __name__).play_mixture(mixture, losses)
     return mixture.play(losses)
+
+
+def blend(mixture, forecasts, loss, row_weight):
+    """Let a `Mixture` of a single group blend forecasts, and suffer for it; return shares as `Mixture.blend` does."""
+    if is_compiled():
+        return importlib.import_module(".compiled.mixture", __name__).play_blend(mixture, forecasts, loss, row_weight)
+    return mixture.blend(forecasts, loss, row_weight)
 
 
 def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1):

@@ -45,6 +45,9 @@ class TableReader:
         """Features, targets and, where there is a column of them, weights of a record batch."""
         other = {*self.targets, self.sample_weight}
         names = table.schema.names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"there are {names.count(twice)} columns {twice!r}; names must differ.")
         for name in (*self.targets, *([] if self.sample_weight is None else [self.sample_weight])):
             if name not in names:
                 raise ValueError(f"there is no column {name!r}; columns are {', '.join(map(repr, names))}.")

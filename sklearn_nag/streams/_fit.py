@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import tempfile
+import uuid
 from collections.abc import Iterable
 from numbers import Integral
 from pathlib import Path
@@ -156,7 +156,12 @@ def fit_stream(
                         f"{path} was written after {learnt} rows, which is within a batch of this stream: it is from "
                         "another one, or has another batch_size."
                     )
-                _learn(pipeline, X, y, weight, all_classes)
+                try:
+                    _learn(pipeline, X, y, weight, all_classes)
+                except ValueError as error:
+                    if not isinstance(error, TypeError):  # as errors of parameters are, which no row is to blame for
+                        error.add_note(f"This is of a batch of {n} rows after the first {n_seen - n}.")
+                    raise
                 learner, since = pipeline.learner, since + n
                 bar.show(n, learner.progressive_loss_ if isinstance(learner, OnlineLinear) else None)
                 if path is not None and since >= checkpoint_every:
@@ -231,11 +236,15 @@ def _join(batches):
 
 
 def _save(path, checkpoint):
-    """Write a checkpoint such that at any moment there is a whole one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    write_whole(path, lambda file: pickle.dump(tuple(checkpoint), file, protocol=5))
+
+
+def write_whole(path, write):
+    """Write a file by ``write(file)`` such that at any moment the old one or the new one is there, whole."""
+    name = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with open(handle, "wb") as file:
-            pickle.dump(tuple(checkpoint), file, protocol=5)
+        with open(name, "xb") as file:
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)

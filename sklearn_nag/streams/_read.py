@@ -14,7 +14,16 @@ from sklearn.datasets import load_svmlight_file
 from ..estimators._validation import check_flag, check_number
 from ..model_selection._streams import cut_batches
 from ._features import TableReader
-from ._sources import csv_tables, find_paths, format_of, object_tables, parquet_rows, parquet_tables, svmlight_blocks
+from ._sources import (
+    csv_tables,
+    find_paths,
+    format_of,
+    naming,
+    object_tables,
+    parquet_rows,
+    parquet_tables,
+    svmlight_blocks,
+)
 
 _SVMLIGHT_BLOCK = 2**21  # bytes
 
@@ -135,7 +144,9 @@ def read_batches(
         def read():
             for path in paths:
                 for text in svmlight_blocks(path, _SVMLIGHT_BLOCK):
-                    yield load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
+                    with naming(path):
+                        rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
+                    yield rows
 
         return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True)
     if target is None:

@@ -6,10 +6,12 @@ Tables become `pyarrow.RecordBatch` objects, one at a time.
 from __future__ import annotations
 
 import bz2
+import contextlib
 import glob
 import gzip
 import io
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -24,7 +26,7 @@ FORMATS = {
 }
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
 _CSV_BLOCK = 2**22  # bytes of text that are read at a time
-_PARQUET_BUFFER = 2**20
+_PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without, all of a row group
 
 
 def import_pyarrow():
@@ -61,6 +63,17 @@ def format_of(path):
     return FORMATS[suffixes[-1]]
 
 
+@contextlib.contextmanager
+def naming(path, hint=""):
+    """Raise errors of a reader as ValueError that names the file, but those that name it already."""
+    try:
+        yield
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        if getattr(error, "filename", None) is not None:  # it is not there, or may not be read
+            raise
+        raise ValueError(f"{path} cannot be read: {str(error).rstrip('.')}.{hint}") from error
+
+
 # -- tables
 
 
@@ -69,9 +82,12 @@ def parquet_tables(path, columns, batch_size):
     import_pyarrow()
     from pyarrow import parquet
 
-    with parquet.ParquetFile(path, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as file:
+    with naming(path):
+        file = parquet.ParquetFile(path, buffer_size=_PARQUET_BUFFER, pre_buffer=False)
+    with file:
         check_names(file.schema_arrow.names, columns, path)
-        yield from file.iter_batches(batch_size=batch_size, columns=columns)
+        with naming(path):
+            yield from file.iter_batches(batch_size=batch_size, columns=columns)
 
 
 def parquet_rows(path):
@@ -79,7 +95,7 @@ def parquet_rows(path):
     import_pyarrow()
     from pyarrow import parquet
 
-    with parquet.ParquetFile(path) as file:
+    with naming(path), parquet.ParquetFile(path) as file:
         return file.metadata.num_rows
 
 
@@ -89,22 +105,20 @@ def csv_tables(path, columns, delimiter):
     The first block tells the types. They are then given for all columns, as the reader takes half as long again where
     it has to infer them.
     """
-    pyarrow = import_pyarrow()
+    import_pyarrow()
     from pyarrow import csv
 
     read = csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False)
     delimiter = delimiter or ("\t" if ".tsv" in path.suffixes else ",")
     parse = csv.ParseOptions(delimiter=delimiter)
-    try:
-        with csv.open_csv(path, read, parse) as reader:
-            schema = reader.schema
-        check_names(schema.names, columns, path)
-        types = {field.name: _lasting_type(field.type) for field in schema}
-        convert = csv.ConvertOptions(column_types=types, include_columns=columns or [])
-        with csv.open_csv(path, read, parse, convert) as reader:
-            yield from reader
-    except pyarrow.ArrowInvalid as error:
-        raise ValueError(f"{path} cannot be read: {error}. Types of columns are those of the first 4 MiB.") from error
+    hint = " Text must be UTF-8; types of columns are those of its first 4 MiB."
+    with naming(path, hint), csv.open_csv(path, read, parse) as reader:
+        schema, names = reader.schema, reader.schema.names
+    check_names(names, columns, path)
+    types = {field.name: _lasting_type(field.type) for field in schema}
+    convert = csv.ConvertOptions(column_types=types, include_columns=columns or [])
+    with naming(path, hint), csv.open_csv(path, read, parse, convert) as reader:
+        yield from reader
 
 
 def _lasting_type(kind):
@@ -159,6 +173,6 @@ def object_tables(source, columns, batch_size) -> Iterator:
 def svmlight_blocks(path, block):
     """Whole lines of a text file, plain or compressed, about ``block`` bytes at a time."""
     opener = _OPEN.get(path.suffix, io.open)
-    with opener(path, "rb") as file:
+    with naming(path), opener(path, "rb") as file:
         while text := file.read(block):
             yield text + file.readline()

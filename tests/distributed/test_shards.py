@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, kernels, merge
 from sklearn_nag.distributed import shard_fit
-from sklearn_nag.distributed._rounds import FAN_IN, plan
+from sklearn_nag.distributed._rounds import FAN_IN, plan, run_rounds, with_steps
 
 from ..estimators.helpers import bits
 
@@ -50,6 +50,22 @@ def by_a_loop(estimator, X, y, n_shards, rounds, weight=None, **options):
 def equal_runs(rows, n):
     bounds = [int(len(rows) * i / n) for i in range(n + 1)]
     return [rows[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+
+@pytest.mark.parametrize(
+    ("n_shards", "rounds", "factor"), [(1, 9, None), (9, 1, 3), (100, 1, 4), (100, 6, 6), (100, 20, 8), (49, 20, 7)]
+)
+def test_how_long_steps_are(n_shards, rounds, factor):
+    factors = []
+
+    def call(function, *arguments):
+        if function is with_steps:
+            factors.append(arguments[2])
+        return "model"
+
+    pieces = [[(0, 1)] * n_shards] * rounds
+    run_rounds("base", pieces, 1.0, call, lambda base, pieces: ["model"] * len(pieces), lambda models, base: "model")
+    assert factors == ([] if factor is None else [factor, 1.0])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

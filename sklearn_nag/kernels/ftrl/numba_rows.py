@@ -43,16 +43,8 @@ PROXIMAL, L2, ENTROPY = range(3)
 NONE, MAX, RMS, AUTO = range(4)
 FREE = -1  # code of no constraint
 N = 1  # entry of ``clock`` after ``T``
-SCRATCH = (
-    "x",
-    "z",
-    "size",
-    "inverse",
-    "metric",
-    "key",
-    "other",
-    "v",
-)  # rows below the fields of a table; the last one for each head
+# Rows below the fields of a table; each head has its own last one.
+SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
 
 @fast

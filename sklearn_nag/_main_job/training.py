@@ -1,0 +1,223 @@
+"""Train a model from files that need not fit in memory: Parquet, CSV, or svmlight.
+
+Batches are read by sklearn_nag.streams.read_batches and learnt by fit_stream, so the model is what these two give.
+Numbers are taken as they are, words are hashed. Without --estimator a first pass over the target decides: words, or at
+most 20 different whole numbers, are classes, anything else is a quantity.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import pickle
+import time
+import zlib
+from pathlib import Path
+
+import joblib
+import numpy as np
+from sklearn.base import is_classifier
+
+from .. import estimators
+from ..streams import Batches, fit_stream, read_batches
+from ..streams._fit import write_whole
+from .tables import MOST_CLASSES
+
+PROGRAM = "python -m sklearn_nag train"
+ESTIMATORS = [f"{family}{task}" for family in ("NAG", "ScaleInvariant", "FTRL") for task in ("Classifier", "Regressor")]
+SUFFIXES = (".joblib", ".pkl", ".skops")
+MOST_WORDS = 1000  # classes in a target of words, unless an estimator or classes are given
+WHAT_FILES_DO = (ValueError, OSError, EOFError, ImportError, NotImplementedError, zlib.error)
+
+
+def parse(arguments):
+    """Command-line options."""
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
+    add("--target", metavar="NAME", help="column to predict; not for svmlight, where each line begins with it")
+    add("--columns", nargs="+", metavar="NAME", help="columns that are features (all others)")
+    add("--sample-weight", metavar="NAME", help="column with weights of rows")
+    add("--estimator", choices=ESTIMATORS, help="what to train (NAGClassifier or NAGRegressor, by the target)")
+    add("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of the estimator, such as eta0=0.5")
+    add("--classes", nargs="+", metavar="CLASS", help="all classes; without them a pass over the target finds them")
+    add("--passes", type=int, default=1, help="how often to go through the files (%(default)s)")
+    add("--shuffle-buffer", type=int, default=0, metavar="ROWS", help="rows to read ahead and shuffle (%(default)s)")
+    add("--checkpoint", type=Path, metavar="FILE", help="file from which the same command goes on when it was killed")
+    add("--checkpoint-every", type=int, default=1_000_000, metavar="ROWS", help="how often it is written (%(default)s)")
+    add("--model", type=Path, default=Path("model.joblib"), metavar="FILE",
+        help="where to save the model, in the format of its suffix: .joblib, .pkl or .skops (%(default)s)")  # fmt: skip
+    add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
+    add("--n-hashed", type=int, default=2**16, metavar="N", help="columns that words are hashed to (%(default)s)")
+    add("--delimiter", help="of CSV files (a comma; a tabulator for .tsv)")
+    add("--n-features", type=int, metavar="N", help="number of features of svmlight files, which do not say")
+    add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
+    options = parser.parse_args(arguments)
+    if options.model.suffix not in SUFFIXES:
+        parser.error(f"--model {options.model}: its name must end in {', '.join(SUFFIXES)}")
+    for path in (options.model, options.checkpoint):
+        if path is not None and not path.parent.is_dir():
+            parser.error(f"there is no folder {path.parent} for {path.name}")
+    return parser, options
+
+
+def main(arguments):
+    """Train, save the model, and print what was done."""
+    parser, options = parse(arguments)
+    try:
+        print(train(options))
+    except WHAT_FILES_DO as error:
+        sentences = " ".join([str(error), *getattr(error, "__notes__", ())])
+        parser.exit(2, f"{PROGRAM}: {' '.join(sentences.split())}\n")
+    except KeyboardInterrupt:
+        kept = options.checkpoint is not None and options.checkpoint.exists()
+        parser.exit(130, "\nInterrupted." + (" The same command goes on from the checkpoint.\n" if kept else "\n"))
+
+
+def train(options):
+    """Train and save a model.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        What `parse` returns.
+
+    Returns
+    -------
+    str
+        What was done, in a few lines.
+
+    Raises
+    ------
+    ValueError, OSError, EOFError, ImportError, NotImplementedError, zlib.error
+        For files that cannot be read or learnt from, as `read_batches` and `fit_stream` say.
+    """
+    estimator, classes = learner(options)
+    batches = batches_of(options, options.columns)
+    n_read = 0
+
+    def counted():
+        nonlocal n_read
+        for batch in batches:
+            n_read += len(batch[1])
+            yield batch
+
+    start = time.perf_counter()
+    model = fit_stream(
+        estimator, Batches(counted, batches.n_rows, batches.repeatable), classes=classes, passes=options.passes,
+        shuffle_buffer=options.shuffle_buffer, checkpoint=options.checkpoint,
+        checkpoint_every=options.checkpoint_every,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
+    write_whole(options.model, lambda file: save(model, file, options.model.suffix))
+    kind = f"{len(model.classes_)} classes" if is_classifier(model) else "a quantity"
+    return "\n".join([
+        f"{type(model).__name__}, {model.n_features_in_} features, {options.target or 'target'}: {kind}",
+        f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows a second" if n_read else
+        f"nothing was left to learn: {options.checkpoint} is from a run that has ended",
+        f"progressive loss {model.progressive_loss_:.6g} ({model.loss}), each row predicted before it was learnt",
+        f"model: {options.model}",
+    ])  # fmt: skip
+
+
+def batches_of(options, columns):
+    """Batches of the files, with some columns as features."""
+    return read_batches(
+        options.files, options.target, columns=columns, sample_weight=options.sample_weight,
+        batch_size=options.batch_size, n_hashed=options.n_hashed, delimiter=options.delimiter,
+        n_features=options.n_features, zero_based=not options.one_based,
+    )  # fmt: skip
+
+
+def learner(options):
+    """The estimator with its parameters, and the classes of a classifier."""
+    name, classes = options.estimator, options.classes
+    if classes is not None and name is not None and name.endswith("Regressor"):
+        raise ValueError(f"--classes is for classifiers; --estimator is {name}.")
+    targets = (y for _, y, *_ in batches_of(options, None if options.target is None else [options.target]))
+    if name is not None and name.endswith("Regressor"):
+        if next(targets, np.empty(0)).dtype.kind in "US":
+            raise ValueError(f"{name} needs numbers as targets; {options.target!r} holds words.")
+    elif classes is not None:
+        classes = as_targets(classes, next(targets, np.empty(0)))
+    else:
+        classes = find_classes(targets, surely=name is not None)
+    name = name or ("NAGRegressor" if classes is None else "NAGClassifier")
+    return getattr(estimators, name)().set_params(**dict(map(parameter, options.set))), classes
+
+
+def parameter(text):
+    """Name and value of a parameter given as ``NAME=VALUE``; what is no Python literal is a word."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--set {text}: it must be NAME=VALUE, such as eta0=0.5.")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def as_targets(words, targets):
+    """Classes given as words, in the type of the targets."""
+    kind = targets.dtype.kind
+    if kind in "US":
+        return np.array(words)
+    try:
+        values = [{"false": 0, "true": 1}[word.lower()] if word.lower() in ("false", "true") else float(word)
+                  for word in words]  # fmt: skip
+    except ValueError:
+        raise ValueError(f"--classes {' '.join(words)}: the target holds numbers, not words.") from None
+    return np.array(values).astype(targets.dtype)
+
+
+def find_classes(batches, surely):
+    """Classes among targets; None for quantities.
+
+    Parameters
+    ----------
+    batches : iterable of ndarray
+        Targets.
+    surely : bool
+        Whether they are classes, however many there are and whatever they look like.
+
+    Returns
+    -------
+    ndarray or None
+        The classes, sorted.
+    """
+    found, n_rows = None, 0
+    for targets in batches:
+        found = np.unique(targets if found is None else np.concatenate([found, targets]))
+        n_rows += len(targets)
+        if surely:
+            continue
+        if found.dtype.kind in "US":
+            if len(found) > MOST_WORDS:
+                raise ValueError(
+                    f"the target holds more than {MOST_WORDS} different words; if they are classes, say --estimator "
+                    "NAGClassifier."
+                )
+        elif found.dtype.kind != "b" and (len(found) > MOST_CLASSES or (found != np.round(found)).any()):
+            return None
+    if found is None:
+        raise ValueError("there are no rows to learn from.")
+    if len(found) < 2:
+        raise ValueError(f"there is nothing to learn: all targets are {found[0]}.")
+    numbers = found.dtype.kind not in "USb"
+    return None if not surely and numbers and len(found) > n_rows // 2 else found
+
+
+def save(model, file, suffix):
+    """Write a model to an open file, in the format of a suffix."""
+    if suffix == ".skops":
+        try:
+            import skops.io
+        except ImportError:
+            raise ImportError('.skops files need skops: pip install "sklearn-nag[skops]"') from None
+        skops.io.dump(model, file)
+    elif suffix == ".joblib":
+        joblib.dump(model, file)
+    else:
+        pickle.dump(model, file, protocol=5)

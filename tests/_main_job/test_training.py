@@ -1,0 +1,239 @@
+"""``python -m sklearn_nag train``: what it learns is what `fit_stream` learns, and what goes wrong is one sentence."""
+
+import bz2
+import gzip
+import pickle
+import re
+import signal
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor
+from sklearn_nag import __main__ as command
+from sklearn_nag._main_job import training
+from sklearn_nag.streams import fit_stream, read_batches
+
+from ..estimators.helpers import bits
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow", reason="tables need pyarrow")
+
+RNG = np.random.default_rng(0)
+N = 400
+FRAME = pd.DataFrame({"size": RNG.normal(size=N) * 100, "town": RNG.choice(list("abc"), N)})
+FRAME["sold"] = (FRAME["size"] + 50 * RNG.normal(size=N) > 0).astype(int)
+FRAME["grade"] = np.where(FRAME["sold"], "good", "bad")
+FRAME["price"] = 3 * FRAME["size"] + RNG.normal(size=N)
+NUMBERS = ["size", "price"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run the command in a folder of its own; return what it prints, or its one sentence and exit code."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        try:
+            command.main(["train", *arguments])
+        except SystemExit as end:
+            return end.code, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("target", "estimator", "classes", "kind"),
+    [
+        ("sold", NAGClassifier(), [0.0, 1.0], "2 classes"),
+        ("grade", NAGClassifier(), ["bad", "good"], "2 classes"),
+        ("price", NAGRegressor(), None, "a quantity"),
+    ],
+)
+def test_it_is_fit_stream(run, target, estimator, classes, kind):
+    FRAME.to_csv("rows.csv", index=False)
+    columns = ["size", "town"]
+    out = run("rows.csv", "--target", target, "--columns", *columns, "--n-hashed", "64")
+    expected = fit_stream(estimator, read_batches("rows.csv", target, columns=columns, n_hashed=64), classes=classes)
+    np.testing.assert_array_equal(bits(joblib.load("model.joblib")), bits(expected))
+    first, second, third, last = out.splitlines()
+    assert first == f"{type(estimator).__name__}, 65 features, {target}: {kind}"
+    assert second.startswith("400 rows read in ")
+    assert f"progressive loss {expected.progressive_loss_:.6g} ({expected.loss})" in third
+    assert last == "model: model.joblib"
+
+
+def test_all_options_reach_the_learner(run):
+    FRAME[:150].to_parquet("part-1.parquet")
+    FRAME[150:].to_parquet("part-2.parquet")
+    run(
+        "part-*.parquet", "--target", "price", "--columns", "size", "--sample-weight", "sold", "--estimator",
+        "FTRLRegressor", "--set", "eta0=0.5", "loss=huber", "--passes", "2", "--shuffle-buffer", "70", "--batch-size",
+        "33", "--model", "model.pkl", "--checkpoint", "kept", "--checkpoint-every", "100",
+    )  # fmt: skip
+    batches = read_batches("part-*.parquet", "price", columns=["size"], sample_weight="sold")
+    expected = fit_stream(FTRLRegressor(eta0=0.5, loss="huber"), batches, passes=2, shuffle_buffer=70)
+    with open("model.pkl", "rb") as file:
+        np.testing.assert_array_equal(bits(pickle.load(file)), bits(expected))
+    with open("kept", "rb") as file:
+        assert pickle.load(file)[1:3] == (2 * N, True)
+
+
+@pytest.mark.parametrize(("opener", "suffix"), [(open, ""), (gzip.open, ".gz"), (bz2.open, ".bz2")])
+def test_svmlight(run, opener, suffix):
+    with opener(f"rows.svm{suffix}", "wb") as file:
+        dump_svmlight_file(FRAME[NUMBERS].to_numpy(), FRAME["sold"], file, zero_based=False)
+    run(f"rows.svm{suffix}", "--n-features", "2", "--one-based", "--model", "model.joblib")
+    batches = read_batches(f"rows.svm{suffix}", n_features=2, zero_based=False)
+    np.testing.assert_array_equal(
+        bits(joblib.load("model.joblib")), bits(fit_stream(NAGClassifier(), batches, classes=[0, 1]))
+    )
+
+
+def test_skops(run):
+    io = pytest.importorskip("skops.io")
+    from sklearn_nag.io import trusted_types
+
+    FRAME.to_csv("rows.csv", index=False)
+    run("rows.csv", "--target", "sold", "--columns", "size", "--model", "model.skops")
+    model = io.load("model.skops", trusted=trusted_types())
+    expected = fit_stream(NAGClassifier(), read_batches("rows.csv", "sold", columns=["size"]), classes=[0, 1])
+    np.testing.assert_array_equal(bits(model), bits(expected))
+
+
+@pytest.mark.parametrize(
+    ("targets", "surely", "expected"),
+    [
+        ([[1.0, 0.0, 1.0, 0.0], [2.0, 1.0]], False, [0, 1, 2]),
+        ([[1.0, 0.0, 1.0, 0.0], [2.5, 1.0]], False, None),
+        ([np.arange(60) % 21], False, None),
+        ([np.arange(60) % 21], True, range(21)),
+        ([[1.0, 2.0, 3.0]], False, None),  # as many values as rows
+        ([["b", "a"], ["c"]], False, ["a", "b", "c"]),
+        ([[True, False]], False, [False, True]),
+    ],
+)
+def test_what_classes_are(targets, surely, expected):
+    found = training.find_classes(map(np.array, targets), surely)
+    assert found is None if expected is None else list(found) == list(expected)
+
+
+def test_a_quantity_is_known_by_its_first_rows():
+    def targets():
+        yield np.array([0.5, 1.0])
+        raise AssertionError("read on")
+
+    assert training.find_classes(targets(), surely=False) is None
+
+
+def test_classes_given_save_a_pass(run, monkeypatch):
+    FRAME.to_csv("rows.csv", index=False)
+    monkeypatch.setattr(training, "find_classes", None)
+    run("rows.csv", "--target", "sold", "--columns", "size", "--classes", "0", "1", "2")
+    np.testing.assert_array_equal(joblib.load("model.joblib").classes_, [0.0, 1.0, 2.0])
+    run("rows.csv", "--target", "grade", "--columns", "size", "--classes", "good", "bad")
+    np.testing.assert_array_equal(joblib.load("model.joblib").classes_, ["bad", "good"])
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_killed_and_started_again(run, tmp_path):
+    """A run that is killed at a checkpoint goes on from it, to the same bits; one that has ended says so."""
+    FRAME.to_csv("rows.csv", index=False)
+    options = ["rows.csv", "--target", "sold", "--columns", "size", "--passes", "3", "--batch-size", "50"]
+    run(*options, "--model", "undisturbed.joblib")
+    options += ["--checkpoint", "kept", "--checkpoint-every", "100"]
+    script = (
+        "import os, signal, sys; from sklearn_nag import __main__ as command; from sklearn_nag.streams import _fit\n"
+        "save = _fit._save\n"
+        "def last(path, checkpoint):\n"
+        "    save(path, checkpoint)\n"
+        "    if checkpoint.n_rows == int(sys.argv[1]):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "_fit._save = last\n"
+        "command.main(sys.argv[2:])\n"
+    )
+    for rows in ("300", "900"):
+        process = subprocess.run([sys.executable, "-c", script, rows, "train", *options], cwd=tmp_path, timeout=100)
+        assert process.returncode == -signal.SIGKILL
+        with open("kept", "rb") as file:
+            assert pickle.load(file)[1] == int(rows)
+        assert not (tmp_path / "model.joblib").exists()
+    run(*options)
+    np.testing.assert_array_equal(bits(joblib.load("model.joblib")), bits(joblib.load("undisturbed.joblib")))
+    assert "nothing was left to learn: kept is from a run that has ended" in run(*options)
+
+
+UGLY = {
+    "junk.csv": bytes(range(256)) * 20,
+    "junk.parquet": b"no parquet",
+    "cut.csv.gz": gzip.compress(FRAME.to_csv().encode())[:3000],
+    "cut.svm.bz2": bz2.compress(b"1 0:1\n" * 99)[:-9],
+    "bad.svm": b"1 0:1\n0 x:2\n",
+    "empty.csv": b"",
+    "header.csv": b"a,y\n",
+    "missing.csv": b"a,y\n1,0\n,1\n3,0\n4,1\n",
+    "infinite.csv": b"a,y\n1,0\n1,1\n3,1\ninf,0\n",
+    "twice.csv": b"a,a,y\n1,2,0\n3,4,1\n5,5,0\n6,6,1\n",
+    "latin.csv": "straße,y\n1,0\n2,1\n".encode("latin-1"),
+    "same.csv": b"a,y\n1,0\n2,0\n",
+    "words.csv": b"a,y\n1,yes\n2,no\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["junk.csv", "--target", "y"], r"junk\.csv"),
+        (["junk.parquet", "--target", "y"], r"junk\.parquet cannot be read: .*not a parquet file"),
+        (["cut.csv.gz", "--target", "y"], r"cut\.csv\.gz cannot be read"),
+        (["cut.svm.bz2", "--n-features", "2"], r"cut\.svm\.bz2 cannot be read"),
+        (["bad.svm", "--n-features", "2"], r"bad\.svm cannot be read"),
+        (["bad.svm"], "give n_features"),
+        (["empty.csv", "--target", "y"], r"empty\.csv cannot be read: Empty CSV file\."),
+        (["header.csv", "--target", "y"], "no rows to learn from"),
+        (["missing.csv", "--target", "y"], "column 'a' has missing values"),
+        (["infinite.csv", "--target", "y"], "contains infinity.* This is of a batch of 4 rows after the first 0"),
+        (["twice.csv", "--target", "y"], "2 columns 'a'; names must differ"),
+        (["latin.csv", "--target", "y"], r"latin\.csv cannot be read: .* Text must be UTF-8"),
+        (["same.csv", "--target", "y"], "nothing to learn: all targets are 0"),
+        (["same.csv", "--target", "z"], "no column 'z'; its columns are 'a', 'y'"),
+        (["same.csv"], "target must name the column"),
+        (["none.csv", "--target", "y"], "there is no file 'none.csv'"),
+        (["words.csv", "--target", "y", "--estimator", "NAGRegressor"], "needs numbers as targets; 'y' holds words"),
+        (["words.csv", "--target", "y", "--estimator", "NAGRegressor", "--classes", "no"], "--classes is for class"),
+        (["same.csv", "--target", "y", "--classes", "a", "b"], "--classes a b: the target holds numbers, not words"),
+        (["words.csv", "--target", "y", "--set", "eta0"], "--set eta0: it must be NAME=VALUE"),
+        (["words.csv", "--target", "y", "--set", "eta=1"], "Invalid parameter 'eta' for estimator NAGClassifier"),
+        (["words.csv", "--target", "y", "--set", "eta0=-1"], "The 'eta0' parameter of NAGClassifier .* instead\\.\n"),
+        (["words.csv", "--target", "y", "--model", "model.txt"], r"must end in \.joblib, \.pkl, \.skops"),
+        (["words.csv", "--target", "y", "--model", "none/model.pkl"], r"no folder none for model\.pkl"),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
+    for name, content in UGLY.items():
+        (tmp_path / name).write_bytes(content)
+    code, err = run(*arguments)
+    assert code == 2
+    last = err.splitlines()[-1] + "\n"
+    assert last.startswith("python -m sklearn_nag train: ")
+    assert re.search(message, last)
+    assert not list(tmp_path.glob("*.joblib"))
+
+
+def test_interrupted(run, monkeypatch):
+    FRAME.to_csv("rows.csv", index=False)
+
+    def interrupted(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "train", interrupted)
+    assert run("rows.csv", "--target", "sold") == (130, "\nInterrupted.\n")
+    with open("kept", "wb"):
+        pass
+    code, err = run("rows.csv", "--target", "sold", "--checkpoint", "kept")
+    assert (code, err) == (130, "\nInterrupted. The same command goes on from the checkpoint.\n")
