@@ -58,7 +58,7 @@ def lines(path, separator, encoding, skipped=0):
 
 def streams(folder, quick):
     """Name, classes, and a function that begins the stream of texts and classes, for each stream."""
-    n = 2_000 if quick else 20_000
+    n = 2_000 if quick else 10_000
     for n_classes in (2, 20):
         yield f"made up, {n_classes} classes", np.arange(n_classes), functools.partial(made_up, n, n_classes)
     for file, name, classes, options in FILES if folder is not None else ():
@@ -79,7 +79,7 @@ def batches(stream):
 
 def run(stream, classes):
     """Progressive accuracies and seconds of each learner, in one pass over the stream."""
-    words = HashingVectorizer(n_features=2**20, alternate_sign=False, token_pattern=r"(?u)\b\w+\b")
+    words = HashingVectorizer(n_features=2**18, alternate_sign=False, token_pattern=r"(?u)\b\w+\b")
     learners = {name: make() for name, make in LEARNERS.items()}
     right, spent = {name: [] for name in LEARNERS}, dict.fromkeys(LEARNERS, 0.0)
     for i, (texts, labels) in enumerate(batches(stream)):
