@@ -1,12 +1,13 @@
 """FTRL-Proximal beside its peers: the time of a row, and loss against the number of weights that are not zero.
 
-    python -m benchmarks.ftrl [--data-dir FOLDER] [--quick]
+    python -m benchmarks.ftrl [--data-dir FOLDER] [--output FOLDER] [--quick]
 
 First, times a row in one pass, as medians of ratios of turns: against SGDClassifier with an L1 penalty, River's
 FTRLProximal and Vowpal Wabbit's ``--ftrl``, where these are installed. Then, for the sets in the folder (Reuters, w8a,
 and Census with every column's value as a word hashed to 2^20 columns), one pass over seven tenths of the rows and the
 log loss on the rest, for strengths of L1 from hardly any to one that leaves a handful of weights: FTRLClassifier at its
-defaults and at the best of four learning rates, SGDClassifier at the best of its schedules for each number of weights.
+defaults, with ``normalization="auto"`` and twice the rate (``few``), at the best of four rates, and as printed; and
+SGDClassifier at the best of its seven schedules for each number of weights, of as many models as four rates give.
 """
 
 import argparse
@@ -66,6 +67,19 @@ SETS = {
 }
 
 
+class Ratios(Table):
+    """A table that keeps its ratios."""
+
+    def __init__(self, repeats):
+        super().__init__(repeats)
+        self.lines = []
+
+    def show(self, work, own, peer, ratio, bar):
+        """Print a line, and keep it."""
+        super().show(work, own, peer, ratio, bar)
+        self.lines.append({"work": work.strip(), "ratio": round(float(ratio), 3), "bar": bar})
+
+
 def ftrl(**parameters):
     """A new model of this package."""
     return FTRLClassifier(**{"l1": 1.0, **parameters})
@@ -95,8 +109,11 @@ def river_pass(X, y):
     return run
 
 
-def vowpal_wabbit_seconds(X, y, repeats):
-    """Median time in which Vowpal Wabbit learns the rows from its cache, less that of starting it."""
+def beside_vowpal_wabbit(own, X, y, repeats):
+    """Medians, over turns, of the time of ``own``, of Vowpal Wabbit's less that of starting it, and of their ratio.
+
+    Vowpal Wabbit learns the rows from its cache.
+    """
     rows = sparse.csr_matrix(X)
     with tempfile.TemporaryDirectory() as temporary:
         text, cache, empty = (Path(temporary) / name for name in ("rows", "cache", "empty"))
@@ -113,8 +130,9 @@ def vowpal_wabbit_seconds(X, y, repeats):
 
         learn = partial(vw, "-d", text, "--cache_file", cache)
         learn()  # writes the cache
-        pairs = [[seconds(learn), seconds(partial(vw, "-d", empty))] for _ in range(repeats)]
-    return float(np.median([a - b for a, b in pairs]))
+        own()
+        turns = [[seconds(own), seconds(learn) - seconds(partial(vw, "-d", empty))] for _ in range(repeats)]
+    return np.median([(a, b, a / b) for a, b in turns], axis=0)
 
 
 def agreement():
@@ -154,22 +172,20 @@ def times(table, quick):
         own, peer = once(ftrl, X, y, **classes), once(sgd, X, y, **classes)
         table.line(f"{name}, SGDClassifier with L1", own, peer, 0.8, rows)
         table.line(
-            '  with normalization="rms"', once(lambda: ftrl(normalization="rms"), X, y, **classes), peer, "", rows
+            f'{name}, normalization="auto"', once(lambda: ftrl(normalization="auto"), X, y, **classes), peer, "", rows
         )
-        table.line("  as printed", once(lambda: ftrl(normalization=None), X, y, **classes), peer, "", rows)
+        table.line(f"{name}, as printed", once(lambda: ftrl(normalization=None), X, y, **classes), peer, "", rows)
         own = once(ftrl, X[:few], y[:few], **classes)
         if HAVE["river"]:
             table.line(f"{name}, River", own, river_pass(X[:few], y[:few]), 0.1, few)
         if HAVE["vowpalwabbit"]:
-            own = np.median([seconds(once(ftrl, X, y, **classes)) for _ in range(table.repeats)])
-            theirs = vowpal_wabbit_seconds(X, y, table.repeats)
-            table.show(f"{name}, Vowpal Wabbit from its cache", f"{own / rows * 1e6:.3f} us",
-                       f"{theirs / rows * 1e6:.3f} us", own / theirs, 1.0)  # fmt: skip
+            *pair, ratio = beside_vowpal_wabbit(once(ftrl, X, y, **classes), X, y, table.repeats)
+            table.show(f"{name}, Vowpal Wabbit from its cache", *(f"{t / rows * 1e6:.3f} us" for t in pair), ratio, 1.0)
     indices = np.random.default_rng(0).integers(0, 2**24, (1, 20))
     row = sparse.csr_matrix((np.ones(20), np.sort(indices[0]), [0, 20]), shape=(1, 2**24))
     small = sparse.csr_matrix((np.ones(20), np.arange(20), [0, 20]), shape=(1, 2**10))
     models = [ftrl().partial_fit(rows, [1], classes=[0, 1]) for rows in (row, small)]
-    table.line("one CSR row, 2^24 columns / 2^10", lambda: [models[0].partial_fit(row, [1]) for _ in range(200)],
+    table.line("one CSR row, 2^24 columns, 2^10", lambda: [models[0].partial_fit(row, [1]) for _ in range(200)],
                lambda: [models[1].partial_fit(small, [1]) for _ in range(200)], "", 200)  # fmt: skip
 
 
@@ -189,38 +205,47 @@ def best_within(points, level):
 
 
 def sparsity(folder, quick):
-    """Loss at each number of weights."""
-    step = 2.0 if quick else 2.0**0.5
-    l1s = step ** np.arange(np.log(0.03) / np.log(step), np.log(3000) / np.log(step))
-    alphas = step ** np.arange(np.log(1e-7) / np.log(step), np.log(0.1) / np.log(step))
+    """Print and return the loss at each number of weights."""
+    per_octave = 1 if quick else 4
+    l1s, alphas = 0.03 * 2.0 ** np.arange(0, 17, 1 / per_octave), 1e-7 * 2.0 ** np.arange(0, 20, 2 / per_octave)
+    table = []
     for name, X, y in load_each(SETS, folder):
         own = {eta0: curve([partial(ftrl, l1=l1, eta0=eta0) for l1 in l1s], X, y) for eta0 in (1.0, 2.0, 4.0, 8.0)}
         own_best = [point for points in own.values() for point in points]
-        scaled = curve([partial(ftrl, l1=l1, normalization="rms") for l1 in l1s], X, y)
+        few = curve([partial(ftrl, l1=l1, normalization="auto", eta0=4.0) for l1 in l1s], X, y)
         printed = curve([partial(ftrl, l1=l1, normalization=None, eta0=1.0) for l1 in l1s], X, y)
         peers = [partial(sgd, alpha=alpha, **schedule) for schedule in SCHEDULES for alpha in alphas]
         peer = curve(peers, X, y)
-        curves = {"FTRL": own[2.0], "best rate": own_best, "rms": scaled, "printed": printed, "SGD L1": peer}
+        curves = {"FTRL": own[2.0], "few": few, "best rate": own_best, "printed": printed, "SGD L1": peer}
         print(f"\n{name}, {X.shape[0]:,} x {X.shape[1]:,}: test log loss, at most so many weights not zero")
         print(f"{'weights':>10} " + " ".join(f"{title:>10}" for title in curves))
         for level in LEVELS:
             if level < 2 * X.shape[1]:
-                losses = (best_within(points, level) for points in curves.values())
-                print(f"{level:10,} " + " ".join(f"{loss:10.4f}" for loss in losses), flush=True)
+                losses = {title: best_within(points, level) for title, points in curves.items()}
+                print(f"{level:10,} " + " ".join(f"{loss:10.4f}" for loss in losses.values()), flush=True)
+                table.append({"data": name, "weights": level, **losses})
         gc.collect()
+    return pd.DataFrame(table).round(4)
 
 
 def main():
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", type=Path, help="folder with Reuters, Census and w8a.libsvm.gz")
+    parser.add_argument("--output", type=Path, help="folder to write ftrl_times.csv and ftrl_sparsity.csv to")
     parser.add_argument("--quick", action="store_true", help="fewer rows and strengths")
     options = parser.parse_args()
     if HAVE["river"]:
         agreement()
-    times(Table(3 if options.quick else 5), options.quick)
+    table = Ratios(3 if options.quick else 5)
+    times(table, options.quick)
+    tables = {"ftrl_times": pd.DataFrame(table.lines)}
     if options.data_dir is not None:
-        sparsity(options.data_dir, options.quick)
+        tables["ftrl_sparsity"] = sparsity(options.data_dir, options.quick)
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+        for name, frame in tables.items():
+            frame.to_csv(options.output / f"{name}.csv", index=False)
 
 
 if __name__ == "__main__":

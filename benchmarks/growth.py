@@ -99,8 +99,8 @@ def draw(table, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(PANELS), figsize=(13, 3.9), layout="constrained")
-    for ax, panel in zip(axes, PANELS):
+    figure, axes = plt.subplots(2, 2, figsize=(9, 7.5), layout="constrained")
+    for ax, panel in zip(axes.flat, PANELS):
         points = [row for row in table if row["panel"] == panel]
         for name in SERIES:
             own = sorted((int(row["x"]), row) for row in points if row["series"] == name)
@@ -113,7 +113,7 @@ def draw(table, path):
         ax.set_xlabel({"features": "features (dense)", "nonzeros": "nonzeros per row (CSR)"}.get(panel, panel))
         ax.set_ylabel("seconds per pass" if panel == "rows" else "µs per row")
         ax.grid(alpha=0.3)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     figure.savefig(path, dpi=110)
 
 

@@ -10,9 +10,10 @@ rows are shuffled ten times, and means are shown. Three mixtures:
   StandardScaler (for sparse rows: a MaxAbsScaler) scales on the way;
 * ``Bayes``: the same members of classifiers, with ``update="hedge", eta0=1``.
 
-``loss / best`` is the progressive loss of the mixture over that of its best member; ``regret`` the difference of the
-totals, in units of the loss, over the logarithm of the number of members; ``score`` the accuracy or R^2 on held-out
-rows, and ``- best`` what it is above the best score of a member; ``trusted`` the member with the largest weight.
+``loss / best`` is the progressive loss of the mixture over that of its best member, by latest weights; ``regret`` the
+difference of the totals, in units of the loss, over the logarithm of the number of members; ``score`` the accuracy or
+R^2 on held-out rows, and ``- best`` what it is above the best score of a member; ``trusted`` the member with the
+largest weight.
 Without ``--data-dir`` only what ships with scikit-learn is used.
 """
 

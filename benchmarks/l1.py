@@ -1,6 +1,6 @@
 """How near L1 and elastic-net penalties come to the exact solution.
 
-    python -m benchmarks.l1 [--data-dir DIR]
+    python -m benchmarks.l1 [--data-dir DIR] [--eta0 RATE]
 
 Dense rows with 10 informative features of 200, standardised, and bags of words, as they are. Printed are how many
 weights are not 0, and by how much the objective on the training rows exceeds the smallest one: after `fit` with its own
@@ -61,10 +61,10 @@ def exact(Z, y, alpha, l1_ratio):
     return model.coef_[0], model.intercept_[0]
 
 
-def compare(name, X, y, alpha, l1_ratio, passes):
+def compare(name, X, y, alpha, l1_ratio, passes, eta0):
     """Print a row of the table."""
     regression = y.dtype.kind != "i"
-    options = {"penalty": "elasticnet", "alpha": alpha, "l1_ratio": l1_ratio, "random_state": 0}
+    options = {"penalty": "elasticnet", "alpha": alpha, "l1_ratio": l1_ratio, "eta0": eta0, "random_state": 0}
     learner = NAGRegressor(**options) if regression else NAGClassifier(**options)
     cells = []
     for limits in ({}, *({"max_iter": number, "tol": None} for number in passes)):
@@ -89,6 +89,7 @@ def main():
     parser.add_argument(
         "--passes", type=int, nargs="*", default=[30, 100], help="numbers of passes besides that of fit"
     )
+    parser.add_argument("--eta0", type=float, default=1.0, help="learning rate; 1 by default")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     print("data | alpha | l1_ratio | nonzeros of the exact solution | passes: nonzeros, excess")
@@ -97,7 +98,7 @@ def main():
             X, y = dense(seed, regression)
             for alpha, l1_ratio in PENALTIES:
                 name = f"{'numbers' if regression else 'classes'}, 200 features, seed {seed}"
-                compare(name, X, y, alpha, l1_ratio, args.passes)
+                compare(name, X, y, alpha, l1_ratio, args.passes, args.eta0)
     if args.data_dir is not None and not (args.data_dir / "sms_spam.txt.gz").exists():
         print(f"text messages are left out: there is no {args.data_dir / 'sms_spam.txt.gz'}")
     elif args.data_dir is not None:
@@ -106,7 +107,7 @@ def main():
         X = CountVectorizer(min_df=2).fit_transform(text for _, text in lines).astype(float)
         y = np.array([int(label == "spam") for label, _ in lines])
         for alpha in (0.1, 0.03, 0.01):
-            compare(f"text messages, {X.shape[1]} words", sparse.csr_matrix(X), y, alpha, 1.0, args.passes)
+            compare(f"text messages, {X.shape[1]} words", sparse.csr_matrix(X), y, alpha, 1.0, args.passes, args.eta0)
 
 
 if __name__ == "__main__":

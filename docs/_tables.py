@@ -1,6 +1,7 @@
 """The directive ``results``: a table from a CSV file that a benchmark wrote, or some of its columns."""
 
 import csv
+import re
 from io import StringIO
 
 from docutils.parsers.rst import directives
@@ -10,8 +11,8 @@ from docutils.parsers.rst.directives.tables import CSVTable
 class Results(CSVTable):
     """A ``csv-table`` whose cells are plain text, right-aligned, with a header row.
 
-    Its option ``columns`` names the columns to show, separated by commas. A single dash is shown as an en dash, and so
-    not as the bullet of a list.
+    Its option ``columns`` names the columns to show, separated by commas. A dash that stands alone is shown as an en
+    dash, and so not as the bullet of a list.
     """
 
     option_spec = {
@@ -28,12 +29,13 @@ class Results(CSVTable):
             places = [header.index(name) for name in names]
             header, body = names, [[row[place] for place in places] for row in body]
         out = StringIO()
-        csv.writer(out, lineterminator="\n").writerows([header, *([self._text(cell) for cell in row] for row in body)])
+        csv.writer(out, lineterminator="\n").writerows([self._text(cell) for cell in row] for row in (header, *body))
         return out.getvalue().splitlines(), source
 
     @staticmethod
     def _text(cell):
-        return {"-": "\N{EN DASH}", "": "\\ "}.get(cell, cell.replace("*", "\\*").replace("`", "\\`"))
+        cell = cell.replace("*", "\\*").replace("`", "\\`")
+        return {"-": "\N{EN DASH}", "": "\\ "}.get(cell, re.sub(r"^-(?=\s)", "\N{EN DASH}", cell))
 
     def run(self):
         """The table, with a class for its style."""

@@ -30,6 +30,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "examples", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 default_role = "py:obj"
+smartquotes = False  # types of parameters are Python
 templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -47,7 +48,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 9,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -1,4 +1,4 @@
-"""Online linear learners for scikit-learn that take data in whatever units it comes."""
+"""Online linear learners for scikit-learn that take data in any units."""
 
 from ._version import __version__
 from .ensemble import HedgeClassifier, HedgeRegressor
@@ -10,6 +10,7 @@ from .estimators import (
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
     merge,
+    report_progress,
 )
 from .kernels._backend import config_context, get_config, set_config
 
@@ -26,5 +27,6 @@ __all__ = [
     "config_context",
     "get_config",
     "merge",
+    "report_progress",
     "set_config",
 ]

@@ -244,7 +244,7 @@ class Huber(Loss):
         slope = self.epsilon * unit
         distance = np.abs(y - p)
         far = np.minimum(slope * a, np.maximum(distance - slope, 0.0))
-        left = a - far / np.where(slope > 0, slope, 1.0)
+        left = np.maximum(a - far / np.where(slope > 0, slope, 1.0), 0.0)  # which may be rounding
         return np.copysign(far - (distance - far) * np.expm1(-left) * (slope > 0), y - p)
 
 

@@ -43,10 +43,10 @@ TESTS_OF_NO_FILE = {
     "test_ecosystem",
     "test_faults",
     "test_first_pass",
+    "test_hostile",
+    "test_importance_aware",
     "test_least_squares",
     "test_paper",
-    "test_hostile",
-    "test_units",
 }
 
 

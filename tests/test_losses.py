@@ -1,11 +1,15 @@
-"""Every loss by itself: its derivative, the bound of this, and the unit of its target."""
+"""Every loss by itself: its derivative, the bound of this, its importance-aware move, and the unit of its target."""
+
+import math
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from sklearn_nag import losses
 
 LOSSES = {**losses.CLASSIFICATION, **losses.REGRESSION}
+CAREFUL = [name for name, loss in LOSSES.items() if loss.move is not None]
 
 
 def predictions_and_targets(rng, name):
@@ -42,3 +46,56 @@ def test_degree_is_how_a_loss_grows_with_the_unit_of_the_target(rng, name):
     p, y, unit = predictions_and_targets(rng, name)
     expected = 8.0**loss.degree * loss.value(p, y, unit)
     np.testing.assert_allclose(loss.value(8 * p, 8 * y, 8 * unit), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", CAREFUL)
+def test_moves_solve_the_differential_equation(name, rng):
+    """``dp/da = -gradient``, by the method of Runge and Kutta."""
+    loss, steps = LOSSES[name](), 4000
+    p, y, unit = predictions_and_targets(rng, name)
+    a = 10.0 ** rng.uniform(-4, 1, p.size)
+    h, q = a / steps, p
+    for _ in range(steps):
+        k1 = -loss.gradient(q, y, unit)
+        k2 = -loss.gradient(q + h / 2 * k1, y, unit)
+        k3 = -loss.gradient(q + h / 2 * k2, y, unit)
+        k4 = -loss.gradient(q + h * k3, y, unit)
+        q = q + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    tolerance = 1e-9 + 4 * h * np.abs(loss.gradient(p, y, unit))  # a kink costs a step
+    assert (np.abs(loss.move(p, y, a, unit) - (q - p)) <= tolerance).all()
+
+
+def test_moves_of_the_log_loss_to_many_digits(rng):
+    loss = losses.Log()
+    margin, a = rng.uniform(-250, 600, 5000), 10.0 ** rng.uniform(-20, 20, 5000)
+    moved = loss.move(margin, 1.0, a)
+    assert (moved >= 0).all()
+    for m, exposure, d in zip(margin[:300], a[:300], moved[:300]):
+        low, high = 0.0, exposure
+        for _ in range(3000):
+            middle = (low + high) / 2
+            below = middle < 700 and middle + math.exp(m) * math.expm1(middle) < exposure
+            low, high = (middle, high) if below else (low, middle)
+        assert d == pytest.approx(low, rel=1e-11)
+
+
+def test_softmax_is_what_its_formula_says(rng):
+    loss = losses.Softmax()
+    for scale in (1.0, 30.0, 1000.0):
+        p = rng.normal(size=(50, 6)) * scale
+        p[:5] = np.round(p[:5] / scale)  # ties
+        y = np.where(np.arange(6) == rng.integers(0, 6, (50, 1)), 1.0, -1.0)
+        margins = loss.margins(p)
+        np.testing.assert_allclose(loss.value(margins, y).sum(axis=1), -log_softmax(p, axis=1)[y > 0], 1e-12, 1e-15)
+
+
+@pytest.mark.parametrize("name", CAREFUL)
+def test_no_step_goes_beyond_where_the_loss_is_least(rng, name):
+    loss = LOSSES[name]()
+    p, y, unit = predictions_and_targets(rng, name)
+    for a in (1e-3, 1.0, 1e17, 1e33, 1e300):
+        with np.errstate(over="ignore"):
+            move = loss.move(p, y, np.full(500, a), 1e-36 * unit)  # a unit that steps outweigh
+        assert (np.abs(move) <= np.maximum(np.abs(y - p), 1000.0)).all()  # margins of the log loss have no end
+        if name in losses.REGRESSION:
+            assert (np.abs(move) <= np.abs(y - p) * (1.0 + 1e-12)).all()

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_nag.constraints import L2Ball
+
 from . import mishaps  # noqa: F401 (adds its promises)
 from .cases import HAVE_NUMBA, Case, made
 from .children import Died, each_in_child
@@ -138,13 +140,20 @@ def warm_up():
     if not HAVE_NUMBA:
         return
     X = np.ones((2, 2))
-    learners = [{"eta0": 1.0}, {"eta0": "auto"}, {}, {"invariance": "full"}]
-    for options, normalised in itertools.product(learners, (None, "standard")):
-        name = "NAG" if "eta0" in options else "ScaleInvariant"
+    families = [
+        ("NAG", {}),
+        ("NAG", {"eta0": "auto"}),
+        ("ScaleInvariant", {}),
+        ("ScaleInvariant", {"invariance": "full"}),
+        ("FTRL", {}),
+        ("NAG", {"constraint": L2Ball(1.0)}),
+        ("FTRL", {"constraint": L2Ball(1.0), "regularizer": "l2"}),
+    ]
+    for (name, options), normalised in itertools.product(families, (None, "standard")):
         for storage in ("C", "float32", "csr", "csr float32", "csr int64"):
             if "invariance" in options and storage.startswith("csr"):
                 continue
-            if options.get("eta0") == "auto" and storage not in ("C", "csr"):
+            if ("eta0" in options or "constraint" in options) and storage not in ("C", "csr"):
                 continue
             for learner, y in (("Classifier", np.arange(2)), ("Regressor", np.ones(2))):
                 own = {"target_normalization": normalised} if learner == "Regressor" else {}

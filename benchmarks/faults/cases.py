@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 import sklearn_nag
+from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
 
 # The bounds within which no call fails. Features have none: any finite double will do.
 LARGEST_TARGET = 1e100
@@ -33,6 +34,7 @@ REGRESSION = (
 )  # fmt: skip
 # The constant of the potential, which is not the strength of a penalty.
 ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params() if name.endswith("alpha"))
+SETS = (L2Ball, WeightedL1Ball, Simplex)
 UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive")  # losses whose gradients have no bound
 
 
@@ -106,11 +108,12 @@ class Case:
     @property
     def stable(self):
         """Whether steps cannot add up to an overflow: features are normalised, and steps careful or bounded."""
-        if not self.learner.startswith("NAG"):
+        if not self.learner.startswith(("NAG", "FTRL")):
             return True
-        options = {"normalization": "rms", "importance_aware": True, "loss": "log_loss", **self.parameters}
-        if self.classes is None and "loss" not in self.parameters:
-            options["loss"] = "squared_error" if self.learner.startswith("NAG") else "huber"
+        loss = "log_loss" if self.classes is not None else "squared_error"
+        options = {"normalization": "rms", "importance_aware": True, "loss": loss, **self.parameters}
+        if self.learner.startswith("FTRL"):  # its steps are explicit
+            options["importance_aware"] = False
         careful = options["importance_aware"] and options["loss"] != "perceptron"
         return options["normalization"] is not None and (careful or options["loss"] not in UNBOUNDED)
 
@@ -144,7 +147,7 @@ class Case:
         """Lines of Python that define ``X``, ``y``, ``weight`` and ``model``."""
         lines = [f"X = {literal(self.X)}", *stored_code(self.X, self.storage), f"y = {literal(self.y)}"]
         lines.append(f"weight = {literal(self.weight)}")
-        options = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        options = ", ".join(f"{name}={as_python(value)}" for name, value in self.parameters.items())
         lines.append(f"model = sklearn_nag.{self.learner}({options})")
         return lines
 
@@ -153,6 +156,11 @@ class Case:
         classes = "" if self.classes is None else f", classes={self.classes.tolist()!r}"
         weight = "" if self.weight is None else f", sample_weight=weight{rows}"
         return f"partial_fit(X{rows}, y{rows}{classes}{weight})"
+
+
+def as_python(value):
+    """A parameter as Python."""
+    return f"sklearn_nag.constraints.{value!r}" if isinstance(value, SETS) else repr(value)
 
 
 def literal(array):
@@ -266,6 +274,25 @@ def made(*seed):
     can_forget = parameters.get("normalization") != "max" and parameters.get("average") != 5
     if learner.startswith("NAG") and can_forget and rng.random() < 0.1:
         parameters["half_life"] = float(rng.choice([1.0, 10.0, 1e4]))
+    if rng.random() < 0.2:
+        family = str(rng.choice(["FTRL", "FTRL", "FTRL", "Hedge"]))
+        learner = family + learner[-len("Classifier") if classifies else -len("Regressor") :]
+        loss = parameters.get("loss")
+        parameters = (parameters_of_ftrl if family == "FTRL" else parameters_of_hedge)(rng, classifies)
+        if family == "FTRL" and loss is not None:
+            parameters["loss"] = loss
+        if storage in SPARSE and parameters.get("normalization") != "auto":
+            parameters.pop("centering", None)
+    if learner.startswith(("NAG", "FTRL")) and rng.random() < 0.15:
+        constraint = constraint_of(rng, learner, parameters)
+        if (
+            storage in ("C", "F", *PLAIN_SPARSE) and parameters.get("eta0") != "auto"
+        ):  # as each takes seconds to compile
+            parameters.update(constraint)
+    if not classifies and learner != "HedgeRegressor" and rng.random() < 0.3:
+        parameters["clip"] = [None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300)][rng.integers(5)]
+        if parameters.get("target_normalization", "standard") is None and parameters["clip"] is None:
+            del parameters["clip"]  # likewise
     return Case(seed, learner, parameters, storage, X, y, weight, classes, cuts, kernel)
 
 
@@ -306,6 +333,65 @@ def parameters_of(rng, learner):
         maybe("alpha", 0.7, 0.01, 1.0, float(10.0 ** rng.integers(-8, 8)))
     maybe("average", 0.4, True, False, 5)
     return chosen
+
+
+def parameters_of_ftrl(rng, classifies):
+    """Parameters of those that follow the regularised leader, but for their loss."""
+    chosen = {}
+
+    def maybe(name, share, *values):
+        if rng.random() < share:
+            chosen[name] = values[rng.integers(len(values))]
+
+    maybe("regularizer", 0.6, "l2", "entropy")
+    maybe("normalization", 0.6, "auto", "rms", None)
+    maybe("centering", 0.3, False, True)
+    if chosen.get("centering") is not True:
+        maybe("fit_intercept", 0.15, False)
+    if classifies:
+        maybe("multi_class", 0.3, "ovr")
+    else:
+        maybe("target_normalization", 0.2, None)
+    maybe("eta0", 0.4, 0.1, 10.0, float(10.0 ** rng.integers(-4, 5)))
+    maybe("beta", 0.3, 0.0, 1.0, 1e-300)
+    maybe("power_t", 0.2, 0.0, 1.0)
+    if chosen.get("regularizer") == "entropy":
+        maybe("radius", 0.4, 1.0, 1e-3, 1e3)
+        maybe("positive", 0.4, True)
+    else:
+        maybe("l1", 0.4, 1.0, float(10.0 ** rng.integers(-8, 8)))
+        maybe("l2", 0.3, 1.0, float(10.0 ** rng.integers(-8, 8)))
+    return chosen
+
+
+def parameters_of_hedge(rng, classifies):
+    """Parameters of a mixture of the default learners."""
+    chosen = {}
+    update = str(rng.choice(["adahedge", "hedge", *["weighted_majority"] * classifies]))
+    if rng.random() < 0.7:
+        chosen["update"] = update
+    if chosen.get("update", "adahedge") != "adahedge" and rng.random() < 0.5:
+        chosen["eta0"] = float(10.0 ** rng.integers(-4, 5))
+    if rng.random() < 0.4:
+        loss = "absolute_error" if not classifies else "zero_one"
+        chosen["loss"] = loss
+    return chosen
+
+
+def constraint_of(rng, learner, parameters):
+    """A set that holds the weights, with what else it needs; no parameter where it cannot be had."""
+    chosen = SETS[rng.integers(len(SETS))](float(10.0 ** rng.integers(-3, 4)))
+    if learner.startswith("FTRL"):
+        simple = isinstance(chosen, Simplex) and parameters.get("l1")
+        return {"constraint": chosen} if parameters.get("regularizer") == "l2" and not simple else {}
+    if parameters.get("penalty") is not None:
+        return {}
+    if not isinstance(chosen, Simplex):
+        return {"constraint": chosen}
+    if parameters.get("half_life") is not None or parameters.get("centering") is True:
+        return {}
+    needed = {"normalization": None, "adaptive": False, "constraint": chosen}
+    return needed if learner == "NAGClassifier" else {**needed, "target_normalization": None}
 
 
 def rows_of(rng, n, d):

@@ -24,7 +24,7 @@ import sklearn_nag
 
 from .cases import HAVE_NUMBA
 from .children import each_in_child
-from .promises import Broken, arrays, described, image, promise
+from .promises import Broken, arrays, decision, described, image, promise
 
 HEEDED = 0.2  # seconds after which an interrupt is heeded at the latest
 AT_ONCE = 3  # processes and threads
@@ -72,7 +72,8 @@ def plain_rows(case, n, d):
 
 def new_model(case):
     """The estimator of the case, not fitted; its ``fit`` makes three passes."""
-    return case.model().set_params(max_iter=3, tol=None, random_state=0)
+    own = {"tol": None} if hasattr(case.model(), "tol") else {}
+    return case.model().set_params(max_iter=3, random_state=0, **own)
 
 
 def told(model, X, y, classes, method="partial_fit"):
@@ -167,11 +168,12 @@ def interrupts_change_nothing(case):
     try:
         told(model, rows[:100], y[:100], classes)
         twin = copy.deepcopy(model)
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         told(twin, rows, y, classes, method)
     except ValueError:  # a rule that diverges on these rows
         return
-    seconds = time.perf_counter() - start
+    seconds, worked = time.perf_counter() - start, time.process_time() - worked
+    busy = max(1.0, seconds / max(worked, 1e-3))  # how much longer things take beside the other work of the machine
     before, after, done = image(model), image(twin), False
     delay = float(rng.uniform(0.0, 1.1)) * seconds
     lines = (
@@ -200,7 +202,7 @@ def interrupts_change_nothing(case):
     now = image(model)
     if now != after and (done or now != before):
         raise Broken(f"{method}, interrupted, leaves the model neither before nor after the call", *lines)
-    if not done and late > HEEDED + 0.3:  # more for a busy machine
+    if not done and late > (HEEDED + 0.3) * busy:
         raise Broken(f"an interrupt during {method} is heeded after {late:.1f} s", *lines)
 
 
@@ -219,7 +221,7 @@ def lack_of_memory_changes_nothing(case):
     model = new_model(case)
     with contextlib.suppress(ValueError):
         told(model, rows, y, classes)
-    if not hasattr(model, "_state"):
+    if not model.__sklearn_is_fitted__():
         return
     if method == "fit":
         told(copy.deepcopy(model), rows, y, classes, "fit")
@@ -262,9 +264,10 @@ def readers_see_whole_models(case):
     X, y, classes = plain_rows(case, size * n, 5)
     batches = [slice(i, i + size) for i in range(0, size * n, size)]
     seen = X[:7]
+    attribute = "coef_" if hasattr(type(case.model()), "coef_") else "weights_"
     readings = {
-        "predictions": lambda model: getattr(model, "decision_function", model.predict)(seen).tobytes(),
-        "coef_": lambda model: model.coef_.tobytes(),
+        "predictions": lambda model: decision(model, seen).tobytes(),
+        attribute: lambda model: getattr(model, attribute).tobytes(),
         "a pickled copy": lambda model: repr(image(pickle.loads(pickle.dumps(model)))),
     }
     reference, model = new_model(case), new_model(case)
@@ -308,14 +311,14 @@ def readers_see_whole_models(case):
         "import threading",
         "def read():",
         "    while True:",
-        "        model.predict(X[:7]), model.coef_, pickle.dumps(model)",
+        f"        model.predict(X[:7]), model.{attribute}, pickle.dumps(model)",
         "threading.Thread(target=read, daemon=True).start()",
         f"for i in range(0, {size * n}, {size}):",
         f"    model.partial_fit(X[i : i + {size}], y[i : i + {size}])",
     )
     if image(model) != image(reference):
         raise Broken("readers change what a model learns", *lines)
-    for name in ("predictions", "coef_"):
+    for name in ("predictions", attribute):
         if readings[name](model) != readings[name](reference):
             raise Broken(f"{name} are out of date after readers in other threads", *lines)
     if wrong:
@@ -333,7 +336,7 @@ def writers_lose_no_rows(case):
     except ValueError:
         return
     told(model, X[:size], y[:size], classes)
-    done, wrong = [], []
+    begun, done, wrong = model.t_, [], []
 
     def write():
         for i in range(0, size * n, size):
@@ -363,8 +366,8 @@ def writers_lose_no_rows(case):
     )
     if wrong:
         raise Broken(f"{AT_ONCE} threads call partial_fit: {wrong[0]}", *lines)
-    if model.t_ != size + sum(done):
-        lost = 1.0 - (model.t_ - size) / sum(done)
+    if model.t_ != begun + sum(done):
+        lost = 1.0 - (model.t_ - begun) / sum(done)
         raise Broken(f"{AT_ONCE} threads call partial_fit: {lost:.0%} of the rows are lost", *lines)
     for name, array in arrays(model):
         if array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -82,12 +82,15 @@ def promise(says, every=1, shrinks=True):
 
 
 def learn(case, model, rows, y, weight, method="partial_fit"):
-    """Let ``model`` learn rows by the kernel of the case; return the progressive decision values where there are."""
+    """Let ``model`` learn rows by the kernel of the case; return decision values from before each."""
     options = {} if case.classes is None or method == "fit" else {"classes": case.classes}
     with sklearn_nag.config_context(kernel=case.kernel), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if method == "fit":
             return model.set_params(max_iter=2, random_state=0).fit(rows, y, sample_weight=weight)
+        if not hasattr(model, "_play"):
+            model.partial_fit(rows, y, sample_weight=weight, **options)
+            return np.append(model.weights_, model.expert_losses_)  # of the mixture, all that playing leaves
         return model._play(rows, y, sample_weight=weight, **options)
 
 
@@ -104,7 +107,19 @@ def learnt(case, X=None):
 def decide(case, model, rows=None):
     """Decision values as an array of two dimensions."""
     with sklearn_nag.config_context(kernel=case.kernel):
-        values = getattr(model, "decision_function", model.predict)(case.rows() if rows is None else rows)
+        return decision(model, case.rows() if rows is None else rows)
+
+
+def decision(model, rows):
+    """Decision values, probabilities or, where there are neither, a 1 for what is predicted; of two dimensions."""
+    for name in ("decision_function", "predict_proba"):
+        if hasattr(model, name):
+            values = getattr(model, name)(rows)
+            break
+    else:
+        values = model.predict(rows)
+        if hasattr(model, "classes_"):
+            values = (values[:, None] == model.classes_).astype(float)
     return values.reshape(len(values), -1)
 
 
@@ -168,8 +183,8 @@ def numbers_stay_finite(case):
         for name, array in arrays(model):
             if array.dtype.kind == "f" and "progressive" not in name and not np.isfinite(array).all():
                 raise Broken(f"{name} is not finite after {method}", shown(case, method))
-        for name in ("coef_", "intercept_", "scale_", "mean_"):
-            if not np.isfinite(getattr(model, name)).all():
+        for name in ("coef_", "intercept_", "scale_", "mean_", "weights_"):
+            if hasattr(model, name) and not np.isfinite(getattr(model, name)).all():
                 raise Broken(f"{name} is not finite after {method}", shown(case, method), f"model.{name}")
         largest = np.resize([LARGEST, -LARGEST, 5e-324, 1.0], (2, case.X.shape[1]))
         for rows in (case.rows(), np.ascontiguousarray(largest)):
@@ -261,7 +276,8 @@ def batches_do_not_matter(case):
             played.append(learn(case, parts, case.rows(case.X[rows]), case.y[rows], part(case.weight, rows)))
     except ValueError:
         return
-    expect_equal(at_once, np.concatenate(played), "predictions made on the way in one call and in several")
+    if hasattr(whole, "_play"):
+        expect_equal(at_once, np.concatenate(played), "predictions made on the way in one call and in several")
     expect_same(image(whole), image(parts), "in one call and in several")
 
 
@@ -329,8 +345,7 @@ def expect_agreement(case, ways):
             warnings.simplefilter("ignore")
             options = {} if case.classes is None else {"classes": case.classes}
             model.partial_fit(rows, y, sample_weight=weight, **options)
-            values = getattr(model, "decision_function", model.predict)(rows)
-            return values.reshape(len(values), -1)
+            return decision(model, rows)
 
     def lines():
         yield "from sklearn.base import clone"

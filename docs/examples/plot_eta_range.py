@@ -36,6 +36,7 @@ learners = {
         importance_aware=False,
         average=False,
         target_normalization=None,
+        clip=None,
         **passes,
     ),
 }

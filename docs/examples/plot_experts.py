@@ -40,7 +40,8 @@ experts = [
 # Weights on the way
 # ------------------
 #
-# All begin with the same weight.
+# All forecasts begin with the same weight. Learners that average their weights
+# make two of each row, by the latest weights and by the average.
 
 clf = HedgeClassifier(experts, batch_size=10, random_state=0)
 rows, weights = [], []

@@ -6,32 +6,34 @@ Text that does not fit in memory
 a time, and nothing of them has to be kept.
 
 The messages are made up of words with the frequencies of a natural language;
-spam has its own favourites.
+each of six topics has its own favourites.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import SGDClassifier
 
 from sklearn_nag import FTRLClassifier, NAGClassifier
 
 rng = np.random.default_rng(0)
 vocabulary = np.array([f"word{i}" for i in range(20_000)])
+topics = np.arange(6)
 frequent = 1 / np.arange(1, 20_001)
-spammy = frequent * np.where(rng.random(20_000) < 0.02, 8.0, 1.0)
-shares = [p / p.sum() for p in (frequent, spammy)]
+shares = frequent * np.where(rng.random((6, 20_000)) < 0.02, 8.0, 1.0)
+shares /= shares.sum(axis=1, keepdims=True)
 
 
 def batches(n_batches, size=250):
-    """Messages, and whether they are spam."""
+    """Messages, and their topics."""
     for _ in range(n_batches):
-        spam = (rng.random(size) < 0.3).astype(int)
+        chosen = rng.choice(topics, size)
         yield (
             [
-                " ".join(rng.choice(vocabulary, 20, p=shares[kind]))
-                for kind in spam
+                " ".join(rng.choice(vocabulary, 20, p=shares[t]))
+                for t in chosen
             ],
-            spam,
+            chosen,
         )
 
 
@@ -39,28 +41,31 @@ def batches(n_batches, size=250):
 # One pass
 # --------
 #
-# ``HashingVectorizer`` keeps no vocabulary. Each batch is scored before it is
-# learnt: by the mean log loss of the predictions made before each row.
+# ``HashingVectorizer`` keeps no vocabulary. Each batch is predicted before it
+# is learnt, so what is counted is how well the learner does on messages that
+# it has not seen: its progressive accuracy.
 
-words = HashingVectorizer(n_features=2**16, alternate_sign=False, norm=None)
+words = HashingVectorizer(n_features=2**16, alternate_sign=False)
 learners = {
     "NAGClassifier": NAGClassifier(),
-    "FTRLClassifier, L1": FTRLClassifier(l1=2.0),
+    "FTRLClassifier, L1": FTRLClassifier(l1=0.5),
+    "SGDClassifier": SGDClassifier(random_state=0),
 }
-rows, losses = [], {name: [] for name in learners}
-for messages, spam in batches(30):
+learnt, right = [], {name: [] for name in learners}
+for messages, topic in batches(40):
     X = words.transform(messages)
     for name, learner in learners.items():
-        learner.partial_fit(X, spam, classes=[0, 1])
-        losses[name].append(learner.progressive_loss_)
-    rows.append(learner.t_)
+        if learnt:
+            right[name].append(np.mean(learner.predict(X) == topic))
+        learner.partial_fit(X, topic, classes=topics)
+    learnt.append(len(messages))
 
 figure, ax = plt.subplots(layout="constrained")
-for name, curve in losses.items():
-    ax.plot(rows, curve, label=name)
-prior = -(0.3 * np.log(0.3) + 0.7 * np.log(0.7))
-ax.axhline(prior, ls=":", color="k", label="shares of the classes")
-ax.set(xlabel="messages", ylabel="progressive log loss")
+for name, shares_right in right.items():
+    so_far = np.cumsum(shares_right) / np.arange(1, len(shares_right) + 1)
+    ax.plot(np.cumsum(learnt)[1:], so_far, label=name)
+ax.axhline(1 / 6, ls=":", color="k", label="one topic for all")
+ax.set(xlabel="messages", ylabel="progressive accuracy")
 ax.legend()
 plt.show()
 

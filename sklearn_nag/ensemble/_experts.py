@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 
+from .. import kernels
 from ..estimators._online import OnlineLinear
-from ..model_selection._streams import StreamPipeline
+from ..model_selection._streams import StreamPipeline, count_rows, slice_rows, slice_weights
+
+GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
 
 
 class NamedEstimators(BaseEstimator):
@@ -99,6 +103,10 @@ class NamedEstimators(BaseEstimator):
 class Expert(StreamPipeline):
     """A learner, and the transformers before it, which are played before they learn.
 
+    A learner of this package whose ``predict`` averages the weights of all rows gives two forecasts of each row: by its
+    latest weights, as its kernel makes them while it learns, and by the average. The average is looked at now and then,
+    at numbers of rows that grow by a quarter, so that neither costs nor results depend on how a stream is cut.
+
     Parameters
     ----------
     name : str
@@ -109,15 +117,22 @@ class Expert(StreamPipeline):
 
     def __init__(self, name, estimator):
         super().__init__(clone(estimator))
-        self.name, self.has_learnt = name, False
+        self.name, self.has_learnt, self.averages = name, False, False
+        self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
+        self.snapshot = None  # the model when it was looked at last
 
     @property
     def by_row(self):
         """Whether what is played does not depend on how rows are cut into batches."""
         return isinstance(self.learner, OnlineLinear) and not self.transformers
 
-    def play(self, method, X, y, weight, classes):
-        """Learn a batch; return the responses of ``method`` to each row from before it was learnt.
+    @property
+    def n_forecasts(self):
+        """Number of forecasts of each row, once something has been learnt."""
+        return 1 + self.averages
+
+    def play(self, method, X, y, weight, classes, judged=True):
+        """Learn a batch; return what was forecast of each row before it was learnt.
 
         Parameters
         ----------
@@ -127,26 +142,58 @@ class Expert(StreamPipeline):
             Rows, targets and weights above 0.
         classes : ndarray or None
             All classes, for classifiers.
+        judged : bool, default=True
+            Whether forecasts are needed.
 
         Returns
         -------
-        ndarray or None
-            Responses; None where there are none, as nothing has been learnt.
+        list of ndarray, or None
+            Responses of ``method``, for each of the forecasts; None where there are none, as nothing has been learnt.
         """
         try:
-            return self._play(method, X, y, weight, classes)
+            return self._play(method, X, y, weight, {} if classes is None else {"classes": classes}, judged)
         except Exception as error:
             error.add_note(f"Raised by {self.name!r}, one of estimators.")
             raise
 
-    def _play(self, method, X, y, weight, classes):
-        options = {} if classes is None else {"classes": classes}
+    def _play(self, method, X, y, weight, options, judged):
         X = self.transform(X)
-        if isinstance(self.learner, OnlineLinear):
-            decision = self.learner._play(X, y, sample_weight=weight, **options)
-            return self.learner._respond(method, decision)
-        responses = getattr(self.learner, method)(X) if self.has_learnt else None
+        own = isinstance(self.learner, OnlineLinear)
+        if own and judged:
+            return self._play_and_look(method, X, y, weight, options)
+        responses = [getattr(self.learner, method)(X)] if self.has_learnt and judged else None
         weights = {} if weight is None else {"sample_weight": weight}
-        self.learner.partial_fit(X, y, **({} if self.has_learnt else options), **weights)
+        self.learner.partial_fit(X, y, **({} if self.has_learnt and not own else options), **weights)
         self.has_learnt = True
+        self.n_rows += count_rows(X)
+        self.next_look = self.n_rows
         return responses
+
+    def _play_and_look(self, method, X, y, weight, options):
+        """As `play`, for a learner of this package."""
+        learner, latest, average, start, n = self.learner, [], [], 0, count_rows(X)
+        while start < n:
+            if self.n_rows == self.next_look:
+                self.next_look = max(self.n_rows + 1, int(self.n_rows * GROWTH))
+                self.snapshot = learner._state.copy() if self.averages else None
+            stop = min(n, start + self.next_look - self.n_rows)
+            rows = slice_rows(X, start, stop)
+            if self.snapshot is not None:
+                decision = kernels.predict_by_row(self.snapshot, learner._rows_to_predict(rows))
+                average.append(learner._respond(method, decision))
+            played = learner._play(rows, y[start:stop], sample_weight=slice_weights(weight, start, stop), **options)
+            latest.append(learner._respond(method, played))
+            if self.n_rows == 0:
+                self.averages = bool(learner._state.rule.averaged)
+            self.n_rows, start = self.n_rows + stop - start, stop
+        average = latest[: len(latest) - len(average)] + average
+        return [np.concatenate(parts) for parts in (latest, average)[: self.n_forecasts]]
+
+    def forecast(self, which, method, X):
+        """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""
+        if which == self.n_forecasts - 1:
+            return getattr(self.estimator, method)(X)
+        for _, step in self.transformers:
+            X = step.transform(X)
+        decision = kernels.predict(self.learner._state.latest(), self.learner._rows_to_predict(X))
+        return self.learner._respond(method, decision)

@@ -18,18 +18,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
 from .._docstrings import share
+from ..estimators._growing_table import in_silence, learn_and_report, tables_of
+from ..estimators._locks import lock_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import (
-    _ROWS,
     Rows,
+    check_finite,
     check_flag,
     check_number,
     check_option,
     check_sparse,
     check_weights,
     class_codes,
+    converted,
+    raise_for_entry,
     two_or_more,
     unchanged_on_error,
 )
@@ -44,7 +48,11 @@ _DOCS = (
     entries("""
 eta0 : float, default=1.0
     Rate of ``"hedge"`` and ``"weighted_majority"``, over the unit of the loss. With ``"hedge"``, the log loss and the
-    rate 1 the mixture is Bayes's, whose regret is never above ``log(n_estimators)``.
+    rate 1 the mixture is Bayes's, which never loses more than the logarithm of the number of forecasts to the best.
+blend : bool, default=True
+    With ``update="adahedge"``, whether one more expert blends the forecasts of the others, by AdaHedge on the slopes of
+    the loss. It does nearly as well as the best fixed blend of them, which can be better than all, and it has no vote
+    where others do better. Where classes are votes there is none, as no blend of votes is better than the best voter.
 max_iter : int, default=1
     Passes of `fit` over the rows. Estimators are judged in the first one, when rows are new to them.
 batch_size : int, default=100
@@ -52,9 +60,11 @@ batch_size : int, default=100
     in `partial_fit` as well, are cut to this size. It has no effect where all estimators are learners of this package,
     which predict each row just before they learn it.
 weights_ : ndarray of shape (n_estimators,)
-    How much each estimator is trusted; they add up to 1.
+    How much each estimator is trusted: the share of its forecasts in a prediction, those in the blend included. They
+    add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
-    Mean progressive loss of each estimator, over the rows that it was judged on; NaN before the first.
+    Mean progressive loss of each estimator, over the rows that it was judged on; NaN before the first. Of learners of
+    this package by their latest weights, as their ``progressive_loss_``.
 progressive_loss_ : float
     The same of the mixture.
 regret_ : float
@@ -72,9 +82,12 @@ named_estimators_ : `sklearn.utils.Bunch`
 _NOTES = {
     "notes": """
 Rows that come before anything has been learnt are not judged: the first row, or the first batch with estimators of
-other packages, which cannot predict before. Learners of this package are judged by the predictions that their kernel
-makes while it learns, by the latest weights; the mixture predicts by what their ``predict`` says, which may be of
-averaged weights.
+other packages, which cannot predict before.
+
+A learner of this package whose ``predict`` averages the weights of all rows counts as two experts. The one is its
+latest weights, by which its kernel predicts each row just before it learns it. The other is the average, looked at
+after numbers of rows that grow by a quarter. Which of them is better depends on the data, and on how many rows there
+were: averages are far behind where features are rare, and far better where targets are noisy.
 
 A call works on copies of the estimators, so that it can be undone when one of them fails. Give rows in batches.
 
@@ -94,6 +107,7 @@ class _Hedge(NamedEstimators):
         check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
         check_number("max_iter", self.max_iter, Integral, min_val=1)
         check_number("batch_size", self.batch_size, Integral, min_val=1)
+        check_flag("blend", self.blend)
         check_flag("shuffle", self.shuffle)
         check_option("loss", self.loss, self._losses)
 
@@ -102,14 +116,13 @@ class _Hedge(NamedEstimators):
         self._check_parameters()
         if first:
             self._experts = [Expert(name, estimator) for name, estimator in self._named()]
-            n = len(self._experts)
-            fixed = self.update != "adahedge"
-            self._mixture = kernels.FixedRate.new(n, float(self.eta0)) if fixed else kernels.Mixture.new(n)
-            self._totals, self._t, self._is_new = np.zeros(n + 1), 0.0, True  # losses of the experts and of the mixture
+            self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
+            self._totals = np.zeros(1)  # losses of the forecasts, whose number is not known yet, and of the mixture
         else:
             self._experts, self._mixture = copy.deepcopy(self._experts), self._mixture.copy()
+            self._blend = None if self._blend is None else self._blend.copy()
         judged_by = self._judged_by([expert.learner for expert in self._experts])
-        now = {"loss": judged_by, "update": self.update, "eta0": float(self.eta0)}
+        now = {"loss": judged_by, "update": self.update, "eta0": float(self.eta0), "blend": bool(self.blend)}
         if not first and now != self._begun_with:
             name = next(name for name, value in now.items() if value != self._begun_with[name])
             raise ValueError(
@@ -181,7 +194,7 @@ class _Hedge(NamedEstimators):
             X = X.tocsr() if sparse.issparse(X) else X
             y = self._check_targets_alone(y)
         else:
-            X, y = validate_data(self, X, y, reset=first, **self._target_options, **_ROWS)
+            X, y = converted(self, X, y, reset=first, **self._target_options)
         y = self._check_targets(y, first)
         weight = check_weights(sample_weight, count_rows(X))
         if weight is not None:
@@ -196,33 +209,65 @@ class _Hedge(NamedEstimators):
 
     def _learn(self, X, y, weight, order, judge=True):
         """Play and learn the rows in this order."""
-        size = _MOST_ROWS if all(expert.by_row for expert in self._experts) else int(self.batch_size)
+        by_row = all(expert.by_row for expert in self._experts)
+        size = _MOST_ROWS if by_row else int(self.batch_size)
         method, classes = self._method, getattr(self, "classes_", None)
-        for start in range(0, len(order), size):
-            rows = order[start : start + size]
-            batch, targets = _take(X, rows), y[rows]
-            c = None if weight is None else weight[rows]
-            played = [expert.play(method, batch, targets, c, classes) for expert in self._experts]
-            n_unjudged = int(self._is_new)
-            if judge and n_unjudged < len(rows) and all(p is not None for p in played):
-                self._judge(played, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
-            self._see(targets)
-            self._is_new = False
+
+        def learn(first, last):
+            for start in range(first, last, size):
+                rows = order[start : min(start + size, last)]
+                batch, targets = _take(X, rows), y[rows]
+                c = None if weight is None else weight[rows]
+                with in_silence():
+                    played = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
+                if self._mixture is None:
+                    self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
+                n_unjudged = int(self._is_new)
+                if judge and n_unjudged < len(rows) and all(p is not None for p in played):
+                    responses = [response for of_expert in played for response in of_expert]
+                    self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
+                self._see(targets)
+                self._is_new = False
+
+        def totals():
+            return self._totals[-1:], self._t
+
+        learn_and_report(tables_of(self), self, totals, len(order), learn, step=1 if by_row else size)
 
     def _see(self, y):
         """Remember what matters of targets that have been learnt."""
 
-    def _judge(self, played, y, c, n_unjudged):
-        """Count the losses of what was played, but for the first rows."""
-        advice = self._advice(played, y)[:, n_unjudged:]
+    def _begin_mixture(self, n_forecasts):
+        """Make a new mixture of so many forecasts."""
+        self._totals = np.zeros(n_forecasts + 1)
+        adapts = self.update == "adahedge"
+        if adapts and self.blend and n_forecasts > 1 and self._begun_with["loss"] != "zero_one":
+            self._blend, n_forecasts = kernels.Mixture.new(n_forecasts), n_forecasts + 1
+        new = kernels.Mixture.new(n_forecasts) if adapts else kernels.FixedRate.new(n_forecasts, float(self.eta0))
+        self._mixture = new
+
+    def _judge(self, responses, y, c, n_unjudged):
+        """Count the losses of what was forecast, but for the first rows."""
+        advice = self._advice(responses, y)[:, n_unjudged:]
         y, c = y[n_unjudged:], c[n_unjudged:]
-        of_experts = np.minimum(np.stack([self._loss_of(p, y) * c for p in advice], axis=1), _LARGEST)
-        shares = kernels.mix(self._mixture, of_experts)
-        of_all = np.minimum(self._loss_of(self._mixed(shares.T[:, :, None], advice), y) * c, _LARGEST)
+        played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=1)
+        if self._blend is not None:
+            blended = kernels.blend(self._blend, self._against(advice, y), self._begun_with["loss"], c)
+            of_blend = self._weighted_loss(self._mixed(blended.T[:, :, None], advice), y, c)
+            played = np.column_stack([losses, of_blend])
+        shares = kernels.mix(self._mixture, played)
+        if self._blend is not None:
+            shares = shares[:, :-1] + shares[:, -1:] * blended
+        of_all = self._weighted_loss(self._mixed(shares.T[:, :, None], advice), y, c)
         with np.errstate(over="ignore"):
-            totals = np.vstack([self._totals, np.column_stack([of_experts, of_all])])
+            totals = np.vstack([self._totals, np.column_stack([losses, of_all])])
             self._totals = np.minimum(np.add.accumulate(totals, axis=0)[-1], _LARGEST)
             self._t = float(np.add.accumulate(np.append(self._t, c))[-1])
+
+    def _weighted_loss(self, advice, y, c):
+        """Loss of each row's advice times its weight, at most the largest double."""
+        with np.errstate(over="ignore"):
+            return np.minimum(self._loss_of(advice, y) * c, _LARGEST)
 
     @staticmethod
     def _mixed(weights, advice):
@@ -241,16 +286,31 @@ class _Hedge(NamedEstimators):
         if self._takes_anything():
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
-            X = validate_data(self, X, reset=False, **_ROWS)
+            X = converted(self, X, reset=False)
         total = 0.0
-        for weight, expert in zip(self.weights_, self._experts):
-            if weight > 0:
-                response = getattr(expert.estimator, self._method)(X)
-                total = total + weight * self._as_advice(response)
+        with lock_of(self):
+            shares = iter(self._shares())
+            for expert in self._experts:
+                for which in range(expert.n_forecasts):
+                    share = next(shares)
+                    if share > 0:
+                        total = total + share * self._as_advice(expert.forecast(which, self._method, X))
         return total
+
+    def _shares(self):
+        """Present share of each forecast in the mixture."""
+        shares = self._mixture.weights()[0]
+        return shares if self._blend is None else shares[:-1] + shares[-1] * self._blend.weights()[0]
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_experts")
+
+    def __getstate__(self):
+        with lock_of(self):
+            state = super().__getstate__()
+            if "_experts" in state:  # copies, as another thread may go on learning before these have been written
+                state.update(copy.deepcopy({name: state[name] for name in ("_experts", "_mixture", "_blend")}))
+            return state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -264,42 +324,49 @@ class _Hedge(NamedEstimators):
 
     # -- attributes
 
-    def _fitted(self, name):
+    def _attribute(self, read):
+        """Return ``read()``, between calls that change the model; before fitting raise AttributeError."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-        return getattr(self, name)
+        with lock_of(self):
+            return read()
 
     @property
     def estimators_(self) -> list:
         """The estimators, fitted."""
-        return [expert.estimator for expert in self._fitted("_experts")]
+        return self._attribute(lambda: [expert.estimator for expert in self._experts])
 
     @property
     def weights_(self) -> np.ndarray:
         """How much each estimator is trusted; they add up to 1."""
-        return self._fitted("_mixture").weights()[0]
+        return self._attribute(lambda: np.add.reduceat(self._shares(), self._first_forecasts()))
+
+    def _first_forecasts(self):
+        """Place of the first forecast of each expert: by its latest weights, where there are two."""
+        return np.cumsum([0, *(expert.n_forecasts for expert in self._experts)])[:-1]
 
     @property
     def expert_losses_(self) -> np.ndarray:
         """Mean progressive loss of each estimator; NaN before the first row that was judged."""
-        totals = self._fitted("_totals")[:-1]
-        return totals / self._t if self._t > 0 else np.full(len(totals), np.nan)
+        totals, t = self._attribute(lambda: (self._totals[self._first_forecasts()], self._t))
+        return totals / t if t > 0 else np.full(len(totals), np.nan)
 
     @property
     def progressive_loss_(self) -> float:
         """Mean progressive loss of the mixture; NaN before the first row that was judged."""
-        return float(self._fitted("_totals")[-1] / self._t) if self._t > 0 else np.nan
+        total, t = self._attribute(lambda: (self._totals[-1], self._t))
+        return float(total / t) if t > 0 else np.nan
 
     @property
     def regret_(self) -> float:
         """Total progressive loss of the mixture, less that of the best estimator."""
-        totals = self._fitted("_totals")
-        return float(totals[-1] - totals[:-1].min())
+        totals, best = self._attribute(lambda: (self._totals, self._totals[self._first_forecasts()].min()))
+        return float(totals[-1] - best)
 
     @property
     def t_(self) -> float:
         """Total weight of the rows that were judged."""
-        return self._fitted("_t")
+        return self._attribute(lambda: self._t)
 
 
 def _take(X, rows):
@@ -344,6 +411,7 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         What estimators are judged by: the log loss of their probabilities, which are then mixed, or their mistakes;
         classes are then votes, and the loss of a mixture of votes is the share of wrong ones. ``"auto"``:
         ``"log_loss"`` where all estimators have ``predict_proba``, unless ``update="weighted_majority"``.
+    {blend}
     {max_iter}
     {batch_size}
     shuffle : bool, default=True
@@ -412,6 +480,7 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         update: Literal["adahedge", "hedge", "weighted_majority"] = "adahedge",
         eta0: float = 1.0,
         loss: Literal["auto", "log_loss", "zero_one"] = "auto",
+        blend: bool = True,
         max_iter: int = 1,
         batch_size: int = 100,
         shuffle: bool = True,
@@ -421,6 +490,7 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         self.update = update
         self.eta0 = eta0
         self.loss = loss
+        self.blend = blend
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.shuffle = shuffle
@@ -518,6 +588,11 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         right = np.take_along_axis(advice, codes[:, None].astype(np.intp), axis=1)[:, 0]
         return -np.log(right) if self._method == "predict_proba" else 1.0 - right
 
+    def _against(self, advice, y):
+        """What blends are made of, as `kernels.blend` takes it: probabilities of the classes that came."""
+        codes = class_codes(y, self.classes_).astype(np.intp)
+        return np.ascontiguousarray(np.take_along_axis(advice, codes[None, :, None], axis=2).transpose(1, 0, 2))
+
     def predict(self, X: Rows) -> np.ndarray:
         """Class of each row: the most probable one or, where classes are votes, the one with most of them.
 
@@ -590,6 +665,7 @@ class HedgeRegressor(RegressorMixin, _Hedge):
     loss : {"squared_error", "absolute_error"}, default="squared_error"
         What estimators are judged by: half the squared error, or the absolute error, in units of the target; its mean
         over outputs where there are several.
+    {blend}
     {max_iter}
     {batch_size}
     shuffle : bool, default=True
@@ -657,6 +733,7 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         update: Literal["adahedge", "hedge"] = "adahedge",
         eta0: float = 1.0,
         loss: Literal["squared_error", "absolute_error"] = "squared_error",
+        blend: bool = True,
         max_iter: int = 1,
         batch_size: int = 100,
         shuffle: bool = True,
@@ -666,6 +743,7 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         self.update = update
         self.eta0 = eta0
         self.loss = loss
+        self.blend = blend
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.shuffle = shuffle
@@ -710,10 +788,15 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         return self._partial_fit(X, y, sample_weight)
 
     def _check_targets_alone(self, y):
-        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        try:
+            return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        except (OverflowError, TypeError):
+            raise_for_entry("y", y)
+            raise
 
     def _check_targets(self, y, first):
         y = np.asarray(y, dtype=np.float64)
+        check_finite(y, "y", type(self).__name__)
         n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
             self._n_outputs = n_outputs
@@ -756,6 +839,11 @@ class HedgeRegressor(RegressorMixin, _Hedge):
             loss = losses.REGRESSION[self._begun_with["loss"]]()
             values = np.minimum(loss.value(advice, y.reshape(advice.shape)), _LARGEST / advice.shape[1])
             return np.add.reduce(values, axis=1) / advice.shape[1]
+
+    def _against(self, advice, y):
+        """What blends are made of, as `kernels.blend` takes it: predictions less the targets."""
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray((advice - y.reshape(advice.shape[1:])).transpose(1, 0, 2))
 
     def predict(self, X: Rows) -> np.ndarray:
         """Prediction for each row, in units of the target: the estimators' predictions, mixed by their weights.

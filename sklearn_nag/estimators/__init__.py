@@ -1,6 +1,7 @@
 """The estimators: parameters, validation, passes over the rows, and attributes."""
 
 from ._ftrl import FTRLClassifier, FTRLRegressor
+from ._growing_table import report_progress
 from ._merging import merge
 from ._nag import NAGClassifier, NAGRegressor
 from ._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
@@ -13,4 +14,5 @@ __all__ = [
     "ScaleInvariantClassifier",
     "ScaleInvariantRegressor",
     "merge",
+    "report_progress",
 ]

@@ -1,49 +1,208 @@
-"""How learning goes, in lines that come half as often each time, as Vowpal Wabbit prints them."""
+"""How learning goes: numbers for a function, or lines that come ever less often, as Vowpal Wabbit prints them."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Integral
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ._validation import check_number
 
-class GrowingTable:
-    """Prints a line when 1, 2, 4, 8, ... rows have been learnt, and cuts calls there.
+_told: ContextVar[tuple[Told, ...]] = ContextVar("sklearn_nag_told", default=())  # by report_progress, outermost first
 
-    Nothing that is learnt depends on how rows are cut. Losses of a line are means by weight: of all rows since the
-    table was begun, and of those since the line before.
+
+class Progress(NamedTuple):
+    """How far an estimator is, as `report_progress` tells it.
+
+    Losses are those of predictions made before each row was learnt, means by weight over rows and targets; NaN where
+    all rows had weight 0. With several learning rates side by side in a sweep they are those of the best one.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Which one learns. It may be read, as between two calls.
+    rows : int
+        Rows that it has learnt within the ``with`` block; each pass of `fit` counts them again.
+    weight : float
+        Total weight of all rows that it has ever learnt: ``t_``.
+    loss : float
+        Mean progressive loss of these ``rows``.
+    recent_loss : float
+        The same of the rows since the last report.
+    rows_per_second : float
+        Speed since the last report.
     """
 
-    def __init__(self):
-        self.rows, self.since = 0, 0
-        self.loss, self.weight = np.zeros(2), np.zeros(2)  # since the table was begun, and since the last line
-        self.seconds = 0.0
-        print(f"{'rows':>12} {'weight':>12} {'mean loss':>12} {'since last':>12} {'rows/s':>12}")
+    estimator: Any
+    rows: int
+    weight: float
+    loss: float
+    recent_loss: float
+    rows_per_second: float
 
-    def learn(self, state, n_rows, learn):
-        """Let ``learn(start, stop)`` learn ``n_rows`` rows part by part; print a line after each that fills one."""
+
+class ProgressTable:
+    """Tells how learning goes when 1, 2, 4, 8, ... rows have been learnt, or each so many, and cuts calls there.
+
+    Nothing that is learnt depends on how rows are cut.
+
+    Parameters
+    ----------
+    tell : callable
+        Takes a `Progress`.
+    every : int, optional
+        Rows from one report to the next; by default each comes after twice as many.
+    """
+
+    def __init__(self, tell, every=None):
+        self.tell, self.every = tell, every
+        self.rows, self.since = 0, 0
+        self.loss, self.weight = np.zeros(2), np.zeros(2)  # since the beginning, and since the last report
+        self.seconds = 0.0
+
+    def _due(self):
+        """How many rows it is until the next report."""
+        if self.every is not None:
+            return self.every - self.rows % self.every
+        return (1 << self.rows.bit_length() if self.rows else 1) - self.rows
+
+    def learn(self, estimator, totals, n_rows, learn, step=1):
+        """Learn rows part by part, and report after each part that ends where a report is due.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Which one learns.
+        totals : callable
+            Gives total losses, an array with an entry for each head that is judged by itself, and the total weight.
+        n_rows : int
+            How many rows there are.
+        learn : callable
+            ``learn(start, stop)`` learns some of them.
+        step : int, default=1
+            What is cut off is a multiple of this, as some learners take rows by batches.
+        """
         start = 0
         while start < n_rows:
-            due = 1 << self.rows.bit_length() if self.rows else 1
-            stop = min(n_rows, start + due - self.rows)
-            before, seen, began = state.loss.copy(), state.seen, time.perf_counter()
+            due = self._due()
+            stop = min(n_rows, start - (-due // step) * step)
+            (losses, weight), began = totals(), time.perf_counter()
             learn(start, stop)
             self.seconds += time.perf_counter() - began
-            self._count(state, stop - start, state.loss - before, state.seen - seen)
+            after, seen = totals()
+            self.rows, self.since = self.rows + stop - start, self.since + stop - start
+            self.loss += np.min(after - losses)  # of several learning rates kept apart, the best
+            self.weight += seen - weight
+            if stop - start >= due:
+                self._report(estimator, seen)
             start = stop
-            if self.rows == due:
-                self._print(state)
 
-    def _count(self, state, n_rows, losses, weight):
-        self.rows, self.since = self.rows + n_rows, self.since + n_rows
-        if weight > 0:  # of several learning rates kept apart, the best
-            self.loss += np.min(replace(state, loss=losses).mean_loss(weight)) * weight
-        self.weight += weight
-
-    def _print(self, state):
-        whole, last = self.loss / np.where(self.weight > 0, self.weight, np.nan)
+    def _report(self, estimator, seen):
+        whole, recent = map(float, self.loss / np.where(self.weight > 0, self.weight, np.nan))
         speed = self.since / max(self.seconds, 1e-9)
-        print(f"{self.rows:12d} {state.seen:12.6g} {whole:12.6f} {last:12.6f} {speed:12,.0f}")
         self.since, self.seconds = 0, 0.0
         self.loss[1] = self.weight[1] = 0.0
+        self.tell(Progress(estimator, self.rows, seen, whole, recent, speed))
+
+
+def printed_table():
+    """A `ProgressTable` that prints a line each time, below the names of its columns."""
+    print(f"{'rows':>12} {'weight':>12} {'mean loss':>12} {'since last':>12} {'rows/s':>12}")
+
+    def show(now):
+        speed = f"{now.rows_per_second:12,.0f}"
+        print(f"{now.rows:12d} {now.weight:12.6g} {now.loss:12.6f} {now.recent_loss:12.6f} {speed}")
+
+    return ProgressTable(show)
+
+
+class Told(NamedTuple):
+    """Whom a ``with`` block tells, how often, and the table of each estimator."""
+
+    function: Callable
+    every: int | None
+    tables: WeakKeyDictionary
+
+
+@contextmanager
+def report_progress(function: Callable[[Progress], Any], *, every: int | None = None) -> Iterator[None]:
+    """Tell a function how learning goes, in `fit` and `partial_fit` of all estimators within a ``with`` block.
+
+    No model depends on it: calls are cut where a report is due, and results do not depend on how rows are cut. It holds
+    for the thread that the block runs in; processes and threads that are started inside do not report. A mixture
+    reports as one, at the ends of its batches where it has members of other packages.
+
+    Parameters
+    ----------
+    function : callable
+        Called with a `Progress`, a named tuple of ``estimator``, ``rows``, ``weight``, ``loss``, ``recent_loss`` and
+        ``rows_per_second``. An exception that it raises ends the call of ``fit`` or ``partial_fit``, which leaves the
+        estimator as it was before.
+    every : int, optional
+        Rows from one report to the next. By default reports come when 1, 2, 4, 8, ... rows have been learnt.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Raises
+    ------
+    ValueError
+        When ``every`` is not a positive integer.
+    TypeError
+        When ``function`` cannot be called.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import NAGClassifier, report_progress
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with report_progress(lambda now: print(now.rows, now.loss < 0.3), every=200):
+    ...     clf = NAGClassifier().partial_fit(X, y, classes=[0, 1])
+    200 True
+    400 True
+    """
+    if not callable(function):
+        raise TypeError(f"function must be callable with a Progress; got {function!r}.")
+    check_number("every", every, Integral, min_val=1, options=(None,))
+    told = Told(function, None if every is None else int(every), WeakKeyDictionary())
+    token = _told.set((*_told.get(), told))
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def tables_of(estimator):
+    """The table of an estimator in each of the blocks of `report_progress` that the thread is in."""
+    return [told.tables.setdefault(estimator, ProgressTable(told.function, told.every)) for told in _told.get()]
+
+
+@contextmanager
+def in_silence():
+    """Report nothing within a ``with`` block, as whoever is asked to learn there is part of another estimator."""
+    token = _told.set(())
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def learn_and_report(tables, estimator, totals, n_rows, learn, step=1):
+    """As `ProgressTable.learn`, for any number of tables."""
+    if not tables:
+        learn(0, n_rows)
+        return
+    *others, table = tables
+
+    def part(start, stop):
+        learn_and_report(others, estimator, totals, stop - start, lambda a, b: learn(start + a, start + b), step)
+
+    table.learn(estimator, totals, n_rows, part, step)

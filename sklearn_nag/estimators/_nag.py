@@ -242,9 +242,10 @@ class _NAGRule(OnlineLinear):
 class NAGClassifier(_NAGRule, OnlineClassifier):
     """Linear classifier learnt online by normalized adaptive gradients, from features in any units.
 
-    Each feature is centred and divided by its own scale, learnt on the way, so that neither its unit nor its origin
-    matters: no scaler is needed, and one learning rate serves data of all kinds. ``partial_fit`` is one pass in the
-    order given; ``fit`` makes passes until the loss settles. ``normalization`` and ``adaptive`` name the rule:
+    Each feature is divided by its own scale and, if it is not 0 in most rows, centred, both learnt on the way, so that
+    neither its unit nor its origin matters: no scaler is needed, and one learning rate serves data of all kinds.
+    ``partial_fit`` is one pass in the order given; ``fit`` makes passes until the loss settles. ``normalization`` and
+    ``adaptive`` name the rule:
 
     ================= ================= ==================
     ``normalization`` ``adaptive=True`` ``adaptive=False``
@@ -254,8 +255,10 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     ``None``          AdaGrad           OGD (plain SGD)
     ================= ================= ==================
 
-    The paper's Algorithm 2 as printed is ``normalization="max", centering=False, importance_aware=False``, with
-    ``multi_class="ovr", average=False`` and ``eta0`` by search. Read more in the :ref:`user guide <algorithms>`.
+    ``"auto"``, the default, is ``"rms"`` for features that are not 0 in most rows, and something between ``"rms"`` and
+    ``"max"`` for the others. The paper's Algorithm 2 as printed is ``normalization="max", centering=False,
+    importance_aware=False``, with ``multi_class="ovr", average=False`` and ``eta0`` by search. Read more in the
+    :doc:`user guide <user_guide>`.
 
     Parameters
     ----------
@@ -430,13 +433,13 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 class NAGRegressor(_NAGRule, OnlineRegressor):
     """Linear regression learnt online by normalized adaptive gradients, from features in any units.
 
-    Each feature is centred and divided by its own scale, and so is the target, all learnt on the way: neither units nor
-    origins matter. ``normalization`` and ``adaptive`` name the rule, as they do for :class:`NAGClassifier`. With
-    several outputs all of them are learnt in one pass.
+    Each feature is divided by its own scale and, if it is not 0 in most rows, centred, and so is the target, all learnt
+    on the way: neither units nor origins matter. ``normalization`` and ``adaptive`` name the rule, as they do for
+    :class:`NAGClassifier`. With several outputs all of them are learnt in one pass.
 
     The paper's Algorithm 2 as printed is ``normalization="max", centering=False, importance_aware=False,
-    target_normalization=None, clip=None``, with ``average=False`` and ``eta0`` by search. Read more in the :ref:`user
-    guide <algorithms>`.
+    target_normalization=None, clip=None``, with ``average=False`` and ``eta0`` by search. Read more in the :doc:`user
+    guide <user_guide>`.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
+from contextlib import nullcontext
 from numbers import Integral
 from typing import NamedTuple, Self
 from weakref import WeakSet
@@ -13,32 +14,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._exporting import ExportableMixin
-from ._growing_table import GrowingTable
+from ._growing_table import learn_and_report, printed_table, tables_of
 from ._locks import lock_of
 from ._passes import Passes
 from ._reading import ReadableMixin
 from ._state_versions import STATE_VERSION, of_this_version
 from ._validation import (
-    _ROWS,
     InvalidParameterError,
     Rows,
     as_numpy,
     check_finite,
     check_flag,
-    check_no_dates,
     check_number,
     check_option,
     check_repeated,
     check_sparse,
     check_weights,
+    converted,
     is_plain,
     named_publicly,
-    raise_for_entry,
     unchanged_on_error,
 )
 
@@ -322,7 +321,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         stopping = passes.stopping()
         for order in passes:
             task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=X, y=passes.y)
+            before = self._state.seen
             loss = passes.learn(self, order)
+            self._warn_if_lost(before, None, stacklevel=6)
             self.n_iter_ += 1
             if self.verbose:
                 print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}")
@@ -367,6 +368,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         before, weight = self._state.seen, self._weigh(y, weight)
         self._learn(X, self._encode(y), weight, predictions=played)
         self.n_iter_ = 1
+        self._warn_if_lost(before, weight, stacklevel=5)
+        return played
+
+    def _warn_if_lost(self, before, weight, stacklevel):
+        """Warn, once for a model, if its total weight is what it was ``before`` rows of some weight were learnt."""
         did_not_count = self._state.seen == before > 0 and (weight is None or weight.any())
         if did_not_count and self not in _told_of_rows_that_do_not_count:
             _told_of_rows_that_do_not_count.add(self)
@@ -375,33 +381,19 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 "theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more weight, or begin "
                 "a new model.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
-        return played
 
     def _validate(self, X, y, sample_weight, first, finite=True):
         """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
         check_sparse(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
             y = as_numpy(y, "y")
-            X, y = self._converted(X, y, reset=first, **self._target_options)
+            X, y = converted(self, X, y, reset=first, ensure_all_finite=False, **self._target_options)
             if finite:
                 self._check_finite(X)
             y = self._check_targets(y, first)
         return X, y, check_weights(sample_weight, X.shape[0])
-
-    def _converted(self, X, *y, **options):
-        """Rows, and targets where these are given, as arrays of numbers, which may hold NaN and infinity."""
-        X = as_numpy(X, "X")
-        check_no_dates(X)
-        try:
-            return validate_data(self, X, *y, ensure_all_finite=False, **options, **_ROWS)
-        except (OverflowError, TypeError):
-            if y and y[0] is not None:
-                raise_for_entry("y", y[0])
-            if not sparse.issparse(X):
-                raise_for_entry("X", X, getattr(X, "columns", None))
-            raise
 
     def _check_finite(self, X):
         """Raise for NaN or infinity in ``X``."""
@@ -449,11 +441,13 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         named = None  # columns that may change, where these are few
         if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
             named = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
-        with state.unchanged_on_error(named):
+        tells = kernels.told_of_compiling(print) if self.verbose else nullcontext()
+        with state.unchanged_on_error(named), tells:
             state.adopt(rule)
             try:
-                if self.verbose > 1:
-                    self._learn_and_print(state, loss, X, encoded, weight, order, predictions)
+                tables = tables_of(self)
+                if self.verbose > 1 or tables:
+                    self._learn_and_report(tables, state, loss, X, encoded, weight, order, predictions)
                 else:
                     kernels.learn(
                         state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self._threads
@@ -466,11 +460,13 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                     f"too small for it{self._why_diverged}."
                 ) from None
 
-    def _learn_and_print(self, state, loss, X, encoded, weight, order, predictions):
-        """As `kernels.learn`, with lines in the model's `GrowingTable`."""
+    def _learn_and_report(self, tables, state, loss, X, encoded, weight, order, predictions):
+        """As `kernels.learn`, in parts that end where a report is due."""
         order = np.arange(X.shape[0]) if order is None else order
-        if "_table" not in vars(self):
-            self._table = GrowingTable()
+        if self.verbose > 1:
+            if "_table" not in vars(self):
+                self._table = printed_table()
+            tables = [*tables, self._table]
 
         def learn(start, stop):
             played = None if predictions is None else predictions[start:stop]
@@ -478,7 +474,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 state, loss, X, encoded, weight, order=order[start:stop], predictions=played, n_jobs=self._threads
             )
 
-        self._table.learn(state, len(order), learn)
+        def totals():
+            return np.atleast_1d(state.mean_loss(1.0)), state.seen
+
+        learn_and_report(tables, self, totals, len(order), learn)
 
     # -- the model
 
@@ -521,7 +520,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             check_is_fitted(self)
         check_sparse(X)
         if not self._takes_as_is(X):
-            X = self._converted(X, reset=False)
+            X = converted(self, X, reset=False, ensure_all_finite=False)
             self._check_finite(X)
         return X
 

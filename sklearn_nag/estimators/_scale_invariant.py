@@ -70,7 +70,7 @@ class _InvariantRule(OnlineLinear):
             "n_targets": self._n_targets,
             "alpha": float(self.potential_alpha),
             "intercept": bool(self.fit_intercept),
-            "averaged": bool(self.average),
+            "averaged": bool(self.average) and self._update != "least_squares",
             "centred": centred,
             "target_unit": self._target_unit,
             "degree": loss.degree,

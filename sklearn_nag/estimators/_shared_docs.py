@@ -18,8 +18,9 @@ max_iter : int, default=1000
 shuffle : bool, default=True
     Whether `fit` goes through the rows in a new random order in each pass.
 verbose : int, default=0
-    Above 0, `fit` prints a line for each pass; above 1, `fit` and `partial_fit` also print, after 1, 2, 4, 8, ... rows,
-    the rows learnt, their weight, the mean progressive loss of all and of those since the last line, and rows a second.
+    Above 0, `fit` prints a line for each pass, and both it and `partial_fit` one before code is compiled; above 1, they
+    also print, after 1, 2, 4, 8, ... rows, the rows learnt, their weight, the mean progressive loss of all and of those
+    since the last line, and rows a second. See `report_progress` for the same as numbers.
 random_state : int, RandomState instance or None, default=None
     Order of the rows, and which are held out.
 early_stopping : bool, default=False

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ._locks import lock_of
@@ -192,6 +193,20 @@ def raise_for_entry(name, values, names=None):
             raise TypeError(f"{name} must hold numbers; in {_place(place, names)}: {error}.") from None
         except ValueError:
             return  # a word, of which scikit-learn's error tells
+
+
+def converted(estimator, X, *y, **options):
+    """Rows, and targets where these are given, as arrays of numbers, by `validate_data` with these ``options``."""
+    X = as_numpy(X, "X")
+    check_no_dates(X)
+    try:
+        return validate_data(estimator, X, *y, **options, **_ROWS)
+    except (OverflowError, TypeError):
+        if y and y[0] is not None:
+            raise_for_entry("y", y[0])
+        if not sparse.issparse(X):
+            raise_for_entry("X", X, getattr(X, "columns", None))
+        raise
 
 
 def _place(place, names=None):

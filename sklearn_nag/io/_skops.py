@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
-from ..kernels import LinearRule, LinearState
+from ..kernels import FixedRate, LinearRule, LinearState
 from ..kernels.state.columns import Columns
 from ..kernels.state.mixture import Mixture
 from ..kernels.state.targets import Targets
 from ._learners import learners
 
 _PACKAGE = __name__.partition(".")[0]
+# By name, as they are made of what this room does not import.
+_MIXTURES = {
+    f"{_PACKAGE}.ensemble.{name}" for name in ("_experts.Expert", "_hedge.HedgeClassifier", "_hedge.HedgeRegressor")
+}
 
 
 def trusted_types() -> list[str]:
@@ -36,6 +40,7 @@ def trusted_types() -> list[str]:
     """
     types = {
         Columns,
+        FixedRate,
         Mixture,
         Targets,
         L2Ball,
@@ -45,7 +50,8 @@ def trusted_types() -> list[str]:
         *_below(LinearRule),
         *_below(LinearState),
     }
-    return sorted(f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{_PACKAGE}."))
+    names = {f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{_PACKAGE}.")}
+    return sorted(names | _MIXTURES)
 
 
 def _below(base):

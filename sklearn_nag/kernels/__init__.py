@@ -12,13 +12,13 @@ from functools import partial
 import numpy as np
 
 from . import coordinatewise, ftrl, full, nag
-from ._backend import backend, is_compiled
+from ._backend import backend, is_compiled, told_of_compiling, told_when_long
 from ._threads import over_threads
 from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
 from .state.rule import LinearRule
-from .vectorized.prediction import contributions, predict, predict_unit_free
+from .vectorized.prediction import contributions, predict, predict_by_row, predict_unit_free
 
 __all__ = [
     "Diverged",
@@ -26,6 +26,7 @@ __all__ = [
     "LinearRule",
     "LinearState",
     "Mixture",
+    "blend",
     "contributions",
     "coordinatewise",
     "ftrl",
@@ -38,6 +39,8 @@ __all__ = [
     "new_state",
     "positive",
     "predict",
+    "predict_by_row",
+    "told_of_compiling",
 ]
 
 
@@ -53,6 +56,13 @@ def mix(mixture, losses):
     if is_compiled():
         return importlib.import_module(".compiled.mixture", __name__).play_mixture(mixture, losses)
     return mixture.play(losses)
+
+
+def blend(mixture, forecasts, loss, row_weight):
+    """Let a `Mixture` of a single group blend forecasts, and suffer for it; return shares as `Mixture.blend` does."""
+    if is_compiled():
+        return importlib.import_module(".compiled.mixture", __name__).play_blend(mixture, forecasts, loss, row_weight)
+    return mixture.blend(forecasts, loss, row_weight)
 
 
 def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1):
@@ -91,6 +101,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         learn_rows = partial(nag.learn_and_fade, learn_rows)
     else:
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
+    learn_rows = told_when_long(learn_rows)
     if sample_weight is None or sample_weight.all():
         return _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Literal, get_args
 
 Kernel = Literal["auto", "numpy", "numba"]
 KERNELS = get_args(Kernel)
 ENVIRONMENT = "SKLEARN_NAG_KERNEL"
+
+LONG = 5.0  # seconds of learning in NumPy after which it is worth a word that Numba would be faster
+logger = logging.getLogger("sklearn_nag")
+_spent = {"seconds": 0.0, "told": False}  # by learning in NumPy for want of Numba
 
 _chosen = {"kernel": None}  # for the process, by set_config
 _context = ContextVar("sklearn_nag_kernel", default=None)  # for a block of code, by config_context
@@ -116,6 +122,35 @@ def is_compiled():
     """Whether compiled code is what is chosen."""
     kernel = get_config()["kernel"]
     return kernel == "numba" or (kernel == "auto" and _has_numba())
+
+
+def told_when_long(learn_rows):
+    """``learn_rows``, which says once, after `LONG` in all, how to learn faster, where Numba is wanted but missing."""
+    if is_compiled() or get_config()["kernel"] == "numpy":
+        return learn_rows
+
+    def learn_and_tell(*args):
+        start = time.perf_counter()
+        try:
+            return learn_rows(*args)
+        finally:
+            _spent["seconds"] += time.perf_counter() - start
+            if _spent["seconds"] > LONG and not _spent["told"]:
+                _spent["told"] = True
+                logger.warning(
+                    "learning has taken %.0f seconds in NumPy; with Numba, which is not installed, it would be many "
+                    'times as fast: pip install "sklearn-nag[fast]"',
+                    _spent["seconds"],
+                )
+
+    return learn_and_tell
+
+
+def told_of_compiling(tell):
+    """A ``with`` block in which ``tell`` is given a sentence before code is compiled, which takes seconds."""
+    if not is_compiled():
+        return nullcontext()
+    return importlib.import_module(f"{__package__}.compiled.cache").tell_of_compiling(tell)
 
 
 def _has_numba():

@@ -175,6 +175,14 @@ def adahedge_bound(losses: ArrayLike) -> np.ndarray:
     --------
     sklearn_nag.HedgeClassifier : A learner of which this is true.
 
+    Notes
+    -----
+    It follows from the bound ``2 sqrt(V log(K)) + S (4 / 3 log(K) + 2)`` of Theorem 6, where ``V`` adds up the
+    variances of the losses of each row by the weights played. With ``H`` the total loss of AdaHedge, each variance is
+    at most the distance of its loss to the largest times that to the least, so ``V`` is at most ``S (L_max - H) (H -
+    L_min) / (L_max - L_min)``, and this is at most ``S`` times the regret above the same expression with ``L_best``
+    for ``H``. Solved for the regret, that adds ``4 S log(K)``.
+
     References
     ----------
     .. [1] de Rooij, van Erven, Grünwald and Koolen, "Follow the leader if you can, hedge if you must", JMLR 15, 2014,
@@ -324,7 +332,7 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
     AdaGrad's argument: coordinates differ by at most ``2 radius`` [2]_).
 
     Where scales are learnt, by the largest value up to each row (the setting of Theorem 2), the factor ``2 sqrt(2)`` of
-    a feature becomes ``(8 d + 1 - 1 / d) / (2 sqrt(2))``, with ``d`` the last scale over the first; see the notes.
+    a feature becomes ``(5 d + 3) / (2 sqrt(2))``, with ``d`` the last scale over the first; see the notes.
 
     Parameters
     ----------
@@ -347,13 +355,17 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
 
     Notes
     -----
-    The factor for scales that are learnt is derived here, and need not be that of the paper. In units of the scales,
-    the comparator ``u* = s u`` moves as ``s`` grows, and stays in the set. A feature's share of the sum of
-    ``sqrt(H) ((before - u*)^2 - (after - u*)^2)`` over the rows is the sum of ``sqrt(G) / s`` times the same, where
-    ``G`` grows by ``v^2``: it is at most ``sqrt(G_T) (4 C^2 / s_1 + u^2 (s_T - s_1))``, with the radius ``C``, as
-    ``(before - u*)^2 <= 4 C^2``. With ``|u| s_T <= C``, divided by twice the rate ``sqrt(2) C``, that is
-    ``C sqrt(G_T) / s_T (4 d + 1 - 1 / d) / (2 sqrt(2))``. The steps add ``C / sqrt(2) sum v^2 / (s sqrt(G))``, at most
-    ``C sqrt(G_T) / s_T 4 d / (2 sqrt(2))``.
+    The factor for scales that are learnt is derived here, and need not be that of the paper. For one feature, let ``s``
+    be the scale at a row, ``s_1`` and ``s_T`` the first and the last, ``w`` the comparator, whose ``s w`` moves as the
+    scale grows and is never beyond ``C s / s_T``, with the radius ``C``, and ``R`` the root of the sum of ``v^2``. By
+    convexity and the projection, regret is at most ``1 / (2 sqrt(2) C)`` times the sum of ``R / s ((before - s w)^2 -
+    (after - s w)^2)``, and ``C / sqrt(2)`` times that of ``v^2 / (s R)``.
+
+    - In the first sum, what is left of the terms of two rows is, where ``R`` grows, ``1 / s (before - s w)^2`` times
+      its growth: at most ``C^2 / s (1 + s / s_T)^2``, which is largest for ``s_1``, so ``C^2 R_T / s_T (d + 2 + 1 /
+      d)`` in all. Where ``s`` grows, as ``(u - s w)^2 / s = u^2 / s - 2 u w + s w^2``, it is at most ``R w^2`` times
+      its growth: ``C^2 R_T / s_T (1 - 1 / d)`` in all.
+    - The second sum is at most ``2 R_T / s_1``, which gives ``C R_T / s_T 4 d / (2 sqrt(2))``.
 
     References
     ----------
@@ -376,7 +388,7 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
     first = np.where(last > 0, last, np.inf).min(axis=-2, keepdims=True)
     growth = np.maximum(last / first, 1.0)  # 1 before the first value, where there is no gradient either
     sizes = np.sqrt(np.cumsum(_gradients(run) ** 2, axis=-2)) / np.where(last > 0, last, 1.0)
-    return radius * ((8 * growth + 1 - 1 / growth) / (2 * np.sqrt(2)) * sizes).sum(axis=-1)
+    return radius * ((5 * growth + 3) / (2 * np.sqrt(2)) * sizes).sum(axis=-1)
 
 
 def potential_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:

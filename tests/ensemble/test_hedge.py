@@ -21,13 +21,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
 from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
     HedgeClassifier,
     HedgeRegressor,
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
 )
-from sklearn_nag.kernels import FixedRate, Mixture, mix
+from sklearn_nag.kernels import FixedRate, Mixture, blend, mix
+from sklearn_nag.regret import adahedge_bound
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIGITS = load_digits(return_X_y=True)
@@ -95,17 +99,59 @@ def test_shares_are_those_of_the_papers(kernel):
         np.testing.assert_allclose(mix(FixedRate.new(4, 0.3), losses), hedge, rtol=1e-9)
 
 
-def test_rate_zero_one_for_log_loss_is_bayes():
+def forecasts(expert, method, X, y, **options):
+    """What a learner forecasts of each row: by its latest weights, and by its average as it was looked at last.
+
+    Each row is learnt by a call of its own, and the average is that of a copy whose ``predict`` is asked.
+    """
+    expert, latest, average, then, look = clone(expert), [], [], None, 1
+    for i in range(len(y)):
+        row = X[i : i + 1]
+        if i == look:
+            then, look = copy.deepcopy(expert), max(i + 1, int(1.25 * i))
+        if then is not None:
+            average.append(getattr(then, method)(row)[0])
+        latest.append(expert._respond(method, expert._play(row, y[i : i + 1], **options))[0])
+    return np.array(latest), np.array(latest[:1] + average)
+
+
+def test_averages_are_experts_of_their_own():
+    X, y = CANCER[0][:120], CANCER[1][:120]
+    experts = [("nag", NAGClassifier()), ("plain", NAGClassifier(average=False)), ("free", ScaleInvariantClassifier())]
+    model = HedgeClassifier(experts, update="hedge", eta0=0.7).partial_fit(X, y, classes=[0, 1])
+    both = [forecasts(e, "predict_proba", X, y, classes=[0, 1]) for _, e in experts]
+    played = np.array([both[0][0], both[0][1], both[1][0], both[2][0], both[2][1]])[:, 1:]  # the first is not judged
+    right = np.maximum(np.take_along_axis(played, y[None, 1:, None], axis=2)[:, :, 0], np.finfo(float).eps)
+    before = np.cumsum(np.column_stack([np.zeros(5), -np.log(right)]), axis=1)
+    weight = np.exp(-0.7 * before)
+    shares = weight / weight.sum(axis=0)
+    total = -np.log((shares[:, :-1] * right).sum(axis=0)).sum()
+    assert model.progressive_loss_ * model.t_ == pytest.approx(total, rel=1e-9)
+    last = shares[:, -1]
+    np.testing.assert_allclose(model.weights_, [last[0] + last[1], last[2], last[3] + last[4]], rtol=1e-7)
+    np.testing.assert_allclose(model.expert_losses_ * model.t_, before[[0, 2, 3], -1], rtol=1e-9)
+    # The mixture predicts by the forecasts that it has judged: latest weights and averages.
+    fitted = model.named_estimators_
+    without = copy.deepcopy(fitted.nag).set_params(average=False).partial_fit(X, y, sample_weight=np.zeros(len(y)))
+    expected = last[0] * without.predict_proba(X) + last[1] * fitted.nag.predict_proba(X)
+    rest = model.predict_proba(X) - expected - last[2] * fitted.plain.predict_proba(X)
+    np.testing.assert_allclose(rest.sum(axis=1), last[3] + last[4], rtol=1e-6)
+
+
+def test_bayes():
     model = HedgeClassifier(update="hedge", eta0=1.0).partial_fit(*CANCER, classes=[0, 1])
-    assert model.regret_ <= np.log(3)
+    assert model.regret_ <= np.log(6)
     # Bayes's mixture has the total loss -log(mean over experts of exp(-total loss)).
-    totals = model.expert_losses_ * model.t_
-    bayes = totals.min() - np.log(np.mean(np.exp(totals.min() - totals)))
-    assert model.progressive_loss_ * model.t_ == pytest.approx(bayes, rel=1e-12)
+    *totals, total = model._totals
+    assert total == pytest.approx(-np.log(np.mean(np.exp(-np.array(totals)))), rel=1e-9)
 
 
 def test_weighted_majority_is_littlestone_and_warmuth():
-    experts = [("a", NAGClassifier()), ("b", NAGClassifier(eta0=30.0)), ("c", ScaleInvariantClassifier(loss="hinge"))]
+    experts = [
+        ("a", NAGClassifier(average=False)),
+        ("b", NAGClassifier(eta0=30.0, average=False)),
+        ("c", ScaleInvariantClassifier(loss="hinge", average=False)),
+    ]
     X, y = DIGITS[0][:400], DIGITS[1][:400]
     model = HedgeClassifier(experts, update="weighted_majority", eta0=0.7).partial_fit(X, y, classes=np.arange(10))
     votes = np.array([clone(e)._play(X, y, classes=np.arange(10)).argmax(axis=1) for _, e in experts])[:, 1:]
@@ -120,6 +166,124 @@ def test_weighted_majority_is_littlestone_and_warmuth():
     assert not hasattr(model, "predict_proba")
 
 
+# -- the blend
+
+
+def tangents(values, loss):
+    """Shares of AdaHedge on slopes, row by row, from the derivative by each share taken by finite differences."""
+    n_experts = values.shape[1]
+    value = {
+        "log_loss": lambda p: -np.log(p).mean(),
+        "squared_error": lambda p: (p * p).mean() / 2,
+        "absolute_error": lambda p: np.abs(p).mean(),
+    }[loss]
+    lines, shares = np.zeros((0, n_experts)), []
+    for row in values:
+        share = adahedge(np.vstack([lines, np.zeros(n_experts)]))[-1]
+        shares.append(share)
+        h = 1e-6 * np.eye(n_experts)
+        slope = [(value((share + e) @ row) - value((share - e) @ row)) / 2e-6 for e in h]
+        lines = np.vstack([lines, np.array(slope) - share @ slope])
+    return np.array(shares)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error", "absolute_error"])
+def test_the_blend_is_adahedge_on_slopes(loss, kernel):
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    values = rng.uniform(0.1, 1.0, (80, 3, 1)) if loss == "log_loss" else rng.normal(size=(80, 3, 2)) + [0.1, 0.2]
+    with sklearn_nag.config_context(kernel=kernel):
+        shares = blend(Mixture.new(3), values, loss, np.ones(80))
+        np.testing.assert_allclose(shares, tangents(values, loss), atol=1e-5)
+        heavy = blend(Mixture.new(3), values, loss, np.full(80, 2.0**20))
+        np.testing.assert_allclose(heavy, shares, rtol=1e-12)
+        huge = blend(Mixture.new(3), values * (1.0 if loss == "log_loss" else 1e300), loss, np.ones(80))
+        assert np.isfinite(huge).all()
+
+
+def test_the_blend_is_nearly_as_good_as_the_best_there_is():
+    """Its regret against every fixed blend is within AdaHedge's bound for the lines."""
+    rng = np.random.default_rng(0)
+    for i in range(200):
+        n, k = 100, int(rng.integers(2, 6))
+        y = rng.normal(size=n)
+        values = rng.normal(size=(n, k)) * rng.uniform(0.1, 2.0, k) + rng.normal(size=k) - y[:, None]
+        loss = ("squared_error", "absolute_error")[i % 2]
+        value, slope = (lambda r: r**2 / 2, lambda r: r) if i % 2 == 0 else (np.abs, np.sign)
+        shares = blend(Mixture.new(k), values[:, :, None], loss, np.ones(n))
+        played = (shares * values).sum(axis=1)
+        bound = adahedge_bound(slope(played)[:, None] * (values - played[:, None]))[-1]
+        fixed = np.vstack([np.eye(k), rng.dirichlet(np.ones(k), 50)])
+        best = value(values @ fixed.T).sum(axis=0).min()
+        assert value(played).sum() - best <= bound
+    # Two forecasts that are wrong on either side: no choice between them is right, their mean is.
+    y = rng.normal(size=500)
+    either = np.stack([y + 1.0, y - 1.0], axis=1) - y[:, None]
+    shares = blend(Mixture.new(2), either[:, :, None], "squared_error", np.ones(500))
+    assert ((shares * either).sum(axis=1) ** 2).mean() < 0.02
+
+
+def test_the_mixture_is_adahedge_over_forecasts_and_their_blend():
+    X, y = CANCER[0][:150], CANCER[1][:150]
+    experts = [("nag", NAGClassifier()), ("free", ScaleInvariantClassifier(average=False))]
+    both = [forecasts(e, "predict_proba", X, y, classes=[0, 1]) for _, e in experts]
+    played = np.array([both[0][0], both[0][1], both[1][0]])[:, 1:]
+    right = np.take_along_axis(played, y[None, 1:, None], axis=2)[:, :, 0].T
+    right = np.maximum(right, np.finfo(float).eps)
+    blended = tangents(right[:, :, None], "log_loss")
+    of_blend = (blended * right).sum(axis=1)
+    shares = adahedge(-np.log(np.column_stack([right, of_blend])))
+    total = -np.log((shares[:, :3] * right).sum(axis=1) + shares[:, 3] * of_blend).sum()
+    model = HedgeClassifier(experts).partial_fit(X, y, classes=[0, 1])
+    assert model.progressive_loss_ * model.t_ == pytest.approx(total, rel=1e-3)
+    shares = adahedge(-np.log(right))
+    total = -np.log((shares * right).sum(axis=1)).sum()
+    without = HedgeClassifier(experts, blend=False).partial_fit(X, y, classes=[0, 1])
+    assert without.progressive_loss_ * without.t_ == pytest.approx(total, rel=1e-9)
+    assert model.weights_.sum() == pytest.approx(1.0)
+    assert without.weights_.sum() == pytest.approx(1.0)
+
+
+def test_learners_of_every_family_are_members():
+    X, y = DIABETES
+    experts = [
+        ("proximal", FTRLRegressor()),
+        ("entropy", FTRLRegressor(regularizer="entropy")),
+        ("least_squares", ScaleInvariantRegressor(invariance="full", update="least_squares", loss="squared_error")),
+        ("full", ScaleInvariantRegressor(invariance="full", loss="huber")),
+        ("auto", NAGRegressor(eta0="auto", half_life=100)),
+    ]
+    model = HedgeRegressor(experts, random_state=0).fit(X, y)
+    assert len(model._totals) == 1 + 2 + 1 + 2 + 2  # what averages, twice; and the mixture
+    for (_, expert), own, loss in zip(experts, model.estimators_, model.expert_losses_):
+        order = np.random.RandomState(0).permutation(len(y))
+        alone = clone(expert).partial_fit(X[order], y[order])
+        np.testing.assert_array_equal(own.predict(X), alone.predict(X))
+        assert loss > 0
+    assert model.score(X, y) > 0.47
+    assert model.progressive_loss_ < 1.02 * model.expert_losses_.min()
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
+    names = [("ftrl", FTRLClassifier(l1=1.0)), ("l2", FTRLClassifier(regularizer="l2")), ("nag", NAGClassifier())]
+    for container in (np.asarray, sparse.csr_array):
+        clf = HedgeClassifier(names, random_state=0).fit(container(CANCER[0]), CANCER[1])
+        assert clf.score(container(CANCER[0]), CANCER[1]) > 0.95
+
+
+def test_averages_that_are_better_are_trusted():
+    """Noise about a line, and a rate so large that the latest weights follow the noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 5))
+    y = X.sum(axis=1) + 3.0 * rng.normal(size=2000)
+    noisy = NAGRegressor(eta0=10.0, average=True)
+    model = HedgeRegressor([("noisy", noisy), ("mean", NAGRegressor(eta0=1e-9))]).partial_fit(X, y)
+    assert model.weights_[0] > 0.9
+    assert model.progressive_loss_ < 0.85 * model.expert_losses_.min()  # those of the latest weights
+    assert model.score(X, y) > 0.3
+
+
 def test_losses_are_progressive():
     X, y = CANCER
     model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
@@ -131,8 +295,8 @@ def test_losses_are_progressive():
 
 
 def test_a_learner_alone_is_itself():
-    model = HedgeClassifier([("it", NAGClassifier())]).partial_fit(*CANCER, classes=[0, 1])
-    alone = NAGClassifier().partial_fit(*CANCER, classes=[0, 1])
+    model = HedgeClassifier([("it", NAGClassifier(average=False))]).partial_fit(*CANCER, classes=[0, 1])
+    alone = NAGClassifier(average=False).partial_fit(*CANCER, classes=[0, 1])
     np.testing.assert_allclose(model.predict_proba(CANCER[0]), alone.predict_proba(CANCER[0]), atol=1e-15)
     assert model.regret_ == 0
     assert model.weights_.tolist() == [1.0]
@@ -377,3 +541,23 @@ def test_what_may_not_change():
         HedgeClassifier().partial_fit(*CANCER)
     with pytest.raises(AttributeError):
         HedgeClassifier().weights_  # noqa: B018
+
+
+def test_numbers_beyond_float64():
+    X, y = [[1.0], [2.0]], [0.0, 1.0]
+    with pytest.raises(ValueError, match="X has an integer beyond the range of float64 .* in row 1, column 0"):
+        HedgeClassifier().fit([[1], [10**400]], [0, 1])
+    with pytest.raises(ValueError, match="y has an integer beyond the range of float64 .* in row 1"):
+        HedgeRegressor().partial_fit(X, [1, 10**400])
+    scaled = HedgeRegressor([("sgd", make_pipeline(StandardScaler(), SGDRegressor()))])
+    with pytest.raises(ValueError, match="y has an integer beyond the range of float64 .* in row 1"):
+        scaled.partial_fit(X, [1, 10**400])
+    reg = HedgeRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="X has an integer beyond the range of float64 .* in row 0, column 0"):
+        reg.predict([[10**400]])
+
+
+def test_targets_that_are_not_finite_are_refused_whatever_their_type():
+    for y in ([1.0, np.inf], np.array([1.0, np.nan], dtype=object), np.array([1.0, np.inf], dtype=object)):
+        with pytest.raises(ValueError, match=r"y|Input"):
+            HedgeRegressor().partial_fit([[1.0], [2.0]], y, sample_weight=[1.0, 0.0])

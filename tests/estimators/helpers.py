@@ -4,10 +4,12 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
-from ..kernels.helpers import BY_ITSELF, flat
+from sklearn_nag import losses
 
-CLASSIFICATION = ["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"]
-REGRESSION = [loss for loss in BY_ITSELF if loss not in CLASSIFICATION]
+from ..kernels.helpers import flat
+
+CLASSIFICATION = list(losses.CLASSIFICATION)
+REGRESSION = list(losses.REGRESSION)
 PLAIN = {"centering": False, "importance_aware": False, "target_normalization": None, "clip": None}
 
 RNG = np.random.default_rng(0)

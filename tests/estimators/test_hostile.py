@@ -1,5 +1,6 @@
 """Input and circumstances that no user means to have: malformed sparse rows, other threads, the ends of the range."""
 
+import copy
 import os
 import pickle
 import signal
@@ -14,6 +15,7 @@ from scipy import sparse
 from sklearn_nag import (
     FTRLClassifier,
     FTRLRegressor,
+    HedgeClassifier,
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
@@ -207,6 +209,37 @@ def test_readers_see_a_model_before_or_after_a_call(container):
         reader.join()
     assert set(seen) <= allowed
     assert np.array_equal(clf.coef_, steps[0].coef_)
+
+
+def test_readers_see_mixtures_before_or_after_a_call(rng):
+    X, y = rng.normal(size=(3000, 5)), rng.integers(2, size=3000)
+    batches = [slice(i, i + 100) for i in range(100, 3000, 100)]
+    reference = HedgeClassifier().partial_fit(X[:100], y[:100], classes=[0, 1])
+    mixture, seen, wrong, stop = copy.deepcopy(reference), X[:5], [], threading.Event()
+
+    def read(model):
+        loaded = pickle.loads(pickle.dumps(model))
+        return {"predictions": model.predict_proba(seen).tobytes(), "weights": model.weights_.tobytes()} | {
+            "pickled predictions": loaded.predict_proba(seen).tobytes(),
+            "pickled weights": loaded.weights_.tobytes(),
+        }
+
+    def keep_reading():
+        while not stop.is_set():
+            wrong.extend(name for name, value in read(mixture).items() if value not in allowed[name])
+
+    allowed = {name: {value} for name, value in read(reference).items()}
+    for rows in batches:
+        for name, value in read(reference.partial_fit(X[rows], y[rows])).items():
+            allowed[name].add(value)
+    reader = threading.Thread(target=keep_reading)
+    reader.start()
+    for rows in batches:
+        mixture.partial_fit(X[rows], y[rows])
+    stop.set()
+    reader.join()
+    assert not wrong
+    assert read(mixture) == read(reference)
 
 
 def test_writers_wait_for_one_another(rng):

@@ -327,3 +327,10 @@ def test_sums_that_leave_the_range():
         merge(models)
     for model, numbers in zip(models, before):
         np.testing.assert_array_equal(bits(model), numbers)
+
+
+def test_models_that_forget_cannot_be_merged(rng):
+    X, y = rng.normal(size=(100, 3)), rng.normal(size=100)
+    models = [NAGRegressor(half_life=50).partial_fit(X[i::2], y[i::2]) for i in range(2)]
+    with pytest.raises(ValueError, match="models with half_life cannot be merged"):
+        merge(models)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.exceptions import NotFittedError
 
-from sklearn_nag import NAGClassifier, NAGRegressor, config_context
+from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
 
 from ..kernels.helpers import flat
 from .helpers import PLAIN, RNG, X, Y, bits, first_call
@@ -88,6 +88,16 @@ def test_the_number_of_passes():
 
 
 # -- streams, copies and pickles
+
+
+@pytest.mark.parametrize("make", [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor])
+def test_fit_says_of_rows_that_no_longer_count(make):
+    model = make(warm_start=True, max_iter=2, tol=None).fit(X, Y, sample_weight=np.full(30, 2.0**53))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, Y, sample_weight=np.full(30, 2.0**30))
+    with pytest.warns(UserWarning, match=r"these rows did not count: .* of a total weight of 5.404e\+17"):
+        model.fit(X, Y)
 
 
 def test_rows_that_no_longer_count_are_said():

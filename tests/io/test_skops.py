@@ -14,7 +14,14 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag import (
+    HedgeClassifier,
+    HedgeRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+)
 from sklearn_nag.estimators import _state_versions
 from sklearn_nag.estimators._state_versions import READERS, STATE_VERSION
 from sklearn_nag.io import trusted_types
@@ -50,6 +57,21 @@ def test_skops_resumes_with_the_same_bits(model, data):
         some.partial_fit(X[1::2], y[1::2])
     assert np.array_equal(flat(loaded._state), flat(model._state))
     assert np.array_equal(loaded.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [(HedgeClassifier(update="hedge"), LETTERS), (HedgeRegressor(), DIABETES)],
+)
+def test_mixtures_resume_with_the_same_bits(model, data):
+    X, y = data
+    model = clone(model).partial_fit(X[::2], y[::2], **({"classes": ["a", "b", "c"]} if y.dtype.kind == "U" else {}))
+    loaded = through_skops(model, trusted_types())
+    for some in (model, loaded):
+        some.partial_fit(X[1::2], y[1::2])
+    assert np.array_equal(loaded.weights_, model.weights_)
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.progressive_loss_ == model.progressive_loss_
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The listings of the page "Adding a family", as files: what they learn is what the page says."""
+"""The listings of the pages on adding a family and a loss, as files: what they learn is what the pages say."""
 
 import importlib
 import itertools
@@ -16,9 +16,10 @@ from sklearn_nag import config_context, kernels, losses
 
 from .helpers import KERNELS, LOSSES, flat, make_data, make_state, progressive
 
-PAGE = (Path(__file__).parents[2] / "docs" / "adding_a_family.rst").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "".join((DOCS / f"adding_a_{what}.rst").read_text(encoding="utf-8") for what in ("family", "loss"))
 BLOCK = re.compile(r"^\.\. code-block:: python\n   :caption: (.+)\n\n((?:   .*\n|\n)+)", re.MULTILINE)
-LISTINGS = {caption: dedent(code).rstrip() + "\n" for caption, code in BLOCK.findall(PAGE)}
+LISTINGS = {caption: dedent(code).rstrip() + "\n" for caption, code in BLOCK.findall(PAGES)}
 FILES = ("rule.py", "numpy_rows.py", "numba_rows.py")
 CONTAINERS = [np.asarray, sparse.csr_array]
 C = 0.3

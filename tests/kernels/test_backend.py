@@ -87,3 +87,24 @@ def test_importing_does_not_import_numba():
 
 def test_public_names():
     assert {"set_config", "get_config", "config_context"} <= set(sklearn_nag.__all__)
+
+
+@pytest.mark.usefixtures("restored")
+def test_a_long_run_without_numba_says_once_how_to_be_faster(monkeypatch, caplog):
+    monkeypatch.delenv(_backend.ENVIRONMENT, raising=False)
+    monkeypatch.setattr(_backend, "_has_numba", lambda: False)
+    monkeypatch.setattr(_backend, "_spent", {"seconds": 0.0, "told": False})
+    ticks = itertools.count()
+    monkeypatch.setattr(_backend.time, "perf_counter", lambda: next(ticks) * 0.9 * _backend.LONG)
+    set_config(kernel="numpy")  # somebody who asks for NumPy needs no word
+    make = lambda: NAGClassifier().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])  # noqa: E731
+    for _ in range(3):
+        make()
+    set_config(kernel="auto")
+    make()
+    assert not caplog.records
+    for _ in range(3):
+        make()
+    (record,) = caplog.records
+    assert record.name == "sklearn_nag"
+    assert 'pip install "sklearn-nag[fast]"' in record.message

@@ -45,6 +45,7 @@ from sklearn_nag.regret import (
 from . import plain
 
 N, T, D = 1000, 40, 3
+PRINTED_TARGET = {"target_normalization": None, "clip": None}
 PLAIN = {"normalization": None, "adaptive": False, "importance_aware": False, "fit_intercept": False, "average": False}
 
 
@@ -101,6 +102,14 @@ def stacked(make, X, y):
         np.stack([r.predictions for r in runs]),
         runs[0].loss,
     )
+
+
+def without_repeated_features(X, y):
+    """The same with other features for those that repeat one another, as rank is read in two ways, up to rounding."""
+    X, repeat = X.copy(), slice(4 * N // 5, N)
+    X[repeat] = 3.0 * X[: N // 5]
+    X[repeat][::2] *= 1.1 ** np.arange(0, T)[:, None]
+    return X, y
 
 
 def with_both_classes(X, y):
@@ -183,17 +192,29 @@ def test_hedge(eta):
     assert (regret <= hedge_bound(losses, eta) + 1e-9).all()
 
 
-def test_adahedge():
-    losses = games()
-    mixture, played = Mixture(np.zeros((N, 4)), np.zeros(N)), np.empty((N, T))
-    for t in range(T):
+def adahedge(losses):
+    """Losses of AdaHedge, variances of the losses by the weights that it played, and the mixture."""
+    n_runs, n_rows, n_experts = losses.shape
+    mixture = Mixture(np.zeros((n_runs, n_experts)), np.zeros(n_runs))
+    played, variances = np.empty((2, n_runs, n_rows))
+    for t in range(n_rows):
         share = mixture.weights()
         played[:, t] = (share * losses[:, t]).sum(axis=1)
+        variances[:, t] = (share * (losses[:, t] - played[:, t, None]) ** 2).sum(axis=1)
         mixture.suffer(share, losses[:, t])
+    return played, variances, mixture
+
+
+def test_adahedge():
+    losses = games()
+    played, variances, mixture = adahedge(losses)
     regret, largest = against_best(played, losses), np.maximum.accumulate(np.ptp(losses, axis=2), axis=1)
     assert (regret <= adahedge_bound(losses) * (1 + 1e-9)).all()
     # Twice the mixability gap bounds it as well, which leaves no room for a wrong gap.
     assert (regret[:, -1] <= 2 * mixture.gap * (1 + 1e-9)).all()
+    # So does Theorem 6 of the paper, of which the bound is made.
+    by_variance = 2 * np.sqrt(np.cumsum(variances, axis=1) * np.log(4)) + largest * (4 / 3 * np.log(4) + 2)
+    assert (regret <= by_variance * (1 + 1e-9)).all()
     root = np.sqrt(np.arange(1, T + 1) * np.log(4))
     assert (adahedge_bound(losses) <= largest * (root + 16 / 3 * np.log(4) + 2) * (1 + 1e-9)).all()
 
@@ -281,9 +302,7 @@ def test_scinol1():
 
 
 def test_full_invariance():
-    X, y = with_both_classes(*sequences())
-    X = X[: N * 4 // 5]  # rank is read off the factor by the learner and off the sums by the bound
-    y = y[: N * 4 // 5]
+    X, y = without_repeated_features(*with_both_classes(*sequences()))
     run = stacked(lambda: ScaleInvariantClassifier(invariance="full", potential_alpha=1.5, fit_intercept=False), X, y)
     check(run, full_bound, comparators(X, y))
 
@@ -342,10 +361,7 @@ def test_a_learner_on_unlearnable_rows():
 
 @pytest.mark.parametrize("penalty", [0.0, 0.1, 10.0])
 def test_least_squares(penalty):
-    X, y = sequences(classes=False)
-    X, y = X[: N * 4 // 5], y[: N * 4 // 5]
-    X = np.concatenate([X, X[: N // 5] * 3.0])
-    y = np.concatenate([y, -y[: N // 5]])
+    X, y = without_repeated_features(*sequences(classes=False))
     run = Run(X, y, plain.forecaster(X, y, penalty), SquaredError())
     best = np.stack([np.linalg.lstsq(rows, targets, rcond=None)[0] for rows, targets in zip(X, y)])
     check(run, lambda run, u: least_squares_bound(run, u, penalty), [best, *comparators(X, y)])
@@ -354,6 +370,110 @@ def test_least_squares(penalty):
         log_det = np.linalg.slogdet(np.eye(D) + S / penalty)[1]
         loose = 0.5 * (penalty * (best**2).sum(axis=1) + (y**2).max(axis=1) * log_det)
         assert (least_squares_bound(run, best, penalty)[:, -1] <= loose * (1 + 1e-9)).all()
+
+
+# -- bounds that are nearly reached: none of them is too large to say anything
+
+
+def against(play, n_rows):
+    """Rows of a single feature 1, and targets far beyond reach on the side where ``play`` does not predict."""
+    predictions, targets = np.empty(n_rows), np.empty(n_rows)
+    learn = play()
+    predictions[0] = next(learn)
+    for t in range(n_rows):
+        targets[t] = -1e9 if predictions[t] > 0 else 1e9
+        following = learn.send(targets[t])
+        if t + 1 < n_rows:
+            predictions[t + 1] = following
+    return Run(np.ones((n_rows, 1)), targets, predictions, AbsoluteError())
+
+
+def test_gradient_descent_reaches_its_bound():
+    """Where all gradients agree, and ``u`` is where it ends."""
+    X, y, eta = np.ones((1, 400, 1)), np.full((1, 400), 1e9), 0.3
+    run = Run(X, y, plain.ogd(X, y, plain.absolute_gradient, eta), AbsoluteError())
+    u = np.array([[eta * 400]])
+    assert run.regret(u)[0, -1] == pytest.approx(ogd_bound(run, u, eta)[0, -1], rel=1e-6)
+
+
+def test_exponentiated_gradient_comes_near_its_bound():
+    X, y, eta = np.ones((1, 400, 2)) * [1.0, -1.0], np.full((1, 400), 1e9), 0.05
+    run = Run(X, y, plain.exponentiated_gradient(X, y, plain.absolute_gradient, eta), AbsoluteError())
+    u = np.array([[1.0, 0.0]])
+    assert (run.regret(u) / entropy_bound(run, u, eta)).max() > 0.9
+
+
+def test_hedge_comes_near_its_bound():
+    losses = np.stack([expert_game("coins", 10_000, 200, random_state=seed) for seed in range(3)])
+    eta = np.sqrt(8 * np.log(200) / 10_000)
+    assert (against_best(plain.hedge(losses, eta), losses) / hedge_bound(losses, eta))[:, -1].min() > 0.75
+
+
+def test_adahedge_is_within_a_small_factor_of_its_bound():
+    losses = expert_game("leader", 4000, 2)[None]
+    played, _, mixture = adahedge(losses)
+    regret = against_best(played, losses)[0, -1]
+    assert regret / adahedge_bound(losses)[0, -1] > 0.4
+    assert regret / (2 * mixture.gap[0]) > 0.45
+
+
+def test_weighted_majority_is_within_a_small_factor_of_its_bound():
+    """Each row, just enough experts are wrong for the majority to be."""
+    eta, n_experts, weight, wrong, mistakes = 0.5, 9, np.ones(9), [], 0
+    for _ in range(300):
+        order = np.argsort(-weight, kind="stable")
+        needed = np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2) + 1
+        row = np.zeros(n_experts)
+        row[order[:needed]] = 1.0
+        wrong.append(row)
+        weight *= np.exp(-eta * row)
+        mistakes += 1
+    assert 0.8 < mistakes / majority_bound(wrong, eta)[-1] <= 1.0
+
+
+def test_the_perceptron_reaches_its_bounds():
+    """Each row is a direction of its own, so each is a mistake."""
+    sides = np.tile([-1.0, 1.0], 20)
+    run = record(perceptron(), np.eye(40), sides)
+    assert run.mistakes.sum() == 40
+    assert margin_bound(run, sides)[-1] == pytest.approx(40)
+    assert perceptron_bound(run, sides)[-1] == pytest.approx(40)
+
+
+def test_nag_is_within_a_small_factor_of_its_bound():
+    def play():
+        u, H = 0.0, 0.0
+        while True:
+            target = yield u
+            gradient = np.sign(u - target)
+            H += 1.0
+            u = np.clip(u - np.sqrt(2) * gradient / np.sqrt(H), -1.0, 1.0)
+
+    run = against(play, 400)
+    assert (run.regret([1.0]) / nag_bound(run, [1.0], 1.0)).max() > 0.49
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_the_forecaster_comes_near_its_bound(penalty):
+    X, y = np.ones((1, 400, 1)), np.tile([-1.0, 1.0], 200)[None]
+    run = Run(X, y, plain.forecaster(X, y, penalty), SquaredError())
+    assert run.regret([[0.0]])[0, -1] / least_squares_bound(run, [[0.0]], penalty)[0, -1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "bound", "least"),
+    [
+        ({"update": "potential", "centering": False}, potential_bound, 0.9),
+        ({"invariance": "full"}, full_bound, 0.9),
+        ({"update": "scinol1", "centering": False}, scinol1_bound, 0.35),
+    ],
+)
+def test_learners_without_a_rate_come_near_their_bounds(options, bound, least):
+    """Where all gradients agree, against weights that are large enough."""
+    learner = ScaleInvariantRegressor("absolute_error", fit_intercept=False, average=False, **options, **PRINTED_TARGET)
+    run = record(learner, np.ones((60, 1)), np.full(60, 1e200))  # so far that losses are as good as linear
+    ratios = [np.cumsum(u - run.predictions) / bound(run, [u]) for u in 10.0 ** np.arange(-4, 9, 0.25)]
+    assert least < np.max(ratios) <= 1.0
 
 
 # -- a wrong update breaks a bound
@@ -410,7 +530,6 @@ def test_wrong_learners_break_their_bounds():
 
 # -- the package's learners in the place of the plain ones
 
-PRINTED_TARGET = {"target_normalization": None, "clip": None}
 NAG = {"normalization": "max", "centering": False, "importance_aware": False, "fit_intercept": False, "average": False}
 
 
@@ -476,8 +595,7 @@ def test_the_packages_exponentiated_gradient():
 
 
 def test_the_packages_forecaster():
-    X, y = sequences(classes=False)
-    X, y = X[: N * 4 // 5], y[: N * 4 // 5]
+    X, y = without_repeated_features(*sequences(classes=False))
     run = stacked(lambda: ScaleInvariantRegressor(invariance="full", fit_intercept=False, **PRINTED_TARGET), X, y)
     best = np.stack([np.linalg.lstsq(rows, targets, rcond=None)[0] for rows, targets in zip(X, y)])
     check(run, least_squares_bound, [best, *comparators(X, y)])

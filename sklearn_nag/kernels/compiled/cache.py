@@ -14,6 +14,8 @@ import os
 import pickle
 import uuid
 import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from numba.core.caching import FunctionCache, NullCache
 from numba.core.serialize import dumps
 
 logger = logging.getLogger("sklearn_nag")
+_told: list[Callable[[str], None]] = []  # by `tell_of_compiling`
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -102,7 +105,7 @@ class KernelCache(FunctionCache):
         except Exception as error:
             _warn_once(f"compiled code cannot be read ({error}); it is compiled anew.")
         if found is None:
-            _announce_once("once on this machine for each kind of model")
+            _announce("once on this machine for each kind of model")
         return found
 
     def save_overload(self, sig, data):
@@ -118,7 +121,7 @@ class NoCache(NullCache):
 
     def load_overload(self, sig, target_context):
         """Nothing."""
-        _announce_once("in each process, as there is no folder to keep compiled code in")
+        _announce("in each process, as there is no folder to keep compiled code in")
 
     def save_overload(self, sig, cres):
         """Nothing either."""
@@ -129,9 +132,26 @@ def _warn_once(message):
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
+@contextmanager
+def tell_of_compiling(tell):
+    """Within a ``with`` block, give ``tell`` a sentence whenever a function is about to be compiled."""
+    _told.append(tell)
+    try:
+        yield
+    finally:
+        _told.remove(tell)
+
+
+def _announce(how_often):
+    message = f"compiling the update kernel, which takes some seconds, {how_often}"
+    _log_once(message)
+    for tell in {*_told}:
+        tell(message[0].upper() + message[1:])
+
+
 @lru_cache
-def _announce_once(how_often):
-    logger.info("compiling the update kernel, which takes some seconds, %s", how_often)
+def _log_once(message):
+    logger.info(message)
 
 
 def cache_of(function):

@@ -96,12 +96,18 @@ def add_deviations(table, f, n, c, kept):
 
 
 @strict
+def begin_at_row(table, f, n, bias):
+    """Make the first row the origin, but for the intercept."""
+    for i in range(n):
+        table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
+
+
+@strict
 def centre(table, f, clock, before, c, n, bias):
     """Lift the row; leave in ``z`` its deviation from the mean before it, in ``x`` that from the mean with it."""
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
     if before == 0:
-        for i in range(n):
-            table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
+        begin_at_row(table, f, n, bias)
     for i in range(n):
         x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
         deviation = x - table[f.sum, i] * inverse
@@ -171,20 +177,17 @@ def switch_frequent(table, f, weight_power, n_heads, before, c, n, bias):
         frequent = table[f.frequent, i] > 0.0
         if not table[f.tally, i] > (ENDS if frequent else BEGINS) * (before + c):
             continue
-        old, table[f.tally, i] = table[f.z, i], before - table[f.z, i]
+        table[f.tally, i] = table[f.z, i]
+        size = size_of(table, f, i, before) if weight_power > 0 and before > 0.0 else 0.0
+        table[f.tally, i] = before - table[f.tally, i]
         table[f.frequent, i] = 0.0 if frequent else 1.0
         if before == 0.0:
             continue
         total = table[f.sum, i] + before * table[f.origin, i]
         mean = total / before
-        squares, size = 0.0, 0.0
         if f.squares > 0:
-            squares, size = (
-                table[f.squares, i],
-                np.sqrt(table[f.squares, i] / (before if frequent else np.sqrt(old * before))),
-            )
             apart = before * mean * mean
-            table[f.squares, i] = max(squares + (apart if frequent else -apart), 0.0)
+            table[f.squares, i] = max(table[f.squares, i] + (apart if frequent else -apart), 0.0)
         table[f.sum, i], table[f.origin, i] = total, 0.0
         if f.deviation > 0:
             table[f.deviation, i] = max(table[f.deviation, i], table[f.largest, i] * table[f.lift, i])
@@ -204,12 +207,20 @@ def switch_frequent(table, f, weight_power, n_heads, before, c, n, bias):
 
 
 @strict
+def count_and_switch(table, f, centred, weight_power, n_heads, before, c, width, n, bias):
+    """Count the entries of the row ``x``; tell whether any column began or stopped to be frequent, and was centred."""
+    switches = count_entries(table, f, before, c, n) and centred
+    if switches:
+        switch_frequent(table, f, weight_power, n_heads, before, c, width, bias)
+    return switches
+
+
+@strict
 def centre_frequent(table, f, clock, before, c, n, bias):
     """As `centre`, of frequent columns; the others are lifted alone. Adds to ``squares``, where these are kept."""
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
     if before == 0:
-        for i in range(n):
-            table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
+        begin_at_row(table, f, n, bias)
     for i in range(n):  # in several loops, as those over too many rows of a table do not become vector instructions
         table[f.x, i] = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
     for i in range(n):
@@ -280,14 +291,12 @@ def read_entries(subset, f, index, places, data, indices, start, stop, columns, 
 @slow
 def add_followed(subset, f, index, width, columns, followed):
     """Add the frequent columns that a row does not name, with 0; return the number of columns."""
-    for i in range(width):
-        if columns[index[i], f.frequent] > 0.0:
-            columns[index[i], f.frequent] = 2.0  # a mark, until the next loop
+    for i in range(width):  # without branches, which would be foretold wrongly too often
+        columns[index[i], f.frequent] *= 2.0  # a mark, until the next loop
     for place in range(1, followed[0] + 1):
-        column = followed[place]
-        if columns[column, f.frequent] == 1.0:
-            index[width], subset[f.x, width] = column, 0.0
-            width += 1
+        column = np.uint64(followed[place])
+        index[width], subset[f.x, width] = column, 0.0
+        width += columns[column, f.frequent] == 1.0
         columns[column, f.frequent] = 1.0
     return width
 
@@ -343,7 +352,7 @@ def add_up_repeated(subset, x, index, places, n):
 
 @fast
 def gather(subset, f, columns, index, width, n):
-    """Copy the columns of a row to ``subset``, above its row ``x``, four fields at a time; clear it up to ``n``.
+    """Copy the columns of a row to ``subset``, above its row ``x``, some fields at a time; clear it up to ``n``.
 
     The last columns become those of features that are always 0: loops take them along and change nothing.
     """
@@ -359,9 +368,13 @@ def gather(subset, f, columns, index, width, n):
             column = index[i]
             subset[a, i], subset[a + 1, i] = columns[column, a], columns[column, a + 1]
             subset[a + 2, i], subset[a + 3, i] = columns[column, a + 2], columns[column, a + 3]
-    for a in range(four, fields):
+    if fields - four >= 2:
         for i in range(width):
-            subset[a, i] = columns[index[i], a]
+            column = index[i]
+            subset[four, i], subset[four + 1, i] = columns[column, four], columns[column, four + 1]
+    if fields % 2 == 1:
+        for i in range(width):
+            subset[fields - 1, i] = columns[index[i], fields - 1]
 
 
 @fast

@@ -10,26 +10,26 @@ from ...losses import HALLEY_STEPS, LEAST_MARGIN, LONGEST, MOST_MARGIN
 from .heads import SHARE
 from .jit import fast, slow
 
-LOSSES = (
-    "log_loss",
-    "hinge",
-    "squared_hinge",
-    "modified_huber",
-    "perceptron",
-    "squared_error",
-    "quantile",
-    "absolute_error",
-    "huber",
-    "epsilon_insensitive",
-    "squared_epsilon_insensitive",
-    "softmax",
-)
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
+CODES = {
+    "log_loss": LOG,
+    "hinge": HINGE,
+    "squared_hinge": SQUARED_HINGE,
+    "modified_huber": MODIFIED_HUBER,
+    "perceptron": PERCEPTRON,
+    "squared_error": SQUARED,
+    "quantile": QUANTILE,
+    "absolute_error": ABSOLUTE,
+    "huber": HUBER,
+    "epsilon_insensitive": INSENSITIVE,
+    "squared_epsilon_insensitive": SQUARED_INSENSITIVE,
+    "softmax": SOFTMAX,
+}
 
 
 class CompiledLoss(NamedTuple):
-    """A loss by its place in ``LOSSES``, its parameter if it has one, and whether the target's unit scales that."""
+    """A loss by its code, its parameter if it has one, and whether the target's unit scales that."""
 
     code: int
     parameter: float
@@ -39,7 +39,7 @@ class CompiledLoss(NamedTuple):
 def compiled_loss(loss):
     """`CompiledLoss` of a loss, which has one parameter at most."""
     parameters = [float(getattr(loss, name)) for name in loss.parameters]
-    return CompiledLoss(LOSSES.index(loss.name), *(parameters or [0.0]), "epsilon" in loss.parameters)
+    return CompiledLoss(CODES[loss.name], *(parameters or [0.0]), "epsilon" in loss.parameters)
 
 
 @fast
@@ -121,7 +121,7 @@ def importance_aware_move(loss, parameter, p, y, a):
         if parameter == 0.0:
             return 0.0
         far = min(parameter * a, max(distance - parameter, 0.0))
-        return back * (far - (distance - far) * np.expm1(far / parameter - a))
+        return back * (far - (distance - far) * np.expm1(min(far / parameter - a, 0.0)))
     beyond = max(0.0, distance - parameter)
     if loss == INSENSITIVE:
         return back * min(a, beyond)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import LARGEST
+from ..state.mixture import SLOPES, STEEPEST
 from .heads import CLIPPED, EXPERT_LOSS, GRADIENT, N_ROWS, PLAYED, SHARE, TARGET, UNIT
 from .jit import entry, slow, strict_slow
 from .losses import SOFTMAX, loss_and_gradient, margins
@@ -89,6 +90,39 @@ def play(excess, gap, grows, losses, shares, heads):
         suffer(heads, excess, gap, 0)
         if not grows:
             gap[0] = before
+
+
+LOG, SQUARE, _ = map(np.int64, range(3))  # places in SLOPES
+
+
+@entry
+def blend(excess, gap, loss, forecasts, row_weight, shares, heads):
+    """As `Mixture.blend`; ``shares`` is filled."""
+    n_rows, n_experts, n_values = forecasts.shape
+    for i in range(n_rows):
+        expert_shares(heads, excess, gap, 0)
+        for k in range(n_experts):
+            shares[i, k] = heads[SHARE, k]
+            heads[EXPERT_LOSS, k] = 0.0
+        for j in range(n_values):
+            blended = 0.0
+            for k in range(n_experts):
+                blended += shares[i, k] * forecasts[i, k, j]
+            slope = -1.0 / blended if loss == LOG else blended if loss == SQUARE else np.sign(blended)
+            for k in range(n_experts):
+                heads[EXPERT_LOSS, k] += slope * (forecasts[i, k, j] - blended)
+        for k in range(n_experts):
+            value = heads[EXPERT_LOSS, k] * (row_weight[i] / n_values)
+            heads[EXPERT_LOSS, k] = 0.0 if np.isnan(value) else min(max(value, -STEEPEST), STEEPEST)
+        suffer(heads, excess, gap, 0)
+
+
+def play_blend(mixture, forecasts, loss, row_weight):
+    """As `Mixture.blend`."""
+    shares = np.empty(forecasts.shape[:2])
+    heads = np.zeros((N_ROWS, shares.shape[1]))
+    blend(mixture.excess, mixture.gap, np.int64(list(SLOPES).index(loss)), forecasts, row_weight, shares, heads)
+    return shares
 
 
 def play_mixture(mixture, losses):

@@ -13,7 +13,7 @@ from ..compiled.columns import (
     add_squares,
     all_finite,
     centre_frequent,
-    count_entries,
+    count_and_switch,
     follow,
     gather,
     is_unusual,
@@ -21,7 +21,6 @@ from ..compiled.columns import (
     raise_lifts,
     read_entries,
     scatter,
-    switch_frequent,
     update_maxima,
 )
 from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
@@ -183,8 +182,8 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
-        if f.frequent > 0 and is_unusual(table, f, width) and count_entries(table, f, clock[T], c, n):
-            switch_frequent(table, f, 0, n_heads, clock[T], c, width, bias)
+        if f.frequent > 0 and is_unusual(table, f, width):
+            count_and_switch(table, f, True, 0, n_heads, clock[T], c, width, n, bias)
         if grew and update_maxima(table, f, n, False):
             raise_lifts(table, f, powers, n_heads, width)
         if not learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
@@ -206,17 +205,18 @@ def learn_sparse(
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
+        seldom = clock[T] == 0.0  # whether fields change that few rows change
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
         width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
-        if f.frequent > 0 and count_entries(subset, f, clock[T], c, n):
-            switch_frequent(subset, f, 0, n_heads, clock[T], c, width, bias)
+        if f.frequent > 0 and count_and_switch(subset, f, True, 0, n_heads, clock[T], c, width, n, bias):
             follow(subset, f, index, width, columns, followed)
-        needs_lift = update_maxima(subset, f, n, False)
-        if needs_lift:
+            seldom = True
+        if update_maxima(subset, f, n, False):
+            seldom = True
             raise_lifts(subset, f, powers, n_heads, width)
         if not learn_row(subset, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
             return False
@@ -225,7 +225,7 @@ def learn_sparse(
                 played[step, j] = heads[PLAYED, j]
         if not all_finite(subset, f.largest + 1, fields, n):
             return False
-        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
     return True
 
 

@@ -15,7 +15,7 @@ from ..compiled.columns import (
     all_frequent,
     centre,
     centre_frequent,
-    count_entries,
+    count_and_switch,
     fill_inverse_sizes,
     follow,
     gather,
@@ -26,7 +26,6 @@ from ..compiled.columns import (
     raise_lifts,
     read_entries,
     scatter,
-    switch_frequent,
     update_maxima,
 )
 from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
@@ -44,16 +43,8 @@ PROXIMAL, L2, ENTROPY = range(3)
 NONE, MAX, RMS, AUTO = range(4)
 FREE = -1  # code of no constraint
 N = 1  # entry of ``clock`` after ``T``
-SCRATCH = (
-    "x",
-    "z",
-    "size",
-    "inverse",
-    "metric",
-    "key",
-    "other",
-    "v",
-)  # rows below the fields of a table; the last one for each head
+# Rows below the fields of a table; each head has its own last one.
+SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
 
 @fast
@@ -257,11 +248,9 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
-        if rule.norm == AUTO and is_unusual(table, f, width):
-            switches = count_entries(table, f, clock[T], c, n)
-            if switches and rule.centred:
-                switch_frequent(table, f, 0, n_heads, clock[T], c, width, bias)
-                some_rare = not all_frequent(table, f, width)
+        unusual = rule.norm == AUTO and is_unusual(table, f, width)
+        if unusual and count_and_switch(table, f, rule.centred, 0, n_heads, clock[T], c, width, n, bias):
+            some_rare = not all_frequent(table, f, width)
         if grew and update_maxima(table, f, n, keeps_inverse):
             raise_lifts(table, f, powers, n_heads, width)
         if not learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
@@ -283,6 +272,7 @@ def learn_sparse(
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
+        seldom = clock[T] == 0.0  # whether fields change that few rows change
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
         width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
@@ -290,11 +280,11 @@ def learn_sparse(
         n = padded(width)
         gather(subset, f, columns, index, width, n)
         some_rare = rule.norm == AUTO
-        if some_rare and count_entries(subset, f, clock[T], c, n) and rule.centred:
-            switch_frequent(subset, f, 0, n_heads, clock[T], c, width, bias)
+        if some_rare and count_and_switch(subset, f, rule.centred, 0, n_heads, clock[T], c, width, n, bias):
             follow(subset, f, index, width, columns, followed)
-        needs_lift = update_maxima(subset, f, n, rule.norm == MAX)
-        if needs_lift:
+            seldom = True
+        if update_maxima(subset, f, n, rule.norm == MAX):
+            seldom = True
             raise_lifts(subset, f, powers, n_heads, width)
         if not learn_row(subset, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
             return False
@@ -303,7 +293,7 @@ def learn_sparse(
                 played[step, j] = heads[PLAYED, j]
         if not all_finite(subset, f.largest + 1, fields, n):
             return False
-        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
     return True
 
 

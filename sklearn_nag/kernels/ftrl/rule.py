@@ -95,11 +95,6 @@ class Rule(LinearRule):
         return self.lazy
 
     @property
-    def selective(self):
-        """Whether only frequent columns are centred."""
-        return self.centred and self.normalization == "auto"
-
-    @property
     def fields(self):
         """Fields of `Columns` that heads share."""
         needed = {
@@ -156,11 +151,14 @@ class State(LinearState):
                 self.columns.root *= factor
 
     def unit_free_weight(self):
-        """``u`` to predict with, in units of the target: that of the next row, which minimises the regularised loss."""
-        length = mean_length(self.rule, self.N, self.t)
+        """``u`` to predict with, in units of the target: that of the next row, which minimises the regularised loss.
+
+        It is 0 for a column that has no scale yet, where weights do not begin at 0 (``positive``, a simplex).
+        """
+        length, size = mean_length(self.rule, self.N, self.t), self.size()
         with np.errstate(all="ignore"):
-            v = leader(self.rule, self.columns, self.size() * length, self.t, self.unit(), length)
-            return v / length * self.unit()[:, None]
+            v = leader(self.rule, self.columns, size * length, self.t, self.unit(), length)
+            return np.where(size > 0, v / length * self.unit()[:, None], 0.0)
 
 
 Rule.State = State

@@ -109,8 +109,8 @@ def is_rounding(table, f, factor, size, share, i):
 
 @strict
 def divided(a, b):
-    """``a / b`` by a division, as the inverse of a subnormal number overflows."""
-    return a / b
+    """``a / b`` by a division, as the inverse of a subnormal number overflows; ``a`` where ``b`` is 0."""
+    return a / b if b != 0.0 else a
 
 
 @fast
@@ -129,7 +129,7 @@ def rotate_in(table, f, factor, x, v, w, rests, root):
                 continue
             is_new = True
             for k in range(n_heads):
-                rests[2, k] = (inner_with_sum(table, f, factor, x, w, i, k) - rests[1, k]) / rest
+                rests[2, k] = divided(inner_with_sum(table, f, factor, x, w, i, k) - rests[1, k], rest)
         squared = diagonal * diagonal + value * value
         inverse = 1.0 / (np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value))
         cos, sin = diagonal * inverse, value * inverse

@@ -98,7 +98,8 @@ def is_rounding(factor, x, i, rounding):
 def rotate_in(state, x, root):
     """Rotate the row ``x``, which is changed, into the factor, ``q``, and the sum of the weights.
 
-    Returns ``v``, and whether the row is independent of those before: ``v^T q`` is then 0, but for rounding.
+    Returns ``v``, and whether the row is independent of those before: ``v^T q`` is then 0, but for rounding. Where a
+    row outweighs all before by more than doubles can hold, ``rest`` is 0, and so is the sum of the weights (`GROWTH`).
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
@@ -109,7 +110,7 @@ def rotate_in(state, x, root):
             continue
         if factor[i, i] == 0.0:  # a new direction, in which the sum of the weights is 0
             w = solve(factor[i + 1 :, i + 1 :], past[:, i + 1 :])
-            inner = (np.add.reduce(w * x[i + 1 :], axis=1) - rest_past) / rest
+            inner = (np.add.reduce(w * x[i + 1 :], axis=1) - rest_past) / (rest or 1.0)
         length = np.hypot(factor[i, i], x[i])
         cos, sin = factor[i, i] / length, x[i] / length
         factor[i, i:], x[i:] = cos * factor[i, i:] + sin * x[i:], cos * x[i:] - sin * factor[i, i:]
@@ -119,5 +120,5 @@ def rotate_in(state, x, root):
         if inner is not None:
             break
     is_new = inner is not None
-    past += (inner if is_new else -rest_past / rest)[:, None] * v
+    past += (inner if is_new else -rest_past / (rest or 1.0))[:, None] * v
     return v, is_new

@@ -39,9 +39,11 @@ def merge(states, base, power=0.25):
     ------
     Diverged
         When a sum overflows.
+    ValueError
+        For models that forget.
     """
     if states[0].rule.forgets:
-        raise NotImplementedError("with half_life, what was learnt is no sum over rows")
+        raise ValueError("models with half_life cannot be merged: what they keep has faded, and is no sum over rows.")
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
         return None if parts is None else finish(_merge(parts, power))
@@ -98,26 +100,11 @@ def _merge(parts, power):
 
 
 def lead(state, before, momentum, renew):
-    """Model for the shards of the next round to go on from.
+    """As `kernels.lead`: a step further the same way, which is Nesterov's momentum.
 
-    Parameters
-    ----------
-    state : State
-        What was merged last.
-    before : State
-        What was merged before that.
-    momentum : float
-        By which part of what they moved since ``before`` the weights move on (Nesterov's momentum; Chen and Huo,
-        "Scalable training of deep learning machines by incremental block training with intra-block parallel
-        optimization and blockwise model-update filtering", ICASSP 2016). Not with an L1 penalty, as weights that it
-        holds at 0 have to stay there.
-    renew : bool
-        Whether the average of the weights played begins anew.
-
-    Returns
-    -------
-    State
-        A copy. Where the weights would leave the range of float64, they stay.
+    Not with an L1 penalty, as weights that it holds at 0 have to stay there; nor where weights would leave the range of
+    float64. Source: Chen and Huo, "Scalable training of deep learning machines by incremental block training with
+    intra-block parallel optimization and blockwise model-update filtering", ICASSP 2016.
     """
     rule, ahead = state.rule, state.copy()
     if momentum and rule.l1 == 0 and state.t > before.t:

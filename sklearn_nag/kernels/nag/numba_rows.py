@@ -19,7 +19,7 @@ from ..compiled.columns import (
     all_frequent,
     centre,
     centre_frequent,
-    count_entries,
+    count_and_switch,
     fill_inverse_sizes,
     finite,
     follow,
@@ -31,13 +31,12 @@ from ..compiled.columns import (
     raise_lifts,
     read_entries,
     scatter,
-    switch_frequent,
     update_maxima,
 )
 from ..compiled.handover import constant, entries_of_row, in_own_lines, put_back, run, table_layout, workspace
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, RESCALING, TARGET, UNIT, new_heads
 from ..compiled.jit import entry, fast, slow
-from ..compiled.losses import LOSSES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
+from ..compiled.losses import CODES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
 from ..compiled.mixture import mix
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
@@ -405,11 +404,11 @@ def learn_dense(
             shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
         elif rule.l2 > 0:
             shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        if rule.norm == AUTO and is_unusual(table, f, width):
-            switches = count_entries(table, f, clock[T], c, n)
-            if switches and rule.centred:
-                switch_frequent(table, f, rule.weight_power, eta.size, clock[T], c, width, bias)
-                some_rare = not all_frequent(table, f, width)
+        unusual = rule.norm == AUTO and is_unusual(table, f, width)
+        if unusual and count_and_switch(
+            table, f, rule.centred, rule.weight_power, eta.size, clock[T], c, width, n, bias
+        ):
+            some_rare = not all_frequent(table, f, width)
         if grew and update_maxima(table, f, n, keeps_inverse) and rule.lifted:
             raise_lifts(table, f, powers, eta.size, width)
         rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
@@ -442,6 +441,7 @@ def learn_sparse(
     for step in range(order.size if order.size > 0 else indptr.size - 1):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
+        seldom = clock[T] == 0.0  # whether fields change that few rows change
         read_row(y, codes, row, heads, n_targets)
         start, stop = indptr[row], indptr[row + 1]
         width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
@@ -452,11 +452,13 @@ def learn_sparse(
             shrink_by_l1(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
         elif rule.l2 > 0:
             shrink(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        if rule.norm == AUTO and count_entries(subset, f, clock[T], c, n) and rule.centred:
-            switch_frequent(subset, f, rule.weight_power, eta.size, clock[T], c, width, bias)
+        if rule.norm == AUTO and count_and_switch(
+            subset, f, rule.centred, rule.weight_power, eta.size, clock[T], c, width, n, bias
+        ):
             follow(subset, f, index, width, columns, followed)
-        needs_lift = update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted
-        if needs_lift:
+            seldom = True
+        if update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted:
+            seldom = True
             raise_lifts(subset, f, powers, eta.size, width)
         some_rare = rule.norm == AUTO
         rate, ok = play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
@@ -473,9 +475,9 @@ def learn_sparse(
                     columns[i, f.G + k] = max(columns[i, f.G + k] * heads[RESCALING, k], TINY)
             rescale_G(subset, heads, f, eta.size, n)
         descend(subset, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
-        if not all_finite(subset, f.largest + 1, fields, n):
+        if not all_finite(subset, f.squares if f.squares > 0 else f.weight, fields, n):
             return False, G_before
-        scatter(subset, columns, index, width, f.lift if needs_lift else f.largest, fields)
+        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
     return True, G_before
 
 
@@ -531,7 +533,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `numpy_rows.learn_rows`."""
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
         return None
-    if loss.name not in LOSSES:
+    if loss.name not in CODES:
         return numpy_rows.learn_rows(state, loss, X, y, sample_weight, order, predictions)
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy

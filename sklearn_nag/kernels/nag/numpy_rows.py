@@ -23,9 +23,11 @@ from .rule import constrain, settle
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    before_lifts = _settle if state.rule.penalised else None
-    learn_block = partial(learn_by_segments, _learn_segment, settle=before_lifts)
-    learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predictions)
+    learn, together = partial(learn_by_segments, _learn_segment, settle=_settle), None
+    if not state.rule.penalised:  # as a penalty is made up for at the rows that name a column, and rounds there
+        learn = partial(learn_by_segments, _learn_segment)
+        together = partial(learn_by_segments, partial(_learn_segment, by_column=True))
+    learn_in_blocks(learn, state, loss, X, y, sample_weight, order, predictions, together)
 
 
 class _Rates(NamedTuple):
@@ -46,13 +48,18 @@ class _Rates(NamedTuple):
     shrinkage: np.ndarray
 
 
-def _read_rates(state, inputs, c):
+def _read_rates(state, inputs, visited, c):
     """`_Rates` of the rows of a segment."""
     rule, t, z = state.rule, inputs.t, inputs.z
     rate = t[1:] ** -rule.power_t if rule.power_t else np.ones(len(c))
     N = np.full(len(c) + 1, state.N)
     if rule.normalization is not None:
-        N = np.add.accumulate(np.append(state.N, c * np.add.reduce(z * z, axis=1)))
+        squares = z * z
+        if visited is None:
+            squared = np.add.reduce(squares, axis=1)
+        else:
+            squared = [np.add.reduce(row[some]) for row, some in zip(squares, visited, strict=True)]
+        N = np.add.accumulate(np.append(state.N, c * squared))
         per_row = t[1:] / positive(N[1:])
         rate = rate * (rule.radius or np.sqrt(per_row) if rule.adaptive else per_row)
     growth = c * rate / rule.time_factor(t[1:]) if rule.adaptive else c * rate
@@ -60,16 +67,17 @@ def _read_rates(state, inputs, c):
     return _Rates(rate, N, shrinkage)
 
 
-def _learn_segment(state, columns, loss, x, absolute, y, c, played):
-    """Learn rows that need no new lift."""
+def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=False):
+    """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
     inputs = read_inputs(state, columns, x, absolute, c)
-    rates = _read_rates(state, inputs, c)
-    first = state.rule.target_unit and state.t == 0
-    target_rows = read_targets(state, y, c, inputs.t)
     named = x != 0 if state.rule.lazy else None
     if named is not None and state.rule.selective:
         named |= columns.frequent > 0
-    _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
+    visited = [row.nonzero()[0] for row in named] if by_column else None
+    rates = _read_rates(state, inputs, visited, c)
+    first = state.rule.target_unit and state.t == 0
+    target_rows = read_targets(state, y, c, inputs.t)
+    _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c, played)
     write_back(columns, inputs.before, -1)
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
     if not columns.finite():
@@ -77,8 +85,11 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
     count_losses(state, loss, target_rows, c, played, first)
 
 
-def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
-    """One step for each row; ``named`` tells which columns a row visits, where others can wait."""
+def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c, played):
+    """One step for each row; ``named`` tells which columns a row visits, where others can wait.
+
+    With ``visited``, lists of the same columns, the row is a row of these alone.
+    """
     rule = state.rule
     targets, means, moved, units, _, least, most, floor, ceiling, _ = target_rows.for_heads(rule.experts)
     step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
@@ -90,8 +101,8 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
     # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
     keeps_u = rule.adaptive or rule.normalization is None
     all_features = inputs.z if keeps_u else inputs.z / positive(inputs.sizes)
-    weight = columns.weight[0] if single else columns.weight
-    G = None if not rule.adaptive else columns.G[0] if single else columns.G
+    table = columns.table[len(columns.shared) :]
+    weight, G, past = _of_heads(columns, table, single)
     product, direction = np.empty_like(weight), np.empty_like(weight)
     importance_aware = rule.importance_aware and loss.move is not None
     some = bool if single else np.any
@@ -102,7 +113,12 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             _settle_penalty(state, columns, i, inputs, named, rates, target_rows.spread)
         if inputs.t[i + 1] >= rule.average_from:
             state.averaged += c[i] * inputs.t[i + 1]
-        features = all_features[i]
+        x, features = inputs.x[i], all_features[i]
+        if visited is not None:
+            some_columns = visited[i]
+            x, features, of_row = x[some_columns], features[some_columns], table.take(some_columns, axis=1)
+            weight, G, past = _of_heads(columns, of_row, single)
+            product, direction = np.empty_like(weight), np.empty_like(weight)
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
         p += means[i]
@@ -124,22 +140,25 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             if some(abs(weighted_gradient) >= HIGHEST / gradient_lift):
                 _raise_gradient_lift(state, columns, np.abs(weighted_gradient))
                 gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
-            np.multiply(by_head(weighted_gradient * gradient_lift), inputs.x[i], out=direction)
+                if visited is not None:
+                    of_row = table.take(some_columns, axis=1)
+                    weight, G, past = _of_heads(columns, of_row, single)
+            np.multiply(by_head(weighted_gradient * gradient_lift), x, out=direction)
             np.multiply(direction, direction, out=product)
             G += product
             np.sqrt(G, out=product)
             if importance_aware:
-                np.divide(inputs.x[i], product, out=direction)
+                np.divide(x, product, out=direction)
                 direction[G <= TINY] = 0.0
                 step_size = step[i] * c[i] * gradient_lift
             else:
                 direction /= product
                 step_size = step[i]
         elif importance_aware:
-            direction[:] = inputs.x[i]
+            direction[:] = x
             step_size = step[i] * c[i]
         else:
-            np.multiply(by_head(weighted_gradient), inputs.x[i], out=direction)
+            np.multiply(by_head(weighted_gradient), x, out=direction)
             step_size = step[i]
         if importance_aware:
             np.multiply(direction, features, out=product)
@@ -152,13 +171,23 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             direction *= by_head(-step_size)
         weight += direction
         if rule.averaged:
-            columns.past += state.averaged * direction
+            direction *= state.averaged
+            past += direction
+        if visited is not None:
+            table[:, some_columns] = of_row
         if rule.constraint is not None:
             before = columns.weight.copy()
             unit = np.reshape(units[i], -1) if rule.target_unit else np.ones(len(rule.eta))
             constrain(rule, columns, inputs.sizes[i], unit, np.flatnonzero(np.reshape(g, -1)))
             if rule.averaged:
                 columns.past += state.averaged * (columns.weight - before)
+
+
+def _of_heads(columns, table, single):
+    """``weight``, ``G`` and ``past``, or None, in a table of the fields of heads; vectors where there is one head."""
+    n = columns.n_heads
+    fields = {name: table[i * n] if single else table[i * n : (i + 1) * n] for i, name in enumerate(columns.per_head)}
+    return fields["weight"], fields.get("G"), fields.get("past")
 
 
 def _mix(mixture, loss, p, y, unit, c):

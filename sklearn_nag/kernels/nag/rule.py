@@ -139,11 +139,6 @@ class Rule(LinearRule):
         return self.selective or not self.centred
 
     @property
-    def selective(self):
-        """Whether only frequent columns are centred."""
-        return self.centred and self.normalization == "auto"
-
-    @property
     def weight_power(self):
         """By which power of ``s`` weights per unit of ``x`` are smaller than those kept."""
         return 1 if self.adaptive or self.normalization is None else 2
@@ -153,8 +148,8 @@ class Rule(LinearRule):
         """Fields of `Columns` that heads share."""
         needed = {
             "shrunk": self.l2 > 0,
-            "squares": self.normalization in ("rms", "auto"),
             "tally": self.normalization == "auto",
+            "squares": self.normalization in ("rms", "auto"),
             "frequent": self.normalization == "auto",
             "origin": self.centred,
             "sum": self.centred,

@@ -9,7 +9,8 @@ import numpy as np
 
 from .lifts import TINY, positive
 
-ALWAYS = ("lift", "largest")  # the first fields of every table; compiled code for sparse rows relies on their order
+# Fields that few rows change come first, as compiled code for sparse rows writes those from "largest" on back.
+SELDOM = ("lift", "frequent", "origin")
 
 
 @lru_cache
@@ -87,7 +88,8 @@ class Columns:
     @classmethod
     def new(cls, rule, n_columns, like=None):
         """Columns before the first row, with the fields that the rule needs and those that ``like`` has."""
-        shared, per_head = (*ALWAYS, *rule.fields), rule.fields_per_head
+        needed, per_head = ("lift", "largest", *rule.fields), rule.fields_per_head
+        shared = tuple(sorted(needed, key=lambda name: name not in SELDOM))
         if like is not None:
             shared = tuple(dict.fromkeys(like.shared + shared))
             per_head = tuple(dict.fromkeys(like.per_head + per_head))

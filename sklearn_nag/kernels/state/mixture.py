@@ -6,6 +6,9 @@ import numpy as np
 
 from .lifts import LARGEST, positive
 
+STEEPEST = LARGEST / 4.0  # the largest loss on a tangent, so that differences stay in range
+SLOPES = {"log_loss": lambda p: -1.0 / p, "squared_error": lambda p: p, "absolute_error": np.sign}
+
 
 class Mixture:
     """AdaHedge: how much each expert is trusted, for each group of heads (de Rooij et al., JMLR 15, 2014, section 2).
@@ -59,6 +62,36 @@ class Mixture:
         for share, loss in zip(shares, losses):
             share[:] = self.weights()[0]
             self.suffer(share[None], loss[None])
+        return shares
+
+    def blend(self, forecasts, loss, row_weight):
+        """Shares by which forecasts of each row are blended, as `play` has them for a loss that is a straight line.
+
+        The line is the tangent of the loss at the blended forecast, by which the loss of a fixed blend is never
+        overrated: regret against the best fixed blend of a single group's experts is at most that of the lines.
+
+        Parameters
+        ----------
+        forecasts : ndarray of shape (n_rows, n_experts, n_values)
+            For ``"log_loss"``, where there is one value, probabilities of what came true; else forecasts less the
+            targets.
+        loss : {"log_loss", "squared_error", "absolute_error"}
+            By what blends are judged: a mean over values.
+        row_weight : ndarray of shape (n_rows,)
+            Weight of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_experts)
+            Shares.
+        """
+        shares = np.empty(forecasts.shape[:2])
+        for share, values, c in zip(shares, forecasts, row_weight):
+            share[:] = self.weights()[0]
+            with np.errstate(over="ignore", invalid="ignore"):
+                blended = np.add.reduce(share[:, None] * values, axis=0)
+                losses = np.add.reduce(SLOPES[loss](blended) * (values - blended), axis=1) * (c / values.shape[1])
+                self.suffer(share[None], np.clip(np.nan_to_num(losses), -STEEPEST, STEEPEST)[None])
         return shares
 
     def suffer(self, share, losses):

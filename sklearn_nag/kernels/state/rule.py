@@ -42,10 +42,14 @@ class LinearRule:
     """
 
     State: ClassVar[type]
-    selective: ClassVar[bool] = False
     columnwise: ClassVar[bool] = False
     forgets: ClassVar[bool] = False
     weight_power: ClassVar[int] = 0
+
+    @property
+    def selective(self):
+        """Whether only frequent columns are centred."""
+        return self.centred and self.normalization == "auto"
 
     def time_factor(self, t):
         """What the scale of a column falls by while it is not named, from ``t = 1`` on."""

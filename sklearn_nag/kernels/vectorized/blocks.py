@@ -1,4 +1,4 @@
-"""Rows in blocks: as many at a time as fit a cache, or one at a time where they are sparse."""
+"""Rows in blocks: as many at a time as fit a cache, and of sparse ones few, or one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .targets import read_classes
 
 _BLOCK = 2**15  # entries of a dense block: 256 KiB
 _SPARSE_ROWS = 1024
+_ENTRIES, _TOGETHER = 2048, 32  # sparse rows that share a block: up to so many entries, and so many rows
 
 
-def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predictions):
+def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predictions, learn_together=None):
     """Learn rows of positive weight, some at a time.
 
     Parameters
@@ -26,6 +27,9 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
         Changed in place.
     loss, X, y, sample_weight, order, predictions
         As `sklearn_nag.kernels.learn` has them.
+    learn_together : callable, optional
+        As ``learn_block``, for sparse rows as a dense block of all columns that any of them names. What it makes of a
+        row must be the same, bit for bit, whatever rows share the block. By default sparse rows are learnt one by one.
 
     Raises
     ------
@@ -48,7 +52,9 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
                 played = predictions[done : done + len(targets)]
             done += len(targets)
             if x is None:
-                _learn_sparse(learn_block, state, loss, X, _range(rows), targets, weight, played)
+                for some in _few(X, rows, learn_together):
+                    learn = learn_block if learn_together is None else learn_together
+                    _learn_sparse(learn, state, loss, X, _range(rows)[some], targets[some], weight[some], played[some])
             else:
                 state.frequent = None
                 if state.rule.intercept:
@@ -75,31 +81,43 @@ def _range(rows):
     return range(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
-def _learn_sparse(learn_block, state, loss, X, rows, y, weight, played):
-    """Learn CSR rows, each as a dense one on the columns that it names, and on the frequent ones."""
-    width = state.columns.largest.size
+def _few(X, rows, learn_together):
+    """Yield slices of the rows that are learnt at a time."""
+    index = np.asarray(_range(rows))
+    n = len(index)
+    if learn_together is None:
+        yield from (slice(i, i + 1) for i in range(n))
+        return
+    ends = np.add.accumulate(X.indptr[index + 1] - X.indptr[index])
+    start = before = 0
+    while start < n:
+        stop = int(np.searchsorted(ends, before + _ENTRIES, side="right"))
+        stop = min(max(stop, start + 1), start + _TOGETHER, n)
+        yield slice(start, stop)
+        start, before = stop, ends[stop - 1]
+
+
+def _learn_sparse(learn, state, loss, X, rows, y, weight, played):
+    """Learn CSR rows as dense ones on the columns that any of them names, and on the frequent ones."""
     intercept, selective = state.rule.intercept, state.rule.selective
-    for i, row in enumerate(rows):
-        named = slice(X.indptr[row], X.indptr[row + 1])
-        places, values = X.indices[named], X.data[named].astype(np.float64, copy=False)
-        if (places[1:] <= places[:-1]).any():  # in another order, or some columns more than once
-            places, which = np.unique(places, return_inverse=True)
-            values = np.bincount(which, values)
-        if selective:
-            followed = state.followed(len(places))
-            unnamed = followed[~np.isin(followed, places)]
-            places, values = np.append(places, unnamed), np.append(values, np.zeros(len(unnamed)))
-        n = len(places)
-        index = np.empty(n + intercept, dtype=np.intp)
-        x = np.ones((1, n + intercept))
-        index[:n], x[0, :n] = places, values
-        index[n:] = width - 1
-        subset = state.columns.take(index)
-        before = subset.frequent.copy() if selective else None
-        learn_block(state, subset, loss, x, y[i : i + 1], weight[i : i + 1], played[i : i + 1])
-        state.columns.put(index, subset)
-        if selective and (before != subset.frequent).any():
-            state.follow(index[:n], subset.frequent[:n] > 0)
+    named = [slice(X.indptr[row], X.indptr[row + 1]) for row in rows]
+    places = np.concatenate([X.indices[some] for some in named])
+    values = np.concatenate([X.data[some] for some in named])
+    lengths = [some.stop - some.start for some in named]
+    followed = state.followed(max(lengths)) if selective else places[:0]
+    features, where = np.unique(np.concatenate([places, followed]), return_inverse=True)
+    n = len(features)
+    index = np.full(n + intercept, state.columns.largest.size - 1)
+    index[:n] = features
+    x = np.ones((len(rows), n + intercept))
+    where = where[: len(places)] + np.repeat(np.arange(len(rows)) * n, lengths)
+    x[:, :n] = np.bincount(where, values, len(rows) * n).reshape(len(rows), n)  # which adds up what is named twice
+    subset = state.columns.take(index)
+    before = subset.frequent.copy() if selective else None
+    learn(state, subset, loss, x, y, weight, played)
+    state.columns.put(index, subset)
+    if selective and (before != subset.frequent).any():
+        state.follow(features, subset.frequent[:n] > 0)
 
 
 def learn_by_segments(learn_segment, state, columns, loss, x, y, c, played, settle=None):

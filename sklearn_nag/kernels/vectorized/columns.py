@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from ..state.frequent import changes, switch
 from ..state.lifts import HIGHEST, TINY, lift, needs_lift, positive
+
+ALMOST = 1.0 + 1e-9  # a margin for sums that are added up in another order
 
 
 def raise_lifts(rule, columns, absolute, start, before=None):
@@ -44,25 +47,54 @@ def switch_frequent(state, columns, x, c, start, before=None):
     rule = state.rule
     if not rule.selective:
         return len(x)
-    is_zero = x[start:] == 0
-    t = np.add.accumulate(np.append(state.t, c[start:]))[1:]
-    change = _changes(columns, is_zero, t, c[start:])
-    index = np.flatnonzero(change[0])
+    t, frequent = np.add.accumulate(np.append(state.t, c[start:]))[1:], columns.frequent > 0
+    peak = columns.tally + np.add.reduce(c[start:])  # an upper bound but for rounding
+    suspects = np.flatnonzero(changes(frequent, peak * ALMOST, t[0]))
+    if suspects.size == 0:
+        return len(x)
+    counted = (x[start:, suspects] == 0) == frequent[suspects]
+    counts = np.where(counted, c[start:, None], 0.0)
+    change = _changes(frequent[suspects], columns.tally[suspects], counts, t)
+    index = suspects[change[0]]
     if index.size:
         if before is not None:
             before()
         switch(rule, columns, index, state.t)
-        change = _changes(columns, is_zero, t, c[start:])
+        counts = np.where(counted ^ change[0], c[start:, None], 0.0)
+        change = _changes(columns.frequent[suspects] > 0, columns.tally[suspects], counts, t)
     later = np.flatnonzero(change[1:].any(axis=1))
     return start + 1 + later[0] if later.size else len(x)
 
 
-def _changes(columns, is_zero, t, c):
+def _changes(frequent, tally, counts, t):
     """Which columns would begin or stop to be frequent with each row, if none had before."""
-    frequent = columns.frequent > 0
-    counts = np.where(is_zero == frequent, c[:, None], 0.0)
-    tally = np.add.accumulate(np.vstack([columns.tally, counts]))[1:]
-    return changes(frequent, tally, t[:, None])
+    return changes(frequent, running(np.add, tally, counts)[1:], t[:, None])
+
+
+def running(combine, first, rows):
+    """``first``, and what ``combine``, a ufunc, makes of it and the rows one by one, with the same bits for any width.
+
+    Parameters
+    ----------
+    combine : ufunc
+        Such as `numpy.add`.
+    first : ndarray of shape (n_columns,)
+        The value before the rows.
+    rows : ndarray of shape (n_rows, n_columns)
+        What is combined with it.
+
+    Returns
+    -------
+    ndarray of shape (n_rows + 1, n_columns)
+        The values before each row and after the last.
+    """
+    values = np.empty((len(rows) + 1, rows.shape[1]))
+    values[0], values[1:] = first, rows
+    if len(rows) > rows.shape[1]:
+        return combine.accumulate(values, out=values)
+    for before, row in itertools.pairwise(values):  # faster for wide rows, as NumPy accumulates column by column
+        combine(before, row, out=row)
+    return values
 
 
 class Inputs(NamedTuple):
@@ -93,48 +125,51 @@ def read_inputs(state, columns, x, absolute, c):
     """Make the `Inputs` of rows that need no new lift."""
     rule = state.rule
     t = np.add.accumulate(np.append(state.t, c))
-    before = {"largest": np.maximum.accumulate(np.vstack([columns.largest, absolute]))}
+    before = {"largest": running(np.maximum, columns.largest, absolute)}
     lifted = x * columns.lift if rule.lifted else x
-    deviation, factor = lifted, c[:, None]
+    deviation = lifted
+    frequent = slice(None)  # which columns are
     if columns.frequent is not None:
-        frequent = columns.frequent > 0
-        counts = np.where((x == 0) == frequent, c[:, None], 0.0)
-        before["tally"] = np.add.accumulate(np.vstack([columns.tally, counts]))
+        is_frequent = columns.frequent > 0
+        before["tally"] = running(np.add, columns.tally, np.where((x == 0) == is_frequent, c[:, None], 0.0))
+        if not is_frequent.all() and (rule.selective or rule.normalization == "auto"):
+            frequent = np.flatnonzero(is_frequent)
     if rule.centred:
         bias = slice(-1, None) if rule.intercept else slice(0, 0)
         if state.t == 0:
             columns.origin[:] = lifted[0]
             columns.origin[bias] = 0.0
-        lifted = lifted - columns.origin
-        before["sum"] = sums = np.add.accumulate(np.vstack([columns.sum, c[:, None] * lifted]))
+        deviation = lifted - columns.origin
+        before["sum"] = sums = running(np.add, columns.sum, c[:, None] * deviation)
         sums[:, bias] = 0.0
-        means, kept = sums[:-1] * (1.0 / np.maximum(t[:-1, None], TINY)), (t[:-1] / t[1:])[:, None]
-        if rule.selective:
-            means, kept = np.where(frequent, means, 0.0), np.where(frequent, kept, 1.0)
-        deviation = lifted - means
-        lifted, factor = deviation * kept, factor * kept
+        kept = (t[:-1] / t[1:])[:, None]
+        deviation[:, frequent] -= sums[:-1, frequent] * (1.0 / np.maximum(t[:-1, None], TINY))
+        lifted = deviation.copy()
+        lifted[:, frequent] *= kept
         lifted[:, bias] = 1.0
     if columns.squares is not None:
-        before["squares"] = np.vstack([columns.squares, factor * deviation**2])
+        squares = c[:, None] * deviation**2
         if rule.centred:
-            before["squares"][1:, bias] = c[:, None]
-        np.add.accumulate(before["squares"], out=before["squares"])
+            squares[:, frequent] = c[:, None] * kept * deviation[:, frequent] ** 2
+            squares[:, bias] = c[:, None]
+        before["squares"] = running(np.add, columns.squares, squares)
     if rule.normalization in ("rms", "auto"):
         squares = before["squares"][1:]
-        sizes = np.sqrt(squares) / np.sqrt(t[1:, None])
-        if rule.normalization == "auto":
-            rare = np.sqrt(squares / np.sqrt(positive(before["tally"][1:] * t[1:, None])))
-            sizes = np.where(frequent, sizes, rare)
+        if rule.normalization == "rms" or isinstance(frequent, slice):
+            sizes = np.sqrt(squares) / np.sqrt(t[1:, None])
+        else:
+            sizes = np.sqrt(squares / np.sqrt(positive(before["tally"][1:] * t[1:, None])))
+            sizes[:, frequent] = np.sqrt(squares[:, frequent]) / np.sqrt(t[1:, None])
         z = lifted / positive(sizes)
     elif rule.normalization is None:
         sizes = np.broadcast_to(columns.lift, x.shape)
         z = lifted / sizes if rule.centred else x
     elif rule.centred:
-        shown = np.where(frequent, np.abs(lifted), 0.0) if rule.selective else np.abs(lifted)
+        shown = np.where(is_frequent, np.abs(lifted), 0.0) if rule.selective else np.abs(lifted)
         before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, shown]))
         sizes = before["deviation"][1:]
         if rule.selective:
-            sizes = np.where(frequent, sizes, np.maximum(sizes, before["largest"][1:] * columns.lift))
+            sizes = np.where(is_frequent, sizes, np.maximum(sizes, before["largest"][1:] * columns.lift))
         z = lifted / positive(sizes)
     else:
         sizes = before["largest"][1:] * columns.lift

@@ -41,6 +41,23 @@ def predict(state, X):
         return predict_unit_free(state, X)
 
 
+def predict_by_row(state, X):
+    """As `predict`, with the same bits however rows come in batches."""
+    coef, intercept, exact = state.linear()
+    if not exact:
+        return predict_unit_free(state, X)
+    with np.errstate(all="ignore"):
+        if isinstance(X, np.ndarray):  # not by BLAS, whose order of sums depends on the number of rows
+            p = np.einsum("ij,kj->ik", np.ascontiguousarray(X, dtype=np.float64), coef) + intercept
+        else:
+            p = X @ coef.T + intercept
+    beyond = ~np.isfinite(p).all(axis=1)
+    clipped(state, p)
+    if beyond.any():
+        p[beyond] = predict_unit_free(state, X[beyond])
+    return p
+
+
 def _named(state, X):
     """The model of the columns that sparse rows name and of those that are centred, and the rows on these alone.
 

@@ -48,8 +48,8 @@ class TargetRows(NamedTuple):
     spread: np.ndarray | None = None
 
     def for_heads(self, n):
-        """The same for ``n`` heads of each target, side by side; without the spread."""
-        return TargetRows(*(np.tile(values, n) for values in self[:-1]))
+        """The same for ``n`` heads of each target, side by side; the spread is of no use then."""
+        return self if n == 1 else TargetRows(*(np.tile(values, n) for values in self[:-1]))
 
 
 def read_targets(state, y, c, t):

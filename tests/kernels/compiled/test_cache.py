@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("numba")
 
+from sklearn_nag import NAGRegressor, config_context, kernels
 from sklearn_nag.kernels.compiled import cache
 
 KEY = ("types", "processor", ("bytes",))
@@ -102,9 +103,30 @@ def test_processes_that_start_cold_together(tmp_path):
 
 
 def test_a_first_call_says_that_it_compiles(caplog):
-    cache._announce_once.cache_clear()
+    cache._log_once.cache_clear()
     with caplog.at_level("INFO", logger="sklearn_nag"), warnings.catch_warnings():
         cache.NoCache().load_overload(None, None)
         cache.NoCache().load_overload(None, None)
     (record,) = caplog.records
     assert record.message.startswith("compiling the update kernel, which takes some seconds, in each process")
+
+
+def test_whoever_asks_is_told_of_each_function_that_is_compiled():
+    said = []
+    with cache.tell_of_compiling(said.append), warnings.catch_warnings():
+        cache.NoCache().load_overload(None, None)
+        cache.NoCache().load_overload(None, None)
+    cache.NoCache().load_overload(None, None)
+    assert len(said) == 2
+    assert said[0].startswith("Compiling the update kernel, which takes some seconds, in each process")
+
+
+def test_verbose_models_say_that_they_compile(capsys, monkeypatch):
+    def learn(*args, **options):
+        cache._announce("now")
+
+    monkeypatch.setattr(kernels, "learn", learn)
+    with config_context(kernel="numba"):
+        for verbose in (0, 1):
+            NAGRegressor(verbose=verbose).partial_fit([[1.0]], [1.0])
+    assert capsys.readouterr().out == "Compiling the update kernel, which takes some seconds, now\n"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from sklearn_nag import config_context, losses
+from sklearn_nag import FTRLRegressor, config_context, losses
+from sklearn_nag.constraints import Simplex
 from sklearn_nag.kernels import _backend, ftrl, learn, new_state, predict
 
 from ..helpers import LOSSES, flat, make_data
@@ -184,6 +185,18 @@ def test_powers_of_two_change_no_bit(exponents, regularizer, normalization, cent
         after = progressive(states[1], container(X * powers), y, loss=loss)
         assert np.array_equal(before, after)
         assert np.array_equal(states[0].unit_free_weight(), states[1].unit_free_weight())
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_column_without_a_scale_has_no_weight(kernel):
+    X = np.array([[3.0, 0.0], [6.0, 5.0], [6.0, 5.0 * 2.0**-843]])
+    for options in ({"regularizer": "entropy", "positive": True}, {"regularizer": "l2", "constraint": Simplex()}):
+        reg = FTRLRegressor(centering=False, target_normalization=None, **options)
+        with config_context(kernel=kernel):
+            played = reg._play(X, [1.0, 2.0, 2.0], sample_weight=[1.0, 0.0, 0.0])
+            assert played[1] == played[2]
+            assert reg.coef_[0] != 0.0
+            assert reg.coef_[1] == 0.0
 
 
 @settings(max_examples=20, deadline=None)

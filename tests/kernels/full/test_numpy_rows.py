@@ -85,3 +85,16 @@ def test_a_light_first_row_far_away(rng, kernel):
         reg = ScaleInvariantRegressor(invariance="full").partial_fit(X, y, weights)
     np.testing.assert_allclose(reg.scale_, 1.0, rtol=0.2)
     assert reg.score(X[1:], y[1:]) > 0.9
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("independent", [False, True])
+def test_a_row_that_outweighs_all_before_by_more_than_doubles_hold(kernel, independent):
+    X, weight = np.array([[0.0, 0.0], [1.0, 0.0], [-1e308, 0.0]]), np.array([1.0, 1.0, 1e58])
+    if independent:
+        X[2, 1] = 1e308
+    reg = ScaleInvariantRegressor(invariance="full", loss="absolute_error")
+    with config_context(kernel=kernel):
+        reg.partial_fit(X, [1.0, 2.0, 3.0], sample_weight=weight)
+        assert np.isfinite(reg.predict(X)).all()
+        assert np.isfinite(reg.partial_fit(X, [1.0, 2.0, 3.0], sample_weight=weight).predict(X)).all()

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sklearn_nag import config_context
+
 from ..helpers import RULES, flat, make_data, make_state, progressive
 
 
@@ -34,3 +36,25 @@ def test_dense_in_any_layout_and_sparse_with_any_indices(rng, rule):
     a, b = (progressive(make_state(6, *rule), rows, y) for rows in (narrow, wide))
     assert np.array_equal(a, b)
     np.testing.assert_allclose(a, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("normalization", ["auto", "max", None])
+def test_no_sparse_row_depends_on_those_that_share_its_block(rng, normalization, heads):
+    n, d = 300, 400
+    columns = np.minimum(rng.zipf(1.3, size=(n, 40)) - 1, d - 1)  # some are frequent, some are named more than once
+    values = rng.lognormal(size=columns.shape) * 10.0 ** rng.choice([0, 0, 0, 30], size=(n, 1))  # lifts that change
+    values = values if normalization else values / values.max()
+    ends = np.concatenate([[0], np.add.accumulate(rng.choice([0, 5, 40], size=n))])
+    X = sparse.csr_array((values.ravel()[: ends[-1]], columns.ravel()[: ends[-1]], ends), shape=(n, d))
+    y = rng.choice([-1.0, 1.0], size=(n, heads))
+    options = {"average_from": 1.0, "importance_aware": True, "centred": normalization == "auto"}
+    states = [make_state(d, normalization, eta=(0.5,) * heads, **options) for _ in range(3)]
+    with config_context(kernel="numpy"):
+        whole = progressive(states[0], X, y)
+        parts = [progressive(states[1], X[i:j], y[i:j]) for i, j in itertools.pairwise([0, 1, 2, 90, 101, n])]
+        alone = [progressive(states[2], X, y, order=np.array([i])) for i in range(n)]
+    for state, p in zip(states[1:], (parts, alone), strict=True):
+        assert np.array_equal(np.concatenate(p), whole)
+        assert np.array_equal(flat(state), flat(states[0]))
+    assert normalization != "auto" or 0 < (states[0].columns.frequent[:-1] > 0).sum() < d

@@ -1,0 +1,158 @@
+"""Where the time of a sparse row goes, in nanoseconds a nonzero: steps of the compiled loop, each by itself.
+
+    python -m benchmarks.nonzeros [--quick]
+
+Rows are tf-idf of documents with 45,000 words; the columns are those of a model with the defaults that has learnt
+them. ``fetch`` copies the columns of rows from the model, and ``put back`` the fields that every row changes. The steps
+after these run over as many columns again and again, so that these are in the first cache. Then whole calls of
+`partial_fit`. Processor time, the median of nine.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from numba import njit
+from sklearn.linear_model import SGDClassifier
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag.kernels.compiled import columns
+from sklearn_nag.kernels.compiled.arithmetic import inverse_sqrt
+from sklearn_nag.kernels.compiled.handover import workspace
+from sklearn_nag.kernels.compiled.jit import FAST
+from sklearn_nag.kernels.nag.numba_rows import SCRATCH, compiled_rule
+
+from .text import PRINTED, documents
+
+TURNS = 9
+jit = njit(nogil=True, error_model="numpy", fastmath=FAST)
+read_entries, gather, scatter = columns.read_entries, columns.gather, columns.scatter
+count_entries, update_maxima, centre_frequent = columns.count_entries, columns.update_maxima, columns.centre_frequent
+fill_inverse_sizes, all_finite, padded = columns.fill_inverse_sizes, columns.all_finite, columns.padded
+NOBODY = 1e9  # so many rows before that no column becomes frequent, or stops to be
+
+
+@jit
+def copies(f, n_rows, room, index, places, rows, table, followed, fetches, puts_back):
+    """Read rows; fetch their columns, and put them back, if asked to."""
+    data, indices, indptr = rows
+    for row in range(n_rows):
+        start, stop = indptr[row], indptr[row + 1]
+        width = read_entries(room, f, index, places, data, indices, start, stop, table, followed, True)
+        if fetches:
+            gather(room, f, table, index, width, padded(width))
+        if puts_back:
+            scatter(room, table, index, width, f.largest, table.shape[1])
+
+
+@jit
+def count(room, f, n_rows, n, clock):
+    """Tallies and largest values."""
+    for _ in range(n_rows):
+        count_entries(room, f, NOBODY, 1e-9, n)
+        update_maxima(room, f, n, False)
+
+
+@jit
+def centre(room, f, n_rows, n, clock):
+    """Means and squares."""
+    for _ in range(n_rows):
+        centre_frequent(room, f, clock, NOBODY, 1e-9, n, n - 1)
+
+
+@jit
+def scale(room, f, n_rows, n, clock):
+    """Inverse scales: two inverse roots."""
+    for row in range(n_rows):
+        fill_inverse_sizes(room, f, 1000.0 + row, n)
+
+
+@jit
+def play(room, f, n_rows, n, clock):
+    """Prediction, and whether all is finite."""
+    total = 0.0
+    for _ in range(n_rows):
+        for i in range(n):
+            z = room[f.x, i] * room[f.inverse, i]
+            room[f.z, i] = z
+            total += z * z
+        for i in range(n):
+            total += room[f.weight, i] * room[f.z, i]
+        total += all_finite(room, f.squares, f.x, n)
+    return total
+
+
+@jit
+def descend(room, f, n_rows, n, clock):
+    """The step: an inverse root, weights and averages."""
+    gain = 0.0
+    for _ in range(n_rows):
+        for i in range(n):
+            gradient = 1e-9 * room[f.x, i]
+            G = room[f.G, i] + gradient * gradient
+            room[f.G, i] = G
+            room[f.direction, i] = room[f.x, i] * inverse_sqrt(G)
+            gain += room[f.direction, i] * room[f.z, i]
+        for i in range(n):
+            room[f.weight, i] += 1e-9 * room[f.direction, i]
+        for i in range(n):
+            room[f.past, i] += 1e-9 * room[f.direction, i]
+    return gain
+
+
+def seconds(call):
+    """Median processor time of a call, which is made once before."""
+    call()
+    spent = []
+    for _ in range(TURNS):
+        start = time.thread_time()
+        call()
+        spent.append(time.thread_time() - start)
+    return np.median(spent)
+
+
+def steps(X, y):
+    """Name and seconds of each step of the loop."""
+    model = NAGClassifier().partial_fit(X, y, classes=[0, 1])
+    state = model._state
+    f, *_ = compiled_rule(state.rule, True, state.columns.shared, state.columns.per_head)
+    table, room, index, places, followed = workspace(state, len(SCRATCH), X.indptr)
+    clock = np.array([state.t, state.N, 0.0, state.averaged])
+    rows, n_rows = (X.data, X.indices, X.indptr), X.shape[0]
+
+    def copied(*what):
+        return seconds(lambda: copies(f, n_rows, room, index, places, rows, table, followed, *what))
+
+    reading, fetching = copied(False, False), copied(True, False)
+    yield "read", reading
+    yield "fetch", fetching - reading
+    yield "put back", copied(True, True) - fetching
+    rng = np.random.default_rng(0)
+    room[:] = rng.random(room.shape)
+    room[f.lift], room[f.frequent] = 1.0, rng.random(room.shape[1]) < followed[0] / index.size
+    n = (X.nnz // n_rows + followed[0] // 3) // 8 * 8  # a third or so of the frequent columns is not named
+    for step in (count, centre, scale, play, descend):
+        yield step.__doc__.rstrip(".").lower(), seconds(lambda: step(room, f, n_rows, n, clock))  # noqa: B023
+
+
+def main():
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="1,000 documents: that it runs")
+    options = parser.parse_args()
+    X, y = documents(1_000 if options.quick else 25_000, 45_000, 200, 2)
+    X.sort_indices()
+    for name, spent in steps(X, y):
+        print(f"{spent / X.nnz * 1e9:6.2f}  {name}", flush=True)
+    for name, make in {
+        "SGDClassifier": SGDClassifier,
+        "NAG as printed": lambda: NAGClassifier(**PRINTED),
+        'defaults, normalization="rms"': lambda: NAGClassifier(normalization="rms"),
+        "defaults": NAGClassifier,
+    }.items():
+        spent = seconds(lambda: make().partial_fit(X, y, classes=[0, 1]))  # noqa: B023
+        print(f"{spent / X.nnz * 1e9:6.2f}  partial_fit, {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""AdaHedge over learning rates, against its definition."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from sklearn_nag.estimators._nag import ETA0S
+from sklearn_nag.kernels.state.mixture import Mixture
+
+from ..helpers import make_state, progressive
+
+
+def adahedge(losses):
+    """Shares before each row, by the definition of AdaHedge, from the losses of the experts alone."""
+    K = losses.shape[1]
+    total, gap, shares = np.zeros(K), 0.0, []
+    for row in losses:
+        if gap == 0:
+            share = (total == total.min()) / np.sum(total == total.min())
+            mixed = row[total == total.min()].min()
+        else:
+            beta = math.log(K) / gap
+            share = np.exp(-beta * (total - total.min()))
+            share /= share.sum()
+            least = row[share > 0].min()
+            mixed = least - math.log(share[share > 0] @ np.exp(-beta * (row[share > 0] - least))) / beta
+        gap += max(0.0, share @ row - mixed)
+        total += row
+        shares.append(share)
+    return np.array(shares), total, gap
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_auto_mixes_the_models_of_each_learning_rate(classes):
+    load = load_breast_cancer if classes == 2 else load_wine
+    X, y = load(return_X_y=True)
+    heads = 1 if classes == 2 else 3
+    coupled = {"coupled": classes > 2}
+    options = {"normalization": "rms", "importance_aware": True, "centred": True, **coupled}
+    name = "softmax" if classes > 2 else "log_loss"
+    alone = [progressive(make_state(X.shape[1], eta=[e] * heads, **options), X, y, loss=name) for e in ETA0S]
+    state = make_state(X.shape[1], eta=np.repeat(ETA0S, heads), experts=len(ETA0S), **options)
+    mixed = progressive(state, X, y, loss=name)
+    if classes == 2:
+        losses = np.column_stack([np.logaddexp(0, -np.where(y, 1, -1) * p[:, 0]) for p in alone])
+    else:
+        losses = np.column_stack([-log_softmax(p, axis=1)[np.arange(len(y)), y] for p in alone])
+    shares, total, gap = adahedge(losses)
+    np.testing.assert_allclose(mixed, np.einsum("tk,ktc->tc", shares, np.array(alone)), rtol=1e-6, atol=1e-9)
+    assert state.mixture.gap[0] == pytest.approx(gap, rel=1e-8)
+    np.testing.assert_allclose(state.mixture.excess[0], total - total.min(), rtol=1e-6, atol=1e-8)
+    assert state.loss.sum() <= total.min() + 2 * gap + 1e-9  # by convexity, and AdaHedge's own bound
+
+
+def test_the_gap_of_an_expert_without_a_share():
+    mixture = Mixture(np.array([[0.0, 0.0, 1.0, 1.0, 1.0]]), np.array([1e-6]))
+    mixture.suffer(mixture.weights(), np.array([[0.2, 0.8, 0.0, 0.0, 0.0]]))
+    assert mixture.gap[0] == pytest.approx(0.3, rel=1e-4)

@@ -1,0 +1,35 @@
+"""Decision values, however rows come in batches."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_nag.kernels import predict, predict_by_row
+
+from ..helpers import make_data, make_state, progressive
+
+
+@pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sparse.csr_array, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("n_heads", [1, 7])
+def test_by_row_no_bit_depends_on_batches(rng, container, n_heads):
+    X, y = make_data(rng, n=200, d=23)
+    state = make_state(23, eta=tuple(0.1 * np.arange(1, n_heads + 1)), experts=n_heads, mixed=False)
+    progressive(state, X, y)
+    rows = container(X)
+    whole = predict_by_row(state, rows)
+    np.testing.assert_allclose(whole, predict(state, rows), rtol=1e-6, atol=1e-6 * np.abs(whole).max())
+    for size in (1, 2, 7, 64):
+        parts = [predict_by_row(state, rows[i : i + size]) for i in range(0, 200, size)]
+        assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_by_row_out_of_range(rng):
+    """Weights that leave the range of doubles in raw units, and products that do."""
+    X, y = make_data(rng, n=100)
+    for unit in (1e-306, 1e300):
+        state = make_state(6)
+        progressive(state, X * unit, y)
+        expected = predict(state, X * unit)
+        assert np.isfinite(expected).all()
+        parts = np.concatenate([predict_by_row(state, X[i : i + 3] * unit) for i in range(0, 100, 3)])
+        np.testing.assert_allclose(parts, expected, rtol=1e-9)
