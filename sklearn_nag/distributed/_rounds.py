@@ -11,6 +11,7 @@ from numbers import Real
 import numpy as np
 
 from .. import kernels
+from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._online import OnlineLinear
 
 FAN_IN = 8  # models that one merge takes
@@ -22,6 +23,8 @@ def check_estimator(estimator):
     """Raise unless ``estimator`` is one whose models can be merged."""
     if not isinstance(estimator, OnlineLinear):
         raise TypeError(f"estimator is a {type(estimator).__name__}; models of sklearn_nag alone can be merged.")
+    if isinstance(estimator, FTRLClassifier | FTRLRegressor):
+        raise TypeError(f"estimator is a {type(estimator).__name__}; its models cannot be merged.")
 
 
 def learn_piece(model, batches, classes=None):

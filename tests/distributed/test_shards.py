@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, kernels, merge
+from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, ScaleInvariantClassifier, kernels, merge
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.distributed._rounds import FAN_IN, plan, run_rounds, with_steps
 
@@ -150,6 +150,7 @@ def test_the_plan_names_every_row_once():
     ("estimator", "options", "error", "message"),
     [
         (SGDClassifier(), {}, TypeError, "estimator is a SGDClassifier"),
+        (FTRLClassifier(), {}, TypeError, "estimator is a FTRLClassifier; its models cannot be merged"),
         (NAGClassifier(), {"n_shards": 0}, ValueError, "n_shards"),
         (NAGClassifier(), {"rounds": 1.5}, TypeError, "rounds"),
         (NAGClassifier(), {"sample_weight": [1.0]}, ValueError, "inconsistent numbers of samples"),
