@@ -258,7 +258,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     ``"auto"``, the default, is ``"rms"`` for features that are not 0 in most rows, and something between ``"rms"`` and
     ``"max"`` for the others. The paper's Algorithm 2 as printed is ``normalization="max", centering=False,
     importance_aware=False``, with ``multi_class="ovr", average=False`` and ``eta0`` by search. Read more in the
-    :doc:`user guide <user_guide>`.
+    :doc:`user guide </user_guide>`.
 
     Parameters
     ----------
@@ -439,7 +439,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
 
     The paper's Algorithm 2 as printed is ``normalization="max", centering=False, importance_aware=False,
     target_normalization=None, clip=None``, with ``average=False`` and ``eta0`` by search. Read more in the :doc:`user
-    guide <user_guide>`.
+    guide </user_guide>`.
 
     Parameters
     ----------
