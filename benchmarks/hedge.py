@@ -11,7 +11,7 @@ rows are shuffled ten times, and means are shown. Three mixtures:
 * ``Bayes``: the same members of classifiers, with ``update="hedge", eta0=1``.
 
 ``loss / best`` is the progressive loss of the mixture over that of its best member, by latest weights; ``regret`` the
-difference of the totals, in units of the loss, over the logarithm of the number of members; ``score`` the accuracy or
+difference of the totals of the log loss over the logarithm of the number of members; ``score`` the accuracy or
 R^2 on held-out rows, and ``- best`` what it is above the best score of a member; ``trusted`` the member with the
 largest weight.
 Without ``--data-dir`` only what ships with scikit-learn is used.
@@ -23,6 +23,7 @@ import warnings
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -65,7 +66,7 @@ def measure(model, X, X_test, y, y_test):
     score = model.score(X_test, y_test)
     return {
         "loss / best": model.progressive_loss_ / model.expert_losses_.min(),
-        "regret": model.regret_ / np.log(len(scores)),
+        "regret": np.nan if is_regressor(model) else model.regret_ / np.log(len(scores)),
         "score": score,
         "- best": score - max(scores.values()),
         "trusted": max(zip(model.weights_, scores))[1],
@@ -102,7 +103,8 @@ def main():
             )
             if options.output is not None:
                 options.output.mkdir(parents=True, exist_ok=True)
-                pd.DataFrame(table).drop(columns="s").round(4).to_csv(options.output / "hedge.csv", index=False)
+                written = pd.DataFrame(table).drop(columns="s").round(4).round({"regret": 1})
+                written.to_csv(options.output / "hedge.csv", index=False, na_rep="-")
 
 
 if __name__ == "__main__":

@@ -44,8 +44,7 @@ _LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
 _MOST_ROWS = 2**14  # played at a time, to bound memory, where this makes no difference
 
-_DOCS = (
-    entries("""
+_DOCS = ALL | entries("""
 eta0 : float, default=1.0
     Rate of ``"hedge"`` and ``"weighted_majority"``, over the unit of the loss. With ``"hedge"``, the log loss and the
     rate 1 the mixture is Bayes's, which never loses more than the logarithm of the number of forecasts to the best.
@@ -76,8 +75,6 @@ estimators_ : list of estimators
 named_estimators_ : `sklearn.utils.Bunch`
     The same by name.
 """)
-    | ALL
-)
 
 _NOTES = {
     "notes": """
