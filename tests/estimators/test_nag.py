@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag.estimators._nag import ETA0S
 
+from ..kernels.helpers import KERNELS
 from .helpers import CLASSIFICATION, REGRESSION, bits, played, split
 
 # -- learning
@@ -387,3 +388,12 @@ def test_lifts_that_change_while_averaging_is_off(rng):
             reg.set_params(average=False).partial_fit(far, y[:30])
             coefs.append(reg.set_params(average=True).partial_fit(far[:5], y[:5]).coef_)
     np.testing.assert_allclose(*coefs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_gradient_that_overflows_is_an_error_where_no_weight_shows_it(kernel, container):
+    X, reg = container(np.zeros((2, 1))), NAGRegressor(target_normalization=None)
+    with config_context(kernel=kernel), pytest.raises(ValueError, match="leave the range of float64"):
+        reg.partial_fit(X, [0.0, 1e308], sample_weight=[1.0, 1e22])
+    assert not hasattr(reg, "_state")

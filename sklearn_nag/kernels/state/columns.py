@@ -144,7 +144,7 @@ class Columns:
 
     def finite(self):
         """Whether the fields that can leave the range of float64 have not; lifts keep the others small."""
-        fields = (self.largest, self.weight, self.squares, self.past, self.sum)
+        fields = (self.largest, self.weight, self.squares, self.past, self.sum, self.G)
         return all(np.isfinite(values).all() for values in fields if values is not None)
 
     def relift(self, rule, new):
