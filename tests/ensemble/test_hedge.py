@@ -372,6 +372,17 @@ def test_unit_of_the_target():
     np.testing.assert_array_equal(a.predict(X) * 2.0**40, b.predict(X))
 
 
+def test_the_largest_targets_leave_predictions_finite():
+    """Shares add up to 1 but for rounding, of forecasts that are as large as doubles can be."""
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        X, y = rng.normal(size=(33, 3)), rng.choice([-1.0, 1.0], 33) * np.finfo(float).max
+        with np.errstate(all="ignore"):  # scikit-learn adds up targets to see whether they are finite
+            model = HedgeRegressor(loss="absolute_error", random_state=seed).fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
+        assert np.isfinite([model.progressive_loss_, *model.weights_]).all()
+
+
 def test_several_outputs():
     X, y = DIABETES
     Y = np.column_stack([y, -3 * y])
