@@ -270,9 +270,10 @@ class _Hedge(NamedEstimators):
     def _mixed(weights, advice):
         """Sum of advice, of shape (n_experts, n_rows, n), by weights that broadcast with it."""
         total = np.zeros(advice.shape[1:])
-        for weight, given in zip(weights, advice):
-            total += weight * given
-        return total
+        with np.errstate(over="ignore"):  # shares add up to 1 but for rounding
+            for weight, given in zip(weights, advice):
+                total += weight * given
+        return np.clip(total, -_LARGEST, _LARGEST)
 
     # -- predicting
 
@@ -285,14 +286,14 @@ class _Hedge(NamedEstimators):
         else:
             X = converted(self, X, reset=False)
         total = 0.0
-        with lock_of(self):
+        with lock_of(self), np.errstate(over="ignore"):
             shares = iter(self._shares())
             for expert in self._experts:
                 for which in range(expert.n_forecasts):
                     share = next(shares)
                     if share > 0:
                         total = total + share * self._as_advice(expert.forecast(which, self._method, X))
-        return total
+        return np.clip(total, -_LARGEST, _LARGEST)
 
     def _shares(self):
         """Present share of each forecast in the mixture."""

@@ -372,6 +372,18 @@ def test_unit_of_the_target():
     np.testing.assert_array_equal(a.predict(X) * 2.0**40, b.predict(X))
 
 
+def test_the_largest_doubles_leave_predictions_finite(monkeypatch):
+    """Shares add up to 1 but for rounding, of forecasts that are as large as doubles can be."""
+    largest = np.finfo(float).max
+    X, y = np.random.default_rng(0).normal(size=(33, 3)), np.full(33, largest)
+    with np.errstate(all="ignore"):  # scikit-learn adds up targets to see whether they are finite
+        model = HedgeRegressor([("it", NAGRegressor(average=False))]).fit(X, y)
+    assert model.named_estimators_.it.predict(X).max() == largest
+    monkeypatch.setattr(HedgeRegressor, "_shares", lambda self: np.array([1.0 + 1e-15]))
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(HedgeRegressor._mixed([1.0, 1e-15], np.full((2, 1, 1), largest))).all()
+
+
 def test_several_outputs():
     X, y = DIABETES
     Y = np.column_stack([y, -3 * y])
