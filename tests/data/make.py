@@ -2,8 +2,7 @@
 
     python -m tests.data.make
 
-Run it when ``STATE_VERSION`` has been raised, or while a version has not been released yet. Folders of earlier versions
-stay as they are.
+Run it when ``STATE_VERSION`` has been raised, or `models` has a new one. What is there already stays as it is.
 """
 
 import json
@@ -14,7 +13,16 @@ import joblib
 import numpy as np
 from scipy import sparse
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    HedgeClassifier,
+    HedgeRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+)
 from sklearn_nag.estimators._state_versions import STATE_VERSION
 
 FOLDER = Path(__file__).parent
@@ -37,6 +45,10 @@ def models():
         "nag_regressor": (NAGRegressor(normalization="max", penalty="l1", average=True), sparse.csr_array, {}),
         "scale_invariant_classifier": (ScaleInvariantClassifier("hinge", update="scinol1"), np.asarray, classes),
         "scale_invariant_regressor": (ScaleInvariantRegressor(invariance="full"), np.asarray, {}),
+        "ftrl_classifier": (FTRLClassifier(l1=0.1), sparse.csr_array, classes),
+        "ftrl_regressor": (FTRLRegressor(regularizer="l2"), np.asarray, {}),
+        "hedge_classifier": (HedgeClassifier(), np.asarray, classes),
+        "hedge_regressor": (HedgeRegressor(update="hedge"), np.asarray, {}),
     }
 
 
@@ -46,8 +58,10 @@ def targets(y, classes):
 
 
 def decisions(model, X):
-    """What is recorded of a model: its decision values."""
-    return np.reshape(getattr(model, "decision_function", model.predict)(X), (len(X), -1))
+    """What is recorded of a model: its decision values, or the probabilities of a mixture."""
+    methods = ("decision_function", "predict_proba", "predict")
+    method = next(getattr(model, name) for name in methods if hasattr(model, name))
+    return np.reshape(method(X), (len(X), -1))
 
 
 def main():
@@ -57,8 +71,11 @@ def main():
     folder = FOLDER / f"state{STATE_VERSION}"
     folder.mkdir(exist_ok=True)
     (X, y), (X_test, _), (X_more, y_more) = rows(0, 60), rows(60, 70), rows(70, 100)
-    recorded = {}
+    record = folder / "decisions.json"
+    recorded = json.loads(record.read_text()) if record.exists() else {}
     for name, (model, container, options) in models().items():
+        if name in recorded:
+            continue
         model.partial_fit(container(X), targets(y, options), **options)
         (folder / f"{name}.pkl").write_bytes(pickle.dumps(model, protocol=4))
         joblib.dump(model, folder / f"{name}.joblib", compress=3)
@@ -66,7 +83,7 @@ def main():
         before = decisions(model, X_test).tolist()
         model.partial_fit(container(X_more), targets(y_more, options))
         recorded[name] = {"loaded": before, "resumed": decisions(model, X_test).tolist()}
-    (folder / "decisions.json").write_text(json.dumps(recorded, indent=1))
+    record.write_text(json.dumps(recorded, indent=1))
 
 
 if __name__ == "__main__":

@@ -133,14 +133,14 @@ def test_a_frozen_model_predicts_and_goes_on(path):
     np.testing.assert_allclose(make.decisions(model, X), recorded["loaded"], rtol=1e-10, atol=1e-12)
     model.partial_fit(container(X_more), make.targets(y_more, options))
     np.testing.assert_allclose(make.decisions(model, X), recorded["resumed"], rtol=1e-8, atol=1e-10)
-    assert model.t_ == 90
+    assert model.t_ == 90 - path.stem.startswith("hedge")  # as a mixture judges from its second row
 
 
 def test_every_version_that_is_read_has_frozen_models():
     versions = {*READERS, STATE_VERSION}
     assert {path.parent.name for path in FROZEN} == {f"state{version}" for version in versions}
     assert {path.suffix for path in FROZEN} == {".pkl", ".joblib", ".skops"}
-    assert sum(path.stat().st_size for path in FROZEN) < len(versions) * 100_000
+    assert sum(path.stat().st_size for path in FROZEN) < len(versions) * 300_000
 
 
 def test_a_model_passes_through_the_readers_of_each_version(monkeypatch):
