@@ -20,6 +20,7 @@ import threading
 import time
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from sklearn_nag import NAGClassifier
 from sklearn_nag.dask import fit
@@ -102,7 +103,8 @@ def main():
         print(f"a worker killed after {after:.1f} s: {same if killed else 'too late'}", flush=True)
     alone(1, 1000)
     start, processor = time.perf_counter(), time.process_time()
-    one = alone(n_parts, options.size)
+    with threadpool_limits(1):  # as in each worker
+        one = alone(n_parts, options.size)
     print(f"processor time of one process: {time.process_time() - processor:.1f} s")
     theirs = time.perf_counter() - start
     print(f"one process:   {one.t_:.0f} rows {theirs:8.1f} s {one.t_ / theirs:12.0f} rows/s, "
