@@ -305,7 +305,7 @@ class _Hedge(NamedEstimators):
 
     def __getstate__(self):
         with lock_of(self):
-            state = super().__getstate__()
+            state = dict(super().__getstate__())
             if "_experts" in state:  # copies, as another thread may go on learning before these have been written
                 state.update(copy.deepcopy({name: state[name] for name in ("_experts", "_mixture", "_blend")}))
             return state

@@ -419,6 +419,16 @@ def test_pipelines_of_what_is_no_array():
     np.testing.assert_array_equal(frozen.predict_proba(rows), model.predict_proba(rows))
 
 
+def test_what_is_saved_does_not_learn_on():
+    """Another thread may write it while the mixture learns."""
+    rows, y = CANCER[0][:60], CANCER[1][:60]
+    model = HedgeClassifier().partial_fit(rows[:40], y[:40], [0, 1])
+    state = model.__getstate__()
+    before = pickle.dumps(state)
+    model.partial_fit(rows[40:], y[40:])
+    assert pickle.dumps(state) == before
+
+
 def test_data_frames_reach_pipelines():
     pd = pytest.importorskip("pandas")
     X, y = pd.DataFrame(CANCER[0], columns=[f"f{i}" for i in range(30)]), CANCER[1]
