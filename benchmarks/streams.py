@@ -193,7 +193,7 @@ def main():
                 )
                 line = [path.suffix, f"{path.stat().st_size / 1e6:.0f}", way]
                 if process.returncode:
-                    line += ["-", "-", "-", "-", process.stderr.strip().splitlines()[-1]]
+                    line += ["-", "-", "-", process.stderr.strip().splitlines()[-1], "-"]
                 else:
                     rows, seconds, processor, peak, loss = json.loads(process.stdout.splitlines()[-1])
                     line += [f"{rows:.0f}", f"{rows / seconds:.0f}", f"{rows / processor:.0f}", f"{peak:.0f}",
