@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
-from sklearn_nag import NAGRegressor, losses
+from sklearn_nag import NAGRegressor, config_context, losses
 
+from ..kernels.helpers import KERNELS
 from .helpers import REGRESSION, played
 
 # -- the unit of the target
@@ -112,3 +113,11 @@ def test_quantiles_are_quantiles(rng):
     for quantile in (0.1, 0.5, 0.9):
         reg = NAGRegressor("quantile", quantile=quantile, max_iter=5, average=True, random_state=0)
         assert np.mean(y < reg.fit(np.ones((5000, 1)), y).predict([[1.0]])) == pytest.approx(quantile, abs=0.02)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_learning_rates_are_mixed_for_the_least_targets_there_are(kernel):
+    """One over their unit is infinite."""
+    with config_context(kernel=kernel):
+        reg = NAGRegressor(eta0="auto").partial_fit(np.zeros((3, 1)), [-1e-310, 0.0, 0.0])
+        assert reg.predict([[0.0]]) == pytest.approx(-1e-310 / 3.0, rel=1e-9)

@@ -10,7 +10,7 @@ import numpy as np
 from ..state.lifts import LARGEST
 from ..state.mixture import SLOPES, STEEPEST
 from .heads import CLIPPED, EXPERT_LOSS, GRADIENT, N_ROWS, PLAYED, SHARE, TARGET, UNIT
-from .jit import entry, slow, strict_slow
+from .jit import entry, strict_slow
 from .losses import SOFTMAX, loss_and_gradient, margins
 
 
@@ -52,9 +52,9 @@ def suffer(heads, excess, gap, group):
     gap[group] = min(gap[group] + max(0.0, mean - (-np.log(mixed) / rate if gap[group] > 0 else 0.0)), LARGEST)
 
 
-@slow
+@strict_slow
 def mix(heads, loss, c, mixture, n_heads, n_targets):
-    """As `_mix` of `nag.numpy_rows`."""
+    """As `_mix` of `nag.numpy_rows`; strict, as one over the least units is infinite."""
     excess, gap = mixture
     n_groups, n_experts = excess.shape
     for k in range(n_heads):

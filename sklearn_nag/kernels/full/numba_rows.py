@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
-from ..compiled.columns import PADDING, T, finite, lift_of, padded
+from ..compiled.columns import PADDING, T, all_finite, finite, lift_of, padded
 from ..compiled.handover import run
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, new_heads
 from ..compiled.jit import entry, fast, slow, strict, strict_slow
@@ -150,6 +150,15 @@ def rotate_in(table, f, factor, x, v, w, rests, root):
 
 
 @slow
+def forget_average(table, f, clock, n_heads):
+    """As `numpy_rows.forget_average`."""
+    clock[AVERAGED] = 0.0
+    for k in range(n_heads):
+        for i in range(table.shape[1]):
+            table[f.past + k, i] = 0.0
+
+
+@slow
 def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is_new):
     """As `numpy_rows._regress_row`, once the row is rotated in; tells whether predictions are finite."""
     n, root, leverage = table.shape[1], np.sqrt(c), 0.0
@@ -200,14 +209,13 @@ def learn_dense(
         if bias >= 0:
             x[bias] = 1.0
         if relative(table, f, factor, x, bias):
-            clock[AVERAGED] = 0.0
-            for k in range(n_heads):
-                for i in range(n):
-                    table[f.past + k, i] = 0.0
+            forget_average(table, f, clock, n_heads)
         root = np.sqrt(c)
         for i in range(n):
             x[i] *= root
         is_new = rotate_in(table, f, factor, x, v, w, rests, root)
+        if not all_finite(table, f.past, f.past + n_heads, n):
+            forget_average(table, f, clock, n_heads)
         before = clock[T]
         clock[T] += c
         clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)

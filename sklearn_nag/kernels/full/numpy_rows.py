@@ -42,6 +42,8 @@ def _learn_block(state, columns, loss, x, y, c, played):
 def _learn_row(state, loss, target_rows, i, x, c, played):
     columns, q, root = state.columns, state.columns.weight, np.sqrt(c)
     v, is_new = rotate_in(state, relative(state, x) * root, root)
+    if not np.isfinite(columns.past).all():
+        forget_average(state)
     inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
     state.largest_weight = float(max(state.largest_weight, c))
     factor = played_factor(np.add.reduce(q * q, axis=1) - state.Gamma, state.rule.alpha, state.largest_weight)
@@ -67,8 +69,7 @@ def _regress_row(state, target_rows, i, x, c, played):
 def relative(state, x):
     """The row, lifted and relative to the first one; lifts, sizes and the origin are brought up to date.
 
-    Where a column grows by more than ``GROWTH``, the weights played before count no more in their average: what they
-    predict for such a row would overflow.
+    Where a column grows by more than ``GROWTH``, the average of the weights is forgotten.
     """
     columns, bias = state.columns, state.rule.intercept
     size = np.abs(x)
@@ -82,9 +83,14 @@ def relative(state, x):
     x -= columns.origin
     deviation = np.abs(x)
     if ((columns.deviation > 0) & (deviation > GROWTH * columns.deviation)).any():
-        columns.past[:] = state.averaged = 0.0
+        forget_average(state)
     np.maximum(columns.deviation, deviation, out=columns.deviation)
     return x
+
+
+def forget_average(state):
+    """Let the weights played so far count no more in their average, as what they predict would overflow."""
+    state.columns.past[:] = state.averaged = 0.0
 
 
 def is_rounding(factor, x, i, rounding):

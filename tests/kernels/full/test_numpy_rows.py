@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from sklearn_nag import ScaleInvariantRegressor, config_context
+from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, config_context
 
 from .. import invariant_reference as reference
 from ..bounded_helpers import LOSSES, make_state, progressive, with_constant
@@ -98,3 +98,12 @@ def test_a_row_that_outweighs_all_before_by_more_than_doubles_hold(kernel, indep
         reg.partial_fit(X, [1.0, 2.0, 3.0], sample_weight=weight)
         assert np.isfinite(reg.predict(X)).all()
         assert np.isfinite(reg.partial_fit(X, [1.0, 2.0, 3.0], sample_weight=weight).predict(X)).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_an_average_that_would_overflow_is_forgotten(kernel):
+    X, weight = np.array([[-1e80], [1e160], [0.0], [-1e207]]), np.array([1e98, 1e-89, 1e72, 1e90])
+    with config_context(kernel=kernel):
+        clf = ScaleInvariantClassifier(invariance="full").partial_fit(X, [0, 1, 1, 0], [0, 1], sample_weight=weight)
+        clf.partial_fit(X, [0, 1, 1, 0], sample_weight=weight)
+        assert np.isfinite(clf.decision_function(X)).all()
