@@ -127,6 +127,8 @@ class Case:
         if self.weight is None:
             return True
         positive = self.weight[self.weight > 0]
+        if not positive.size and self.learner.startswith("Hedge"):
+            return False  # a mixture begins with a row
         return bool((positive >= LEAST_WEIGHT).all() and (positive <= LARGEST_WEIGHT).all())
 
     def sizes(self):
