@@ -15,7 +15,7 @@ class Died(Exception):
     """The child ended before it was done; says how."""
 
 
-def in_child(function, *args, seconds=60.0):
+def in_child(function, *args, seconds=300.0):
     """Yield what the generator ``function(*args)`` yields in a forked child.
 
     Parameters
@@ -24,7 +24,7 @@ def in_child(function, *args, seconds=60.0):
         Gives an iterable of things that can be pickled.
     *args
         Its arguments.
-    seconds : float, default=60.0
+    seconds : float, default=300.0
         The longest that the child may go without yielding.
 
     Raises
@@ -66,7 +66,7 @@ def in_child(function, *args, seconds=60.0):
             os.waitpid(pid, 0)
 
 
-def each_in_child(function, items, seconds=60.0):
+def each_in_child(function, items, seconds=300.0):
     """Yield each item with ``function(item)``, run in a forked child, and with the seconds that it took.
 
     Where the child died of an item, this stands with `Died`, and another child goes on with the next one.

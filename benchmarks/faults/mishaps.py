@@ -111,7 +111,7 @@ def malformed_matrices_are_refused(case):
     trials = [(damage, str(rng.choice(["partial_fit", "fit", "predict"]))) for damage in (*MALFORMED, *MISLEADING)]
     found = [
         (*trial, wrong)
-        for trial, wrong, _ in each_in_child(partial(_damaged, case, full, y, classes), trials, seconds=20.0)
+        for trial, wrong, _ in each_in_child(partial(_damaged, case, full, y, classes), trials, seconds=120.0)
         if wrong
     ]
     if found:

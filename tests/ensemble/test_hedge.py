@@ -33,6 +33,8 @@ from sklearn_nag import (
 from sklearn_nag.kernels import FixedRate, Mixture, blend, mix
 from sklearn_nag.regret import adahedge_bound
 
+from ..kernels.helpers import KERNELS
+
 CANCER = load_breast_cancer(return_X_y=True)
 DIGITS = load_digits(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
@@ -417,6 +419,13 @@ def test_pipelines_of_what_is_no_array():
     assert model.score(rows, y) > 0.9
     frozen = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(frozen.predict_proba(rows), model.predict_proba(rows))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_losses_below_the_normal_range(kernel):
+    with sklearn_nag.config_context(kernel=kernel):
+        model = HedgeRegressor().partial_fit(np.zeros((4, 1)), [0.0, -1e-154, 0.0, 0.0])
+        assert np.isfinite([*model.weights_, *model.predict([[0.0]])]).all()
 
 
 def test_what_is_saved_does_not_learn_on():

@@ -33,7 +33,7 @@ def expert_shares(heads, excess, gap, group):
 def suffer(heads, excess, gap, group):
     """As `Mixture.suffer`, for one group."""
     n_experts = excess.shape[1]
-    rate = np.log(n_experts) / gap[group] if gap[group] > 0 else 1.0
+    rate = min(np.log(n_experts) / gap[group], LARGEST) if gap[group] > 0 else 1.0
     mean = mixed = 0.0
     least = leader = ahead = LARGEST
     for k in range(n_experts):

@@ -107,7 +107,8 @@ class Mixture:
         behind = np.where(share > 0, losses, np.inf)
         behind = np.where(share > 0, losses - behind.min(axis=1, keepdims=True), 0.0)
         mean = np.add.reduce(share * behind, axis=1)
-        rate = np.log(n_experts) / positive(self.gap)
+        with np.errstate(over="ignore"):
+            rate = np.minimum(np.log(n_experts) / positive(self.gap), LARGEST)
         mixed = -np.log(np.add.reduce(share * np.exp(-rate[:, None] * behind), axis=1)) / rate
         self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, 0.0)), LARGEST)
 
