@@ -11,7 +11,6 @@ Beside the CSV file a file ``.txt`` says what was measured, when, where and with
 """
 
 import argparse
-import csv
 import math
 import pickle
 import time
@@ -20,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, write_table
 from sklearn_nag import NAGClassifier, merge
 from sklearn_nag.distributed._rounds import FAN_IN
 
@@ -104,9 +103,7 @@ def main():
     for line in table:
         print("  ".join(f"{cell:>{max(10, len(head))}}" for cell, head in zip(line, table[0])))
     if options.output:
-        with open(options.output, "w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(table)
-        options.output.with_suffix(".txt").write_text(f"{said}\n", encoding="utf-8")
+        write_table(options.output, table, said)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""When, where and with what something was measured."""
+"""When, where and with what something was measured; tables that are written with it."""
 
+import csv
 import datetime
 import importlib.metadata
 import platform
@@ -10,6 +11,13 @@ def provenance():
     """When, where and with what."""
     packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scikit-learn", "numba"))
     return f"{datetime.date.today():%d %B %Y}, Python {platform.python_version()}, {packages}, {processor()}"
+
+
+def write_table(path, lines, said=None):
+    """Write lines of cells to a CSV file, and beside it, as text, what is ``said`` of it: by default `provenance`."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(lines)
+    path.with_suffix(".txt").write_text(f"{said or provenance() + '.'}\n", encoding="utf-8")
 
 
 def processor():

@@ -14,7 +14,6 @@ The last lines have the rows sorted by the target, so that shards see different 
 Beside the CSV file a file ``.txt`` says when, where and with what it was measured.
 """
 
-import csv
 import functools
 
 import numpy as np
@@ -22,7 +21,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from benchmarks.data import BUNDLED, FILES, SPARSE, load_each, parse
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, write_table
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.kernels.nag import merging
@@ -129,9 +128,7 @@ def main():
         lines += compare(*task)
     print(f"\n{provenance()}")
     if options.output:
-        with open(options.output, "w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(lines)
-        options.output.with_suffix(".txt").write_text(f"{provenance()}.\n", encoding="utf-8")
+        write_table(options.output, lines)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ where and with what it was measured.
 """
 
 import argparse
-import csv
 import io
 import json
 import pickle
@@ -25,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.provenance import provenance
+from benchmarks.provenance import write_table
 
 COLUMNS = 50
 CHUNK = 20_000
@@ -202,9 +201,7 @@ def main():
                 print("  " + ", ".join(f"{what} {cell}" for what, cell in zip(lines[0][2:], line[2:])), flush=True)
             path.unlink()
     if options.output:
-        with open(options.output, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(lines)
-        options.output.with_suffix(".txt").write_text(f"{provenance()}.\n", encoding="utf-8")
+        write_table(options.output, lines)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class Expert(StreamPipeline):
 
     def __init__(self, name, estimator):
         super().__init__(clone(estimator))
-        self.name, self.has_learnt, self.averages = name, False, False
+        self.name, self.averages = name, False
         self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
         self.snapshot = None  # the model when it was looked at last
 
@@ -158,13 +158,12 @@ class Expert(StreamPipeline):
 
     def _play(self, method, X, y, weight, options, judged):
         X = self.transform(X)
-        own = isinstance(self.learner, OnlineLinear)
+        own, has_learnt = isinstance(self.learner, OnlineLinear), self.n_rows > 0
         if own and judged:
             return self._play_and_look(method, X, y, weight, options)
-        responses = [getattr(self.learner, method)(X)] if self.has_learnt and judged else None
+        responses = [getattr(self.learner, method)(X)] if has_learnt and judged else None
         weights = {} if weight is None else {"sample_weight": weight}
-        self.learner.partial_fit(X, y, **({} if self.has_learnt and not own else options), **weights)
-        self.has_learnt = True
+        self.learner.partial_fit(X, y, **({} if has_learnt and not own else options), **weights)
         self.n_rows += count_rows(X)
         self.next_look = self.n_rows
         return responses

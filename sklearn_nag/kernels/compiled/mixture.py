@@ -92,7 +92,8 @@ def play(excess, gap, grows, losses, shares, heads):
             gap[0] = before
 
 
-LOG, SQUARE, _ = map(np.int64, range(3))  # places in SLOPES
+PLACES = {name: np.int64(place) for place, name in enumerate(SLOPES)}
+LOG, SQUARE = PLACES["log_loss"], PLACES["squared_error"]
 
 
 @entry
@@ -121,7 +122,7 @@ def play_blend(mixture, forecasts, loss, row_weight):
     """As `Mixture.blend`."""
     shares = np.empty(forecasts.shape[:2])
     heads = np.zeros((N_ROWS, shares.shape[1]))
-    blend(mixture.excess, mixture.gap, np.int64(list(SLOPES).index(loss)), forecasts, row_weight, shares, heads)
+    blend(mixture.excess, mixture.gap, PLACES[loss], forecasts, row_weight, shares, heads)
     return shares
 
 

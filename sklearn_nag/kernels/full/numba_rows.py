@@ -214,8 +214,6 @@ def learn_dense(
         for i in range(n):
             x[i] *= root
         is_new = rotate_in(table, f, factor, x, v, w, rests, root)
-        if not all_finite(table, f.past, f.past + n_heads, n):
-            forget_average(table, f, clock, n_heads)
         before = clock[T]
         clock[T] += c
         clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
@@ -226,6 +224,8 @@ def learn_dense(
                 for j in range(n_heads):
                     played[step, j] = heads[PLAYED, j]
             continue
+        if not all_finite(table, f.past, f.past + n_heads, n):
+            forget_average(table, f, clock, n_heads)
         clock[AVERAGED] += c * clock[T]
         length = 0.0
         for i in range(n):

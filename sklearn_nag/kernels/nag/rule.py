@@ -324,6 +324,10 @@ class State(LinearState):
 
     # -- what the arrays stand for
 
+    def latest(self):
+        """As of any family; here it is by rows that the rule tells when it averages."""
+        return replace(self, averaged=0.0, cached=None) if self.rule.averaged else self
+
     def unit_free_weight(self):
         """``u`` to predict with: the average, or the last one, shrunk by the penalty that is due; experts are mixed.
 

@@ -12,7 +12,7 @@ standard deviation.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -105,9 +105,7 @@ class LinearState:
         """The same model, without copies, predicting by the latest weights where it would by an average of them."""
         if not self.rule.averaged:
             return self
-        named = any(field.name == "averaged" for field in fields(self.rule))  # else it averages from some row on
-        rule = replace(self.rule, averaged=False) if named else self.rule
-        return replace(self, rule=rule, averaged=0.0, cached=None)
+        return replace(self, rule=replace(self.rule, averaged=False), averaged=0.0, cached=None)
 
     def followed(self, entries=0):
         """The frequent features, in order, which sparse rows visit whether they name them or not.
