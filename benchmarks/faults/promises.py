@@ -318,6 +318,9 @@ def storage_does_not_matter(case):
 
 @promise("the order of the columns of a row, their parts, and stored zeros matter no more than rounding")
 def parts_of_rows_do_not_matter(case):
+    by_unit = case.classes is None and case.parameters.get("target_normalization", "std") is not None
+    if by_unit and case.parameters.get("penalty") is not None:
+        return  # a penalty falls due where a column is named, by the unit that targets have then
     if case.stable and case.storage in IN_PARTS:
         expect_agreement(case, {"sorted rows": (case.kernel, "csr"), "these rows": (case.kernel, case.storage)})
 
@@ -339,9 +342,11 @@ def expect_agreement(case, ways):
         By name, the kernel and the storage of the rows.
     """
 
-    def outcome(way, X, y, weight):
+    def outcome(way, X, y, weight, rate=1.0):
         kernel, storage = ways[way]
         model, rows = case.model(), case.rows(X, storage)
+        if isinstance(getattr(model, "eta0", None), float):  # margins of 1 may come from it alone
+            model.set_params(eta0=rate * model.eta0)
         with sklearn_nag.config_context(kernel=kernel), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             options = {} if case.classes is None else {"classes": case.classes}
@@ -387,7 +392,7 @@ def expect_agreement(case, ways):
             y = np.clip(y * (1.0 + ULPS * rng.normal(size=y.shape)), -LARGEST, LARGEST)
         for way in ways:
             try:
-                moved = outcome(way, X, y, weight)
+                moved = outcome(way, X, y, weight, 1.0 + ULPS * rng.normal())
             except ValueError:
                 return
             if 20.0 * np.abs(moved - found[way]).max() / scale > distance:

@@ -42,6 +42,7 @@ def models():
     classes = {"classes": ["a", "b", "c"]}
     return {
         "nag_classifier": (NAGClassifier(eta0="auto"), np.asarray, classes),
+        "nag_classes": (NAGClassifier(), sparse.csr_array, classes),
         "nag_regressor": (NAGRegressor(normalization="max", penalty="l1", average=True), sparse.csr_array, {}),
         "scale_invariant_classifier": (ScaleInvariantClassifier("hinge", update="scinol1"), np.asarray, classes),
         "scale_invariant_regressor": (ScaleInvariantRegressor(invariance="full"), np.asarray, {}),

@@ -130,3 +130,9 @@ def test_a_failed_call_on_few_columns_leaves_the_model_as_it_was():
         with pytest.raises(ValueError, match="leave the range of float64"):
             model.partial_fit(1e200 * rows, [1.7e308, -1.7e308])
         assert np.array_equal(bits(model), before)
+
+
+def test_a_mean_at_the_end_of_the_range_is_not_rounded_out_of_it():
+    largest = np.finfo(float).max
+    X, weight = np.array([[0.0], [-largest], [-largest], [-largest]]), np.array([1.0, 1e78, 1e85, 1e85])
+    assert FTRLRegressor().partial_fit(X, np.zeros(4), weight).mean_[0] == -largest

@@ -152,16 +152,16 @@ def test_sparse_rows_are_dense_rows(normalization, adaptive, penalty, average):
 
 
 def test_multinomial_by_plain_gradients(rng):
-    """NAG on the softmax, from the paper's pseudocode with w, s, G and N, explicit steps."""
+    """NAG on the softmax, by the paper's pseudocode with w, s, G and N, explicit steps; classes share their mean G."""
     X, classes = rng.normal(size=(120, 3)) * [1.0, 1e3, 1e-3], rng.integers(0, 3, 120)
-    w, G, s, N = np.zeros((3, 4)), np.zeros((3, 4)), np.zeros(4), 0.0
+    w, G, s, N = np.zeros((3, 4)), np.zeros(4), np.zeros(4), 0.0
     for t, (x, k) in enumerate(zip(np.column_stack([X, np.ones(120)]), classes), 1):
         new = np.maximum(s, np.abs(x))
         w *= s / new
         s = new
         N += np.sum((x / s) ** 2)
         g = np.multiply.outer(softmax(w @ x) - (np.arange(3) == k), x)
-        G += g**2
+        G += np.mean(g**2, axis=0)
         w -= 0.5 * np.sqrt(t / N) * g / (s * np.sqrt(G))
     clf = NAGClassifier(
         normalization="max", centering=False, importance_aware=False, average=False, eta0=0.5, shuffle=False, max_iter=1

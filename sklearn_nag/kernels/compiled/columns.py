@@ -61,10 +61,10 @@ def update_maxima(table, f, n, keeps_inverse):
 
 
 @slow
-def raise_lifts(table, f, powers, n_heads, n):
+def raise_lifts(table, f, powers, n_rates, n):
     """Adapt the lifts, as `Columns.relift`; to be called after `update_maxima`, which leaves the old maxima in ``z``.
 
-    ``powers`` tells for each row of the table by which power of the lifts it is multiplied.
+    ``powers`` tells for each row of the table by which power of the lifts it is multiplied; ``G`` has ``n_rates`` rows.
     """
     for i in range(n):
         size, before = abs(table[f.x, i]), table[f.z, i]
@@ -82,8 +82,8 @@ def raise_lifts(table, f, powers, n_heads, n):
             elif powers[row] == 2:
                 table[row, i] *= ratio * ratio
         if f.G > 0:
-            for k in range(n_heads):
-                table[f.G + k, i] = max(table[f.G + k, i] * (ratio * ratio), TINY)
+            for r in range(n_rates):
+                table[f.G + r, i] = max(table[f.G + r, i] * (ratio * ratio), TINY)
 
 
 @strict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..state.columns import first_rows
+from ..state.columns import rows_of_fields
 from ..vectorized.blocks import dense_blocks
 
 # Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for rows close
@@ -153,9 +153,8 @@ def table_layout(Fields, scratch, rule, shared, per_head):
 
     The latter are by which power of a lift each row is multiplied: 0 for those of ``G``, which `raise_lifts` rescales.
     """
-    rows, n_heads = first_rows(shared, per_head, rule.n_heads), rule.n_heads
-    n = len(shared) + n_heads * len(per_head)
-    powers = np.zeros(n, np.int64)
-    for name, row in rows.items():
-        powers[row : row + (n_heads if name in per_head else 1)] = rule.lift_powers.get(name, 0)
-    return Fields(**rows, **{name: n + i for i, name in enumerate(scratch)}), constant(powers)
+    fields = rows_of_fields(shared, per_head, rule.n_heads, rule.sharing)
+    powers = [rule.lift_powers.get(name, 0) for name, rows in fields.items() for _ in rows]
+    first = {name: rows.start for name, rows in fields.items()}
+    first |= {name: len(powers) + i for i, name in enumerate(scratch)}
+    return Fields(**first), constant(powers)

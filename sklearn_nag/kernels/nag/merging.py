@@ -156,4 +156,5 @@ def _shares(parts, power, rows=None):
     most = positive(np.max(own, axis=0))  # so that no power leaves the range
     own = [share * (G / most) ** power for share, G in zip(shares, own)]
     total = sum(own)
-    return [np.where(total > 0, part / positive(total), share) for part, share in zip(own, shares)]
+    met = [np.where(total > 0, part / positive(total), share) for part, share in zip(own, shares)]
+    return [np.repeat(share, parts.merged.rule.sharing, axis=0) for share in met]

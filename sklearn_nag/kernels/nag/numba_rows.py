@@ -87,7 +87,7 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 continue
             rate = eta[k] * due
             if rule.adaptive:
-                inverse = gradient_lift[k] * rest / np.sqrt(table[f.G + k, i])
+                inverse = gradient_lift[k // rule.sharing] * rest / np.sqrt(table[f.G + k // rule.sharing, i])
                 if rule.degree == 2:
                     inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
                 rate *= min(inverse, STEEPEST)
@@ -128,7 +128,7 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 continue
             rate = eta[k] * of_row
             if rule.adaptive:
-                inverse = gradient_lift[k] * rest / np.sqrt(table[f.G + k, i])
+                inverse = gradient_lift[k // rule.sharing] * rest / np.sqrt(table[f.G + k // rule.sharing, i])
                 if rule.degree == 2:
                     inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
                 rate *= min(inverse, STEEPEST)
@@ -276,28 +276,31 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, s
 @fast
 def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n):
     """One step of each head; see `numpy_rows`."""
-    importance_aware = rule.importance_aware
-    for k in range(eta.size):
-        g, unit = heads[GRADIENT, k], heads[UNIT, k]
-        if g == 0.0:
+    importance_aware, sharing = rule.importance_aware, rule.sharing
+    weighted = np.sqrt(c) if importance_aware else c
+    for r in range(gradient_lift.size):
+        own, first = f.G + r, r * sharing
+        gradient_size = heads[GRADIENT, r] if sharing == 1 else root_mean_square(heads, first, first + sharing)
+        if gradient_size == 0.0:
             continue
-        step = rate * eta[k] * (unit if rule.adaptive or rule.degree == 1 else 1.0)
-        slope = g * (np.sqrt(c) if importance_aware else c) * (gradient_lift[k] if rule.adaptive else 1.0)
-        if rule.adaptive and not importance_aware and not rule.averaged:
+        lift = gradient_lift[r] if rule.adaptive else 1.0
+        slope = gradient_size * weighted * lift
+        if rule.adaptive and not importance_aware and not rule.averaged and sharing == 1:
+            step = rate * eta[r] * heads[UNIT, r]
             for i in range(n):
                 gradient = slope * table[f.x, i]
-                G = table[f.G + k, i] + gradient * gradient
-                table[f.G + k, i] = G
-                table[f.weight + k, i] -= step * gradient * inverse_sqrt(G)
+                G = table[own, i] + gradient * gradient
+                table[own, i] = G
+                table[f.weight + r, i] -= step * gradient * inverse_sqrt(G)
             continue
         gain = 0.0
         if rule.adaptive:
             for i in range(n):
                 x = table[f.x, i]
                 gradient = slope * x
-                G = table[f.G + k, i] + gradient * gradient
+                G = table[own, i] + gradient * gradient
                 direction = x * inverse_sqrt(G) if G > TINY else 0.0
-                table[f.G + k, i] = G
+                table[own, i] = G
                 table[f.direction, i] = direction
                 gain += direction * table[f.z, i]
         else:
@@ -305,20 +308,38 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
                 direction = table[f.x, i]
                 table[f.direction, i] = direction
                 gain += direction * table[f.z, i]
-        factor = -step * slope
-        if importance_aware:
-            if gain == 0.0:
-                continue
-            step *= c * (gradient_lift[k] if rule.adaptive else 1.0)
-            parameter = loss.parameter * unit if loss.scaled else loss.parameter
-            p, y = heads[PREDICTION, k], heads[TARGET, k % n_targets]
-            factor = importance_aware_move(loss.code, parameter, p, y, step * gain) / gain
-        for i in range(n):
-            table[f.weight + k, i] += factor * table[f.direction, i]
-        if rule.averaged:
-            factor *= clock[AVERAGED]
-            for i in range(n):
-                table[f.past + k, i] += factor * table[f.direction, i]
+        for k in range(first, first + sharing):
+            g, unit = heads[GRADIENT, k], heads[UNIT, k]
+            step = rate * eta[k] * (unit if rule.adaptive or rule.degree == 1 else 1.0)
+            factor = -step * (g * weighted * lift)
+            if importance_aware:
+                if g == 0.0 or gain == 0.0:
+                    continue
+                step *= c * lift
+                parameter = loss.parameter * unit if loss.scaled else loss.parameter
+                p, y = heads[PREDICTION, k], heads[TARGET, k % n_targets]
+                factor = importance_aware_move(loss.code, parameter, p, y, step * gain) / gain
+            if rule.averaged:
+                for i in range(n):
+                    move = factor * table[f.direction, i]
+                    table[f.weight + k, i] += move
+                    table[f.past + k, i] += clock[AVERAGED] * move
+            else:
+                for i in range(n):
+                    table[f.weight + k, i] += factor * table[f.direction, i]
+
+
+@fast
+def root_mean_square(heads, first, last):
+    """Of the derivatives of some heads."""
+    most, total = 0.0, 0.0
+    for k in range(first, last):
+        most = max(most, abs(heads[GRADIENT, k]))
+    if most == 0.0:
+        return 0.0
+    for k in range(first, last):
+        total += (heads[GRADIENT, k] / most) ** 2
+    return most * np.sqrt(total / (last - first))
 
 
 @slow
@@ -334,7 +355,7 @@ def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
         for i in range(n):
             size = scale_but_for_time(table, f, rule, i, clock[T]) / root
             size = size if size > 0.0 else 1.0
-            table[f.x, i] = np.sqrt(table[f.G + k, i]) / size if rule.adaptive else 1.0
+            table[f.x, i] = np.sqrt(table[f.G + k // rule.sharing, i]) / size if rule.adaptive else 1.0
             table[f.start, i] = table[weight, i]
             table[f.own, i] = size if squashed else 1.0
             table[weight, i] /= table[f.own, i]
@@ -348,24 +369,25 @@ def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
 @fast
 def new_gradient_lifts(gradient_lift, heads, rule, c):
     """Adapt the lifts of gradients; leave in ``RESCALING`` the factors of ``G``, and tell whether any lift changed."""
-    changed, factor = False, np.sqrt(c) if rule.importance_aware else c
-    for k in range(gradient_lift.size):
-        heads[RESCALING, k] = 1.0
-        weighted_gradient = abs(heads[GRADIENT, k] * factor)
-        if weighted_gradient * gradient_lift[k] >= HIGHEST:
-            new = min(gradient_lift[k], lift_of(weighted_gradient))
-            heads[RESCALING, k] = (new / gradient_lift[k]) ** 2
-            changed = changed or new != gradient_lift[k]
-            gradient_lift[k] = new
+    changed, factor, sharing = False, np.sqrt(c) if rule.importance_aware else c, rule.sharing
+    for r in range(gradient_lift.size):
+        heads[RESCALING, r] = 1.0
+        size = heads[GRADIENT, r] if sharing == 1 else root_mean_square(heads, r * sharing, (r + 1) * sharing)
+        weighted_gradient = abs(size * factor)
+        if weighted_gradient * gradient_lift[r] >= HIGHEST:
+            new = min(gradient_lift[r], lift_of(weighted_gradient))
+            heads[RESCALING, r] = (new / gradient_lift[r]) ** 2
+            changed = changed or new != gradient_lift[r]
+            gradient_lift[r] = new
     return changed
 
 
 @slow
-def rescale_G(table, heads, f, n_heads, n):
+def rescale_G(table, heads, f, n_rates, n):
     """As `Columns.rescale_G`."""
-    for k in range(n_heads):
+    for r in range(n_rates):
         for i in range(n):
-            table[f.G + k, i] = max(table[f.G + k, i] * heads[RESCALING, k], TINY)
+            table[f.G + r, i] = max(table[f.G + r, i] * heads[RESCALING, r], TINY)
 
 
 @entry
@@ -410,7 +432,7 @@ def learn_dense(
         ):
             some_rare = not all_frequent(table, f, width)
         if grew and update_maxima(table, f, n, keeps_inverse) and rule.lifted:
-            raise_lifts(table, f, powers, eta.size, width)
+            raise_lifts(table, f, powers, gradient_lift.size, width)
         rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
         if not ok:
             return False
@@ -418,7 +440,7 @@ def learn_dense(
             for j in range(losses.size):
                 played[step, j] = heads[PLAYED, j]
         if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
-            rescale_G(table, heads, f, eta.size, n)
+            rescale_G(table, heads, f, gradient_lift.size, n)
         descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
         if constraint is not None:
             constrain(table, heads, f, rule, constraint, clock, eta.size, width - rule.intercept)
@@ -459,7 +481,7 @@ def learn_sparse(
             seldom = True
         if update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted:
             seldom = True
-            raise_lifts(subset, f, powers, eta.size, width)
+            raise_lifts(subset, f, powers, gradient_lift.size, width)
         some_rare = rule.norm == AUTO
         rate, ok = play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
         if not ok:
@@ -469,11 +491,11 @@ def learn_sparse(
                 played[step, j] = heads[PLAYED, j]
         if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
             if G_before.size == 0:
-                G_before = columns[:, f.G : f.G + eta.size].copy()
-            for k in range(eta.size):
+                G_before = columns[:, f.G : f.G + gradient_lift.size].copy()
+            for r in range(gradient_lift.size):
                 for i in range(columns.shape[0]):
-                    columns[i, f.G + k] = max(columns[i, f.G + k] * heads[RESCALING, k], TINY)
-            rescale_G(subset, heads, f, eta.size, n)
+                    columns[i, f.G + r] = max(columns[i, f.G + r] * heads[RESCALING, r], TINY)
+            rescale_G(subset, heads, f, gradient_lift.size, n)
         descend(subset, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
         if not all_finite(subset, f.squares if f.squares > 0 else f.weight, fields, n):
             return False, G_before
@@ -523,6 +545,7 @@ class CompiledRule(NamedTuple):
     weight_power: int
     importance_aware: bool
     n_targets: int
+    sharing: int
     degree: int
     target_unit: bool
     clip: int

@@ -101,12 +101,13 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
     # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
     keeps_u = rule.adaptive or rule.normalization is None
     all_features = inputs.z if keeps_u else inputs.z / positive(inputs.sizes)
-    table = columns.table[len(columns.shared) :]
-    weight, G, past = _of_heads(columns, table, single)
+    table, places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
+    weight, G, past = (table[place] if place is not None else None for place in places)
     product, direction = np.empty_like(weight), np.empty_like(weight)
     importance_aware = rule.importance_aware and loss.move is not None
     some = bool if single else np.any
     by_head = (lambda a: a) if single else (lambda a: a[:, None])
+    sharing, to_heads = rule.sharing, partial(np.repeat, repeats=rule.sharing, axis=0)
     gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
     for i in range(len(c)):
         if rule.penalised:
@@ -117,7 +118,7 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
         if visited is not None:
             some_columns = visited[i]
             x, features, of_row = x[some_columns], features[some_columns], table.take(some_columns, axis=1)
-            weight, G, past = _of_heads(columns, of_row, single)
+            weight, G, past = (of_row[place] if place is not None else None for place in places)
             product, direction = np.empty_like(weight), np.empty_like(weight)
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
@@ -137,23 +138,30 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
             continue
         weighted_gradient = g * (np.sqrt(c[i]) if importance_aware else c[i])
         if rule.adaptive:
-            if some(abs(weighted_gradient) >= HIGHEST / gradient_lift):
-                _raise_gradient_lift(state, columns, np.abs(weighted_gradient))
+            # Heads that share a G have one gradient for it, of their mean square.
+            slope = weighted_gradient if sharing == 1 else _root_mean_square(weighted_gradient, sharing)
+            if some(abs(slope) >= HIGHEST / gradient_lift):
+                _raise_gradient_lift(state, columns, np.abs(slope))
                 gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
                 if visited is not None:
                     of_row = table.take(some_columns, axis=1)
-                    weight, G, past = _of_heads(columns, of_row, single)
-            np.multiply(by_head(weighted_gradient * gradient_lift), x, out=direction)
-            np.multiply(direction, direction, out=product)
-            G += product
-            np.sqrt(G, out=product)
+                    weight, G, past = (of_row[place] if place is not None else None for place in places)
+            scaled, root = (direction, product) if sharing == 1 else np.empty((2, *G.shape))
+            np.multiply(by_head(slope * gradient_lift), x, out=scaled)
+            np.multiply(scaled, scaled, out=root)
+            G += root
+            np.sqrt(G, out=root)
             if importance_aware:
-                np.divide(x, product, out=direction)
-                direction[G <= TINY] = 0.0
-                step_size = step[i] * c[i] * gradient_lift
+                np.divide(x, root, out=scaled)
+                scaled[G <= TINY] = 0.0
+                step_size = step[i] * c[i] * (gradient_lift if sharing == 1 else to_heads(gradient_lift))
             else:
-                direction /= product
+                scaled /= root
                 step_size = step[i]
+            if sharing > 1:
+                direction = to_heads(scaled)
+                if not importance_aware:
+                    direction *= by_head(weighted_gradient / to_heads(np.where(slope == 0, 1.0, slope)))
         elif importance_aware:
             direction[:] = x
             step_size = step[i] * c[i]
@@ -183,11 +191,19 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
                 columns.past += state.averaged * (columns.weight - before)
 
 
-def _of_heads(columns, table, single):
-    """``weight``, ``G`` and ``past``, or None, in a table of the fields of heads; vectors where there is one head."""
-    n = columns.n_heads
-    fields = {name: table[i * n] if single else table[i * n : (i + 1) * n] for i, name in enumerate(columns.per_head)}
-    return fields["weight"], fields.get("G"), fields.get("past")
+def _places_of_heads(columns, single):
+    """Where ``weight``, ``G`` and ``past`` are among the fields of heads, or None; one row each for a single head."""
+    rows, above = columns.ranges(), len(columns.shared)
+    kept = [rows.get(name) for name in ("weight", "G", "past")]
+    return [some and (some.start - above if single else slice(some.start - above, some.stop - above)) for some in kept]
+
+
+def _root_mean_square(gradients, sharing):
+    """Of each group of heads side by side."""
+    groups = np.abs(gradients.reshape(-1, sharing))
+    most = groups.max(axis=1)  # so that no square leaves the range
+    groups /= positive(most)[:, None]
+    return most * np.sqrt(np.add.reduce(groups * groups, axis=1) / sharing)
 
 
 def _mix(mixture, loss, p, y, unit, c):

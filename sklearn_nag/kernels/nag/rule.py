@@ -54,6 +54,10 @@ class Rule(LinearRule):
         ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
     coupled : bool
         Whether the loss compares the heads of an expert with one another.
+    sharing : int
+        How many heads, side by side, have one ``G``, the mean of what each would have: 1, or, for losses that compare
+        heads, ``n_targets``. There a row has a slope of about 1 in its class and of ``1 / K`` in the others; each over
+        the root of its own sum, the many small ones would move weights as far as the large one does.
     experts : int
         Heads for each target. Heads of an expert lie side by side.
     mixed : bool
@@ -80,6 +84,7 @@ class Rule(LinearRule):
     target_unit: bool = False
     degree: int = 2
     coupled: bool = False
+    sharing: int = 1
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf
@@ -185,7 +190,7 @@ class State(LinearState):
         Clock of the L2 penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
     mixture : Mixture
         How much each expert is trusted.
-    gradient_lift : ndarray of shape (n_heads,)
+    gradient_lift : ndarray of shape (n_heads / sharing,)
         Powers of two; ``g' = g * gradient_lift``.
     age : float
         Total weight of the rows seen, where what was learnt fades.
@@ -205,7 +210,7 @@ class State(LinearState):
         """State before the first row."""
         state = super().new(rule, n_features)
         state.mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
-        state.gradient_lift = np.full(rule.n_heads, LARGEST_LIFT)
+        state.gradient_lift = np.full(rule.n_heads // rule.sharing, LARGEST_LIFT)
         if isinstance(rule.constraint, Simplex) and n_features > 0 and not rule.target_unit:
             state.columns.weight[:, :n_features] = rule.constraint.radius / n_features
         return state
@@ -295,7 +300,9 @@ class State(LinearState):
         order = "C" if table.flags.c_contiguous else "F"
         own = np.array(table[self.columns.rows_of(heads)], order=order)
         columns = self.columns.with_table(own, len(heads))
-        return replace(State.new(rule, 0), columns=columns, gradient_lift=self.gradient_lift[heads], **self.clocks())
+        lifts = self.gradient_lift[heads[:: columns.sharing] // columns.sharing]
+        rule = replace(rule, sharing=columns.sharing)
+        return replace(State.new(rule, 0), columns=columns, gradient_lift=lifts, **self.clocks())
 
     # -- rules that change
 
@@ -303,8 +310,10 @@ class State(LinearState):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
 
         A penalty that is due is made up for first, by the rule under which it fell due. An L1 penalty that is new
-        counts as if it had always been there, and held the weights where they are.
+        counts as if it had always been there, and held the weights where they are. Heads go on with a ``G`` each, or
+        with one together, as they began.
         """
+        rule = replace(rule, sharing=self.rule.sharing)
         if rule is self.rule or rule == self.rule:
             return
         columns = self.columns
@@ -377,7 +386,7 @@ def constrain(rule, columns, size, unit, heads):
     for k in heads:
         weight, metric = columns.weight[k, inner], None
         if rule.adaptive:
-            metric = np.sqrt(columns.G[k, inner]) / size
+            metric = np.sqrt(columns.G[k // rule.sharing, inner]) / size
         per_u = size if not rule.adaptive and rule.normalization is not None else 1.0
         new = rule.constraint.scaled(unit[k]).project(weight / per_u, metric) * per_u
         weight[:] = new
@@ -504,5 +513,6 @@ def _rates(state, columns, clock):
         unit = state.unit()[:, None] ** (rule.degree - 1)
         with np.errstate(over="ignore", invalid="ignore"):
             root = state.gradient_lift[:, None] * columns.scale_but_for_time(rule, state.t) / np.sqrt(columns.G)
+            root = np.repeat(root, rule.sharing, axis=0)
             rate *= np.minimum(np.where(unit > 0, root * unit, 0.0), STEEPEST)
     return rate

@@ -14,10 +14,13 @@ SELDOM = ("lift", "frequent", "origin")
 
 
 @lru_cache
-def first_rows(shared, per_head, n_heads):
-    """First row of each field in a table of columns."""
-    rows = {name: row for row, name in enumerate(shared)}
-    rows |= {name: len(shared) + i * n_heads for i, name in enumerate(per_head)}
+def rows_of_fields(shared, per_head, n_heads, sharing):
+    """The rows of each field in a table of columns, as ranges, by name."""
+    rows, stop = {}, 0
+    for name in shared + per_head:
+        count = 1 if name in shared else n_heads // sharing if name == "G" else n_heads
+        rows[name] = range(stop, stop + count)
+        stop += count
     return MappingProxyType(rows)
 
 
@@ -30,13 +33,15 @@ class Columns:
     Parameters
     ----------
     table : ndarray of shape (n_fields, n_columns)
-        A row for each shared field, then ``n_heads`` rows for each of the others.
+        A row for each shared field, then ``n_heads`` rows for each of the others; of ``G``, ``n_heads / sharing``.
     shared : tuple of str
         The fields that all heads share, in order. Those that a rule does not need are absent, and None as attributes.
     per_head : tuple of str
         The fields below them, of which each head has a row of its own.
     n_heads : int
         Number of heads.
+    sharing : int
+        How many heads, side by side, have one ``G``.
 
     Attributes
     ----------
@@ -60,8 +65,8 @@ class Columns:
         The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
     weight : ndarray of shape (n_heads, n_columns)
         ``u`` for adaptive rules, ``theta * lift = u s'`` for the others.
-    G : ndarray of shape (n_heads, n_columns) or None
-        ``sum g'^2 x'^2``, for adaptive rules.
+    G : ndarray of shape (n_heads / sharing, n_columns) or None
+        ``sum g'^2 x'^2``, for adaptive rules; the mean over the heads that share it.
     past : ndarray of shape (n_heads, n_columns) or None
         ``State.averaged * weight`` less the sum of ``c t weight`` over the weights played, so that rows which do not
         name a column leave it as it is; that sum itself while averaging is turned off.
@@ -80,10 +85,10 @@ class Columns:
     weight: np.ndarray
     shrunk = squares = origin = sum = frequent = tally = deviation = G = past = received = root = credit = beta = None
 
-    def __init__(self, table, shared, per_head, n_heads):
-        self.table, self.shared, self.per_head, self.n_heads = table, shared, per_head, n_heads
-        for name, row in self.rows().items():
-            setattr(self, name, table[row : row + n_heads] if name in per_head else table[row])
+    def __init__(self, table, shared, per_head, n_heads, sharing=1):
+        self.table, self.shared, self.per_head, self.n_heads, self.sharing = table, shared, per_head, n_heads, sharing
+        for name, rows in self.ranges().items():
+            setattr(self, name, table[rows.start : rows.stop] if name in per_head else table[rows.start])
 
     @classmethod
     def new(cls, rule, n_columns, like=None):
@@ -93,7 +98,9 @@ class Columns:
         if like is not None:
             shared = tuple(dict.fromkeys(like.shared + shared))
             per_head = tuple(dict.fromkeys(like.per_head + per_head))
-        columns = cls(np.zeros((len(shared) + rule.n_heads * len(per_head), n_columns)), shared, per_head, rule.n_heads)
+        fields = (shared, per_head, rule.n_heads, rule.sharing)
+        n_rows = sum(map(len, rows_of_fields(*fields).values()))
+        columns = cls(np.zeros((n_rows, n_columns)), *fields)
         columns.lift[:] = 1.0
         if rule.selective and rule.intercept:
             columns.frequent[-1] = 1.0
@@ -106,21 +113,27 @@ class Columns:
         """All fields, in order."""
         return self.shared + self.per_head
 
+    def ranges(self):
+        """The rows of each field in the table."""
+        return rows_of_fields(self.shared, self.per_head, self.n_heads, self.sharing)
+
     def rows(self):
         """First row of each field in the table."""
-        return first_rows(self.shared, self.per_head, self.n_heads)
+        return {name: rows.start for name, rows in self.ranges().items()}
 
     def rows_of(self, heads):
-        """Rows of the table for some of the heads: those of fields that heads share, and their own."""
-        rows = (row + heads if name in self.per_head else [row] for name, row in self.rows().items())
-        return np.concatenate(list(rows))
+        """Rows of the table for some of the heads, with all or none of those that share a ``G``."""
+        own = dict.fromkeys(self.per_head, heads) | {"G": heads[:: self.sharing] // self.sharing}
+        return np.concatenate([row + own.get(name, np.zeros(1, int)) for name, row in self.rows().items()])
 
     def with_table(self, table, n_heads=None):
         """Columns with the same fields and another table, for as many heads or for some of them."""
-        return Columns(table, self.shared, self.per_head, self.n_heads if n_heads is None else n_heads)
+        n_heads = self.n_heads if n_heads is None else n_heads
+        return Columns(table, self.shared, self.per_head, n_heads, self.sharing)
 
     def __getstate__(self):  # without the views, which would come back as arrays of their own
-        return {"table": self.table, "shared": self.shared, "per_head": self.per_head, "n_heads": self.n_heads}
+        names = ("table", "shared", "per_head", "n_heads", "sharing")
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state):
         self.__init__(**state)
@@ -140,7 +153,7 @@ class Columns:
     def arrange(self, order):
         """Order the table, "C" or "F", if it is not ordered so."""
         if not self.table.flags[f"{order}_CONTIGUOUS"]:
-            self.__init__(np.array(self.table, order=order), self.shared, self.per_head, self.n_heads)
+            self.__init__(np.array(self.table, order=order), self.shared, self.per_head, self.n_heads, self.sharing)
 
     def finite(self):
         """Whether the fields that can leave the range of float64 have not; lifts keep the others small."""

@@ -264,7 +264,8 @@ class LinearState:
 
     def mean(self):
         """Running mean of each column; 0 where the rule is not centred."""
-        return self.lifted_mean() / self.columns.lift
+        with np.errstate(over="ignore"):
+            return np.clip(self.lifted_mean() / self.columns.lift, -LARGEST, LARGEST)  # as it may round to more
 
     def far(self, distance=FARTHEST):
         """Whether the mean of each column is so many scales from 0 that weights in raw units lose digits."""

@@ -28,6 +28,7 @@ class LinearRule:
     ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
     ``coupled``                  whether the loss compares the heads of a row with one another
     ``n_targets``, ``n_heads``   number of targets, and of weight vectors: one for each target of each expert
+    ``sharing``                  how many heads, side by side, have one ``G`` for each column
     ``clip``                     the least and the largest prediction, ``"targets"`` for those of the targets so far, or
                                  None
     ``experts``, ``mixed``       heads for each target, and whether they make one prediction together
@@ -45,6 +46,7 @@ class LinearRule:
     columnwise: ClassVar[bool] = False
     forgets: ClassVar[bool] = False
     weight_power: ClassVar[int] = 0
+    sharing: ClassVar[int] = 1
 
     @property
     def selective(self):

@@ -13,6 +13,7 @@ from sklearn_nag import config_context, kernels, losses
 from ..helpers import (
     BY_ITSELF,
     EXTENSIONS,
+    KERNELS,
     LOSSES,
     PENALTIES,
     RULES,
@@ -90,6 +91,7 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
     X = CONTAINERS[container](X)
     options = {"normalization": normalization, "adaptive": adaptive, **dict.fromkeys(extension, True)}
     options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled}
+    options["sharing"] = rng.choice([1, 3]) if loss == "softmax" and adaptive else 1
     several = np.column_stack([y, -y, np.roll(y, 1)])
     weights = rng.integers(0, 3, 80) * rng.random(80)
     penalty = PENALTIES[rng.integers(len(PENALTIES))]
@@ -222,3 +224,13 @@ def test_rows_of_any_width(rng, d, container):
     X, y = make_data(rng, n=30, d=d)
     for intercept in (False, True):
         assert_same(container(X), y, None, "log_loss", eta=[0.1, 0.3], experts=2, intercept=intercept)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_row_of_huge_weight_that_moves_no_weight(kernel):
+    """A step times the weight of rows averaged overflows, but the feature is 0."""
+    with config_context(kernel=kernel):
+        state = make_state(1, adaptive=False, intercept=False, average_from=0.0)
+        progressive(state, np.zeros((1, 1)), np.ones((1, 1)), np.array([1e86]))
+    assert not state.columns.weight.any()
+    assert not state.columns.past.any()

@@ -1,6 +1,7 @@
 """The updates of the NAG family, by the backend in use: against the paper, and what the unit-free form promises."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -146,6 +147,7 @@ def test_any_cutting_of_a_stream_gives_the_same_bits(data):
     options = options | dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
     loss = data.draw(st.sampled_from(["log_loss", "softmax"])) if heads > 1 else "log_loss"
     options |= {"coupled": loss == "softmax", "experts": data.draw(st.sampled_from([1, 2]))}
+    options["sharing"] = heads if loss == "softmax" and adaptive and data.draw(st.booleans()) else 1
     X, _ = make_data(rng, n, d)
     X *= 10.0 ** rng.choice([0, 0, 30, -30], size=(n, 1))
     if normalization is None:
@@ -224,3 +226,59 @@ def test_targets_of_any_size_leave_the_state_finite(rng, size):
     b = progressive(middle, X, y, loss="squared_error")
     assert np.isfinite(flat(state)).all()
     np.testing.assert_allclose(a / size, b, rtol=1e-9, atol=1e-11)
+
+
+def by_hand(X, classes, weights, n_classes, eta, importance_aware, averaged):
+    """NAG ("max") on the softmax with one G for all classes, in plain Python; decisions before each row, final w."""
+    d = len(X[0])
+    w, mean = ([[0.0] * d for _ in range(n_classes)] for _ in range(2))
+    s, G, N, t, total = [0.0] * d, [0.0] * d, 0.0, 0.0, 0.0
+    decisions = []
+    for x, label, c in zip(X.tolist(), classes.tolist(), weights.tolist()):
+        for i in range(d):
+            new = max(s[i], abs(x[i]))
+            for k in range(n_classes):
+                w[k][i] *= s[i] / new
+                mean[k][i] *= s[i] / new
+            s[i] = new
+        t += c
+        N += c * sum((x[i] / s[i]) ** 2 for i in range(d))
+        p = [sum(a * b for a, b in zip(w[k], x)) for k in range(n_classes)]
+        decisions.append(p)
+        total += c * t
+        for k in range(n_classes):
+            for i in range(d):  # the average is of the weights that predicted
+                mean[k][i] += c * t / total * (w[k][i] - mean[k][i])
+        chance = [math.exp(v) for v in p]
+        g = [chance[k] / sum(chance) - (k == label) for k in range(n_classes)]
+        for i in range(d):
+            G[i] += (c if importance_aware else c * c) * x[i] ** 2 * sum(v * v for v in g) / n_classes
+        step = [x[i] / (s[i] * math.sqrt(G[i])) for i in range(d)]
+        reach = sum(a * b for a, b in zip(step, x))
+        for k in range(n_classes):
+            far = -eta * math.sqrt(t / N) * c * g[k]
+            if importance_aware:  # the move of the log loss at the margin of a class
+                others = math.log(sum(chance[j] for j in range(n_classes) if j != k))
+                sign = 1.0 if k == label else -1.0
+                a = eta * math.sqrt(t / N) * c * reach
+                far = reference.move("log_loss", p[k] - others, sign, a) / reach
+            for i in range(d):
+                w[k][i] += far * step[i]
+    return np.array(decisions), np.array(mean if averaged else w)
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize("importance_aware", [False, True])
+@pytest.mark.parametrize("n_classes", [3, 5])
+def test_classes_with_one_G(rng, n_classes, importance_aware, averaged):
+    X, classes, c = make_data(rng, 150, d=4, density=1)[0], rng.integers(n_classes, size=150), rng.random(150) * 3
+    expected, w = by_hand(X, classes, c, n_classes, 0.5, importance_aware, averaged)
+    y = np.where(classes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    options = {"importance_aware": importance_aware, "average_from": 0.0 if averaged else np.inf}
+    options |= {"coupled": True, "sharing": n_classes, "intercept": False, "eta": [0.5] * n_classes}
+    for rows in (X, sparse.csr_array(X)):
+        state = make_state(4, **options)
+        played = progressive(state, rows, y, c, "softmax")
+        np.testing.assert_allclose(played, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+        np.testing.assert_allclose(state.linear()[0], w, rtol=1e-9, atol=1e-10 * np.abs(w).max())
+    assert state.columns.G.shape == (1, 4)
