@@ -10,9 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-STATE_VERSION = 4
+STATE_VERSION = 5
 
-READERS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+def _from_4(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Classifiers predicted by the average of weights alone, which ``average="auto"`` no longer means."""
+    averaged = attributes.get("average") == "auto" and attributes["penalty"] is None and "multi_class" in attributes
+    return {**attributes, "average": True} if averaged else attributes
+
+
+READERS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {4: _from_4}
 """For a version, the function that turns the attributes of an estimator saved by it into those of the next version.
 
 There is none for versions below 4, which no release has had.

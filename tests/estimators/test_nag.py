@@ -397,3 +397,17 @@ def test_a_gradient_that_overflows_is_an_error_where_no_weight_shows_it(kernel, 
     with config_context(kernel=kernel), pytest.raises(ValueError, match="leave the range of float64"):
         reg.partial_fit(X, [0.0, 1e308], sample_weight=[1.0, 1e22])
     assert not hasattr(reg, "_state")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("options", [{}, {"eta0": "auto"}, {"adaptive": False, "eta0": 0.1}, {"half_life": 100.0}])
+def test_classifiers_predict_with_the_mean_of_the_latest_weights_and_their_average(kernel, options):
+    X, y = load_wine(return_X_y=True)
+    with config_context(kernel=kernel):
+        models = [NAGClassifier(average=a, **options).partial_fit(X, y, [0, 1, 2]) for a in ("auto", True, False)]
+        middle, average, latest = (model.decision_function(X) for model in models)
+    np.testing.assert_allclose(middle, (average + latest) / 2, rtol=1e-9, atol=1e-9)
+    assert np.abs(average - latest).max() > 0.01
+    targets = [NAGRegressor(average=a).partial_fit(X, y).predict(X) for a in ("auto", True)]
+    assert np.array_equal(*targets)
+    assert not np.array_equal(NAGClassifier(penalty="l2").partial_fit(X, y, [0, 1, 2]).coef_, models[0].coef_)

@@ -35,7 +35,7 @@ from ..compiled.columns import (
 )
 from ..compiled.handover import constant, entries_of_row, in_own_lines, put_back, run, table_layout, workspace
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, RESCALING, TARGET, UNIT, new_heads
-from ..compiled.jit import entry, fast, slow
+from ..compiled.jit import entry, fast, slow, strict
 from ..compiled.losses import CODES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
 from ..compiled.mixture import mix
 from ..compiled.projections import compiled_constraint, project
@@ -278,6 +278,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
     """One step of each head; see `numpy_rows`."""
     importance_aware, sharing = rule.importance_aware, rule.sharing
     weighted = np.sqrt(c) if importance_aware else c
+    averaged = clock[AVERAGED] if rule.averaged else 0.0
     for r in range(gradient_lift.size):
         own, first = f.G + r, r * sharing
         gradient_size = heads[GRADIENT, r] if sharing == 1 else root_mean_square(heads, first, first + sharing)
@@ -315,18 +316,37 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
             if importance_aware:
                 if g == 0.0 or gain == 0.0:
                     continue
-                step *= c * lift
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
                 p, y = heads[PREDICTION, k], heads[TARGET, k % n_targets]
-                factor = importance_aware_move(loss.code, parameter, p, y, step * gain) / gain
-            if rule.averaged:
-                for i in range(n):
-                    move = factor * table[f.direction, i]
-                    table[f.weight + k, i] += move
-                    table[f.past + k, i] += clock[AVERAGED] * move
-            else:
-                for i in range(n):
-                    table[f.weight + k, i] += factor * table[f.direction, i]
+                far = importance_aware_move(loss.code, parameter, p, y, reach(step, lift, gain, c))
+                factor = over(far, gain)
+            add_step(table, f.weight + k, f.past + k, f.direction, factor, averaged, n)
+
+
+# In the order in which they are written: products of other pairs may leave the range, and so may ``1 / gain``.
+@strict
+def reach(step, lift, gain, c):
+    """How far a step of a head would move its prediction at the slope of the moment, were that 1."""
+    return step * lift * gain * c
+
+
+@strict
+def over(far, gain):
+    """What the direction is to be multiplied by, to move the prediction so far."""
+    return far / gain
+
+
+@strict
+def add_step(table, weight, past, direction, factor, averaged, n):
+    """Add a step to the weights of a head and, unless ``averaged`` is 0, to ``past``."""
+    if averaged == 0.0:
+        for i in range(n):
+            table[weight, i] += factor * table[direction, i]
+        return
+    for i in range(n):
+        move = factor * table[direction, i]
+        table[weight, i] += move
+        table[past, i] += averaged * move
 
 
 @fast

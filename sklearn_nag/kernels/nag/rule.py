@@ -44,6 +44,8 @@ class Rule(LinearRule):
     average_from : float
         Played weights are averaged once the total weight ``t`` reaches this, ``inf`` for never; a row then counts
         ``c t`` in the average.
+    last : float
+        Share of the latest weights in what predicts, where weights are averaged; the average has the rest.
     centred : bool
         Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
     importance_aware : bool
@@ -79,6 +81,7 @@ class Rule(LinearRule):
     l1: float = 0.0
     l2: float = 0.0
     average_from: float = np.inf
+    last: float = 0.0
     centred: bool = False
     importance_aware: bool = False
     target_unit: bool = False
@@ -338,7 +341,7 @@ class State(LinearState):
         return replace(self, averaged=0.0, cached=None) if self.rule.averaged else self
 
     def unit_free_weight(self):
-        """``u`` to predict with: the average, or the last one, shrunk by the penalty that is due; experts are mixed.
+        """``u`` to predict with, of the average and the last one, shrunk by the penalty that is due; experts are mixed.
 
         Returns
         -------
@@ -347,7 +350,7 @@ class State(LinearState):
         """
         columns, rule = self.columns, self.rule
         if rule.averaged and self.averaged > 0:
-            u = columns.weight - columns.past / self.averaged
+            u = columns.weight - (1.0 - rule.last) * (columns.past / self.averaged)
         else:
             u = penalised_weight(self, columns)[0]
         if not rule.adaptive:

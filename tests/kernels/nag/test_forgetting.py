@@ -92,7 +92,7 @@ def test_a_concept_that_flips_is_learnt_anew(rng):
     y = (X @ rng.normal(size=5) + rng.logistic(size=6000) > 0) ^ (np.arange(6000) >= 4000)
     score = {}
     for half_life in (None, 100):
-        model = NAGClassifier(half_life=half_life).partial_fit(X[:5000], y[:5000], classes=[False, True])
+        model = NAGClassifier(half_life=half_life, average=True).partial_fit(X[:5000], y[:5000], classes=[False, True])
         score[half_life] = model.score(X[5000:], y[5000:])
     assert score[100] > 0.7
     assert score[None] < 0.4

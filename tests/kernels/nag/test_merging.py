@@ -97,7 +97,7 @@ def test_momentum(make, options, rng):
 
 def test_momentum_leaves_the_average(rng):
     X, y = rows(rng)
-    model = NAGClassifier().partial_fit(X[:100], y[:100], classes=[0, 1])
+    model = NAGClassifier(average=True).partial_fit(X[:100], y[:100], classes=[0, 1])
     before = copy.deepcopy(model)
     model.partial_fit(X[100:], y[100:])
     state = kernels.lead(model._state, before._state, 0.75, renew=False)

@@ -234,3 +234,21 @@ def test_a_row_of_huge_weight_that_moves_no_weight(kernel):
         progressive(state, np.zeros((1, 1)), np.ones((1, 1)), np.array([1e86]))
     assert not state.columns.weight.any()
     assert not state.columns.past.any()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    ("X", "y", "options"),
+    [
+        ([[0.0], [0.0]], [5e-324, 0.0], {"eta": [4.0**k for k in range(-2, 3)], "experts": 5}),
+        ([[-1e308], [1e154]], [1e8, 1.0], {"eta": [1.0], "intercept": False}),
+    ],
+)
+def test_products_that_leave_the_range_in_another_order(kernel, X, y, options):
+    """A step is a product of what is far above and far below 1."""
+    options |= {"normalization": "auto", "centred": True, "average_from": 0.0, "importance_aware": True}
+    with config_context(kernel=kernel):
+        state = make_state(1, target_unit=True, clip="targets", **options)
+        played = progressive(state, np.array(X), np.array(y), loss="squared_error")
+    assert np.isfinite(played).all()
+    assert np.isfinite(flat(state)).all()
