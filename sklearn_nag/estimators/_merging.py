@@ -23,7 +23,7 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     all rows, and ``progressive_loss_`` the mean of the losses that the models suffered. Weights are averaged, in raw
     units, by the weight of the rows behind them; for adaptive rules, in which ``G`` is the sum of the squared gradients
     of a column, by that times the fourth root of ``G``, so that a model counts little for features that it has hardly
-    met. The merged model predicts, and goes on learning.
+    met. Least squares are solved for all rows, to rounding. The merged model predicts, and goes on learning.
 
     Parameters
     ----------

@@ -7,10 +7,19 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss
 
-from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, ScaleInvariantClassifier, kernels, merge
+from sklearn_nag import (
+    FTRLClassifier,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    kernels,
+    merge,
+)
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.distributed._rounds import FAN_IN, plan, run_rounds, with_steps
 
@@ -160,3 +169,12 @@ def test_the_plan_names_every_row_once():
 def test_errors(estimator, options, error, message):
     with pytest.raises(error, match=message):
         shard_fit(estimator, X[:50], Y[:50], **options)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_least_squares_of_shards_are_those_of_one_model(rng, rounds):
+    X = rng.normal(size=(600, 4)) * [1.0, 1e3, 1e-3, 1.0] + 5.0
+    y = X @ [1.0, 2e-3, 300.0, -1.0] + rng.normal(size=600)
+    estimator = ScaleInvariantRegressor(invariance="full")
+    one = clone(estimator).partial_fit(X, y).predict(X)
+    np.testing.assert_allclose(shard_fit(estimator, X, y, n_shards=7, rounds=rounds).predict(X), one, rtol=1e-10)

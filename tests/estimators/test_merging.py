@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
@@ -50,6 +51,7 @@ INVARIANT = [
 ]
 CLASSIFIERS = [NAGClassifier(**p) for p in NAG] + [ScaleInvariantClassifier(**p) for p in INVARIANT]
 REGRESSORS = [NAGRegressor(**p) for p in NAG] + [ScaleInvariantRegressor(**p) for p in INVARIANT]
+REGRESSORS += [ScaleInvariantRegressor(invariance="full", fit_intercept=i) for i in (True, False)]  # least squares
 SIZES = (120, 40, 240)
 
 
@@ -149,6 +151,8 @@ def test_functions_are_averaged(estimator, rng):
     models = pieces(estimator, X, y)
     if estimator.get_params().get("penalty") == "elasticnet":
         pytest.skip("an average of averages is weighted by more than rows")
+    if getattr(estimator, "_update", None) == "least_squares":
+        pytest.skip("it is the solution for all rows, not a mean of solutions")
     expected = np.average([model._decision(X) for model in models], axis=0, weights=SIZES)
     merged = merge(models)
     if isinstance(models[0]._state, kernels.nag.State):  # by default columns count by gradients, too
@@ -279,6 +283,46 @@ def test_full_factor_is_that_of_all_rows(rng):
         scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
         np.testing.assert_allclose(state.factor.T @ state.factor / scale, expected / scale, atol=1e-11)
         assert (np.diag(state.factor) != 0).sum() == 5
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("condition", [1e2, 1e10])
+@pytest.mark.parametrize("target_normalization", ["standard", None])
+def test_least_squares_of_parts_are_those_of_all_rows(rng, condition, fit_intercept, target_normalization):
+    """Against a batch solver, and against one model that learnt all rows."""
+    left, _ = np.linalg.qr(rng.normal(size=(300, 6)))
+    right, _ = np.linalg.qr(rng.normal(size=(6, 6)))
+    X = 20.0 * (left * np.logspace(0, -np.log10(condition), 6)) @ right + (7.0 if fit_intercept else 0.0)
+    Y = np.column_stack([X @ rng.normal(size=6) + 5.0, 1e6 * rng.normal(size=300)])
+    weight = rng.uniform(0.1, 4.0, 300)
+    options = {"invariance": "full", "fit_intercept": fit_intercept, "target_normalization": target_normalization}
+    estimator = ScaleInvariantRegressor(update="least_squares", loss="squared_error", clip=None, **options)
+    merged = merge(pieces(estimator, X, Y, (40, 160, 100), None, weight))
+    one = clone(estimator).partial_fit(X, Y, weight)
+    root = np.sqrt(weight)[:, None]
+    rows = np.column_stack([X - X.mean(axis=0), np.ones(300)]) if fit_intercept else X
+    expected = rows @ np.linalg.lstsq(rows * root, Y * root, rcond=1e-15)[0]
+    size, rounding = Y.std(axis=0), max(1e-9, 1e-15 * condition)  # weights are as large as the condition number
+    assert np.abs((merged.predict(X) - expected) / size).max() < rounding
+    assert np.abs((merged.predict(X) - one.predict(X)) / size).max() < rounding
+    explained = [np.sum(model._state.columns.weight**2, axis=1) for model in (merged, one)]
+    if target_normalization is None and not fit_intercept:  # about the same origins
+        np.testing.assert_allclose(*explained, rtol=rounding)
+    more = X[:50] + 0.1 * X[:50].std(axis=0) * rng.normal(size=(50, 6)), Y[:50]
+    assert np.abs((merged.partial_fit(*more).predict(X) - one.partial_fit(*more).predict(X)) / size).max() < rounding
+
+
+def test_least_squares_from_a_common_start(rng):
+    X, _, values = data(rng, d=5)
+    X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent
+    X[:100, 4] = 1.0  # and at first
+    estimator = ScaleInvariantRegressor(invariance="full")
+    base = clone(estimator).partial_fit(X[:60], values[:60])
+    for sizes in ((30, 110, 200), (1, 338, 1)):  # parts with fewer rows than columns
+        merged = merge(pieces(estimator, X[60:], values[60:], sizes, base), base)
+        one = clone(estimator).partial_fit(X, values)
+        np.testing.assert_allclose(merged.predict(X), one.predict(X), rtol=1e-9, atol=1e-9 * values.std())
+        assert merged.progressive_loss_ >= one.progressive_loss_
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,18 @@ def move_columns(state, move):
     state.columns.sum += state.t * move
 
 
-def prepare(states, base, relift=relift_columns, move_origin=move_columns):
+def move_targets(state, origin):
+    """Count targets from another origin."""
+    targets = state.targets
+    if state.t > 0:
+        move = targets.origin - origin
+        targets.sum += state.t * move * state.rule.intercept
+        targets.low += move
+        targets.high += move
+    targets.origin[:] = origin
+
+
+def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_targets=move_targets):
     """`Parts` of models by one rule; None where at most one has learnt anything after ``base``.
 
     Parameters
@@ -112,8 +123,8 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns):
         Models by the same rule, of as many columns.
     base : LinearState or None
         What they went on from.
-    relift, move_origin : callable
-        What a family does to a copy when lifts and origins change.
+    relift, move_origin, move_targets : callable
+        What a family does to a copy when lifts change, and the origins of columns and targets.
 
     Returns
     -------
@@ -146,7 +157,7 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns):
             move_origin(state, (state.columns.origin - origin) * (state.t > 0))
             state.columns.origin[:] = origin
     for state in everyone:
-        _move_targets(state, target_origin)
+        move_targets(state, target_origin)
     rows = np.array([state.t - base.t for state in states])
     merged = rule.State.new(rule, n_features)
     merged.targets.lift = target_lift
@@ -161,17 +172,6 @@ def _common_lift(states):
     seen = [np.where(state.columns.largest > 0, state.columns.lift, np.inf) for state in states]
     least = np.min(seen, axis=0)
     return np.where(least < np.inf, least, 1.0)
-
-
-def _move_targets(state, origin):
-    """Count targets from another origin."""
-    targets = state.targets
-    if state.t > 0:
-        move = targets.origin - origin
-        targets.sum += state.t * move * state.rule.intercept
-        targets.low += move
-        targets.high += move
-    targets.origin[:] = origin
 
 
 def _merge_inputs(parts, lift, origin):

@@ -46,7 +46,7 @@ class LinearRule:
     columnwise: ClassVar[bool] = False
     forgets: ClassVar[bool] = False
     weight_power: ClassVar[int] = 0
-    sharing: ClassVar[int] = 1
+    sharing = 1
 
     @property
     def selective(self):
