@@ -35,6 +35,14 @@ LEARNERS = [
 ]
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_three_classes_and_weights_far_apart(kernel):
+    X, weight = [[0.0], [-1e-17], [2.3e-15], [-5e-16], [2e-16]], [1e30, 1e79, 1e90, 1e92, 1.0]
+    with config_context(kernel=kernel):
+        model = NAGClassifier().partial_fit(X, list("aabab"), list("abc"), weight)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
 def good_rows():
     return sparse.random(30, 8, density=0.4, format="csr", random_state=0)
 

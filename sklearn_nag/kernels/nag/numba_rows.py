@@ -285,7 +285,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
         if gradient_size == 0.0:
             continue
         lift = gradient_lift[r] if rule.adaptive else 1.0
-        slope = gradient_size * weighted * lift
+        slope = lifted(gradient_size, weighted, lift)
         if rule.adaptive and not importance_aware and not rule.averaged and sharing == 1:
             step = rate * eta[r] * heads[UNIT, r]
             for i in range(n):
@@ -312,7 +312,6 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
         for k in range(first, first + sharing):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
             step = rate * eta[k] * (unit if rule.adaptive or rule.degree == 1 else 1.0)
-            factor = -step * (g * weighted * lift)
             if importance_aware:
                 if g == 0.0 or gain == 0.0:
                     continue
@@ -320,10 +319,18 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
                 p, y = heads[PREDICTION, k], heads[TARGET, k % n_targets]
                 far = importance_aware_move(loss.code, parameter, p, y, reach(step, lift, gain, c))
                 factor = over(far, gain)
+            else:
+                factor = -step * lifted(g, weighted, lift)
             add_step(table, f.weight + k, f.past + k, f.direction, factor, averaged, n)
 
 
 # In the order in which they are written: products of other pairs may leave the range, and so may ``1 / gain``.
+@strict
+def lifted(g, weighted, lift):
+    """The gradient of a row of some weight, lifted."""
+    return g * weighted * lift
+
+
 @strict
 def reach(step, lift, gain, c):
     """How far a step of a head would move its prediction at the slope of the moment, were that 1."""
@@ -349,7 +356,7 @@ def add_step(table, weight, past, direction, factor, averaged, n):
         table[past, i] += averaged * move
 
 
-@fast
+@strict
 def root_mean_square(heads, first, last):
     """Of the derivatives of some heads."""
     most, total = 0.0, 0.0
