@@ -3,8 +3,8 @@
     python -m benchmarks.sorted
 
 Prints the accuracy on the rows themselves after one `partial_fit` of each data set, classes one after the other. SGD is
-given features standardised beforehand. ``last weights`` is
-average=False; ``shuffled`` is the default after one pass in random order.
+given features standardised beforehand. ``average alone`` is average=True, ``last weights`` average=False; ``shuffled``
+is the default after one pass in random order.
 """
 
 import warnings
@@ -21,6 +21,7 @@ from sklearn_nag import NAGClassifier, ScaleInvariantClassifier
 SETS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 LEARNERS = {
     "default": NAGClassifier(),
+    "average alone": NAGClassifier(average=True),
     "last weights": NAGClassifier(average=False),
     "not centred": NAGClassifier(centering=False),
     "hinge": NAGClassifier("hinge"),
