@@ -159,7 +159,6 @@ class _NAGRule(OnlineLinear):
             target_unit=self._target_unit,
             degree=loss.degree,
             coupled=loss.coupled,
-            sharing=self._n_targets if loss.coupled and self.adaptive else 1,
             experts=len(etas),
             mixed=swept is None,
             half_life=np.inf if self.half_life is None else float(self.half_life),

@@ -95,8 +95,9 @@ normalization : {"auto", "max", "rms", None}, default="auto"
     Scale of a feature: the largest absolute value so far, the root mean square so far, or none; of deviations from
     the mean where features are centred. ``"auto"`` centres a feature that is not 0 in more than half of the rows so
     far and divides it by its root mean square. For the others it takes the geometric mean of the root mean squares
-    over all rows and over those in which they are not 0, between ``"rms"``, by which a rare word counts as much as
-    a frequent one, and ``"max"``. So dense and sparse rows give the same predictions, to rounding.
+    over all rows and, counting three times, over those in which they are not 0: between ``"rms"``, by which a rare
+    word counts as much as a frequent one, and ``"max"``. So dense and sparse rows give the same predictions, to
+    rounding.
 adaptive : bool, default=True
     Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad.
 centering : bool or "auto", default="auto"

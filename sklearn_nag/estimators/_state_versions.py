@@ -12,17 +12,10 @@ from typing import Any
 
 STATE_VERSION = 5
 
-
-def _from_4(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Classifiers predicted by the average of weights alone, which ``average="auto"`` no longer means."""
-    averaged = attributes.get("average") == "auto" and attributes["penalty"] is None and "multi_class" in attributes
-    return {**attributes, "average": True} if averaged else attributes
-
-
-READERS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {4: _from_4}
+READERS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """For a version, the function that turns the attributes of an estimator saved by it into those of the next version.
 
-There is none for versions below 4, which no release has had.
+There is none for versions below 5, which no release has had.
 """
 
 

@@ -151,7 +151,7 @@ def test_a_model_passes_through_the_readers_of_each_version(monkeypatch):
     loaded = NAGClassifier.__new__(NAGClassifier)
     loaded.__setstate__(saved)
     assert loaded.eta0 == 11.0
-    with pytest.raises(ValueError, match=rf"model format 3; this one reads 4, .*{STATE_VERSION + 2}\)"):
+    with pytest.raises(ValueError, match=rf"model format 3; this one reads {STATE_VERSION}, .*{STATE_VERSION + 2}\)"):
         loaded.__setstate__({**saved, "_state_version": 3})
 
 

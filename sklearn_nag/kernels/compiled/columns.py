@@ -156,7 +156,8 @@ def count_entries(table, f, before, c, n):
 @strict
 def size_of(table, f, i, t):
     """As `Columns.size`, of one column for "auto"."""
-    return np.sqrt(table[f.squares, i] / (t if table[f.frequent, i] > 0.0 else np.sqrt(table[f.tally, i] * t)))
+    tally = table[f.tally, i]
+    return np.sqrt(table[f.squares, i] / (t if table[f.frequent, i] > 0.0 else np.sqrt(tally * np.sqrt(tally * t))))
 
 
 @fast
@@ -165,7 +166,9 @@ def fill_inverse_sizes(table, f, t, n):
     root = np.sqrt(t)
     for i in range(n):
         squares, frequent = table[f.squares, i], table[f.frequent, i] > 0.0
-        rest = inverse_sqrt(max(table[f.tally, i] * t, TINY))
+        tally = max(table[f.tally, i], TINY)
+        rows = max(tally * t, TINY)
+        rest = inverse_sqrt(max(tally * (rows * inverse_sqrt(rows)), TINY))
         inverse = inverse_sqrt_of_any(squares if frequent else squares * rest) * (root if frequent else 1.0)
         table[f.inverse, i] = inverse if squares > 0 else 1.0
 

@@ -60,7 +60,8 @@ def scale_but_for_time(table, f, rule, i, t):
         return np.sqrt(table[f.squares, i])
     if rule.norm == AUTO:
         rows = t if table[f.frequent, i] > 0.0 else table[f.tally, i]
-        return np.sqrt(table[f.squares, i] / np.sqrt(rows)) if rows > 0.0 else 0.0
+        root = np.sqrt(rows)
+        return np.sqrt(table[f.squares, i] / (root * np.sqrt(root))) if rows > 0.0 else 0.0
     return table[f.lift, i]
 
 
@@ -69,7 +70,7 @@ def time_factor(rule, t):
     """As `LinearRule.time_factor`."""
     if rule.norm == RMS:
         return np.sqrt(t)
-    return np.sqrt(np.sqrt(t)) if rule.norm == AUTO else 1.0
+    return np.sqrt(np.sqrt(np.sqrt(t))) if rule.norm == AUTO else 1.0
 
 
 @slow

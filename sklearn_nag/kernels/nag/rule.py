@@ -56,10 +56,6 @@ class Rule(LinearRule):
         ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
     coupled : bool
         Whether the loss compares the heads of an expert with one another.
-    sharing : int
-        How many heads, side by side, have one ``G``, the mean of what each would have: 1, or, for losses that compare
-        heads, ``n_targets``. There a row has a slope of about 1 in its class and of ``1 / K`` in the others; each over
-        the root of its own sum, the many small ones would move weights as far as the large one does.
     experts : int
         Heads for each target. Heads of an expert lie side by side.
     mixed : bool
@@ -87,7 +83,6 @@ class Rule(LinearRule):
     target_unit: bool = False
     degree: int = 2
     coupled: bool = False
-    sharing: int = 1
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf
@@ -107,6 +102,15 @@ class Rule(LinearRule):
     def n_targets(self):
         """Number of targets: heads, but for the experts."""
         return len(self.eta) // self.experts
+
+    @property
+    def sharing(self):
+        """How many heads have one ``G``, the mean of what each would have: those that the loss compares, or just one.
+
+        A row has a slope of about 1 in its class and of ``1 / K`` in the others. Each over the root of its own sum, the
+        many small ones would move weights as far as the large one does.
+        """
+        return self.n_targets if self.coupled and self.adaptive else 1
 
     def heads(self, experts, targets):
         """The heads of some of the experts for some of the targets."""
@@ -303,8 +307,7 @@ class State(LinearState):
         order = "C" if table.flags.c_contiguous else "F"
         own = np.array(table[self.columns.rows_of(heads)], order=order)
         columns = self.columns.with_table(own, len(heads))
-        lifts = self.gradient_lift[heads[:: columns.sharing] // columns.sharing]
-        rule = replace(rule, sharing=columns.sharing)
+        lifts = self.gradient_lift[heads[:: rule.sharing] // rule.sharing]
         return replace(State.new(rule, 0), columns=columns, gradient_lift=lifts, **self.clocks())
 
     # -- rules that change
@@ -313,10 +316,8 @@ class State(LinearState):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
 
         A penalty that is due is made up for first, by the rule under which it fell due. An L1 penalty that is new
-        counts as if it had always been there, and held the weights where they are. Heads go on with a ``G`` each, or
-        with one together, as they began.
+        counts as if it had always been there, and held the weights where they are.
         """
-        rule = replace(rule, sharing=self.rule.sharing)
         if rule is self.rule or rule == self.rule:
             return
         columns = self.columns
@@ -357,7 +358,9 @@ class State(LinearState):
             u = u / positive(self.size())
         if rule.n_played == rule.n_heads:
             return u
-        return np.einsum("gk,kgi->gi", self.shares(), u.reshape(rule.experts, rule.n_targets, -1))
+        experts = u.reshape(rule.experts, rule.n_targets, -1)
+        mixed = [share[:, None] * own for share, own in zip(self.shares().T, experts)]
+        return np.add.reduce(mixed)  # one after the other, whatever the number of columns
 
     def shares(self):
         """How much each expert is trusted, of shape (n_targets, n_experts)."""

@@ -185,7 +185,8 @@ class Columns:
         if rule.normalization == "rms":
             return np.sqrt(self.squares)
         if rule.normalization == "auto":
-            return np.sqrt(self.squares / np.sqrt(np.where(self.frequent, max(t, TINY), positive(self.tally))))
+            root = np.sqrt(positive(np.where(self.frequent, t, self.tally)))
+            return np.sqrt(self.squares / (root * np.sqrt(root)))
         return self.lift
 
     def size(self, rule, t):

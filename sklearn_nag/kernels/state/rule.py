@@ -17,7 +17,7 @@ class LinearRule:
     ``intercept``                whether the last column is the constant 1; it is never penalised
     ``normalization``            ``"max"``, ``"rms"``, ``"auto"`` or None: the scale ``s`` is the largest ``|x|``, the
                                  root mean square of ``x``, that of frequent columns and for the others its geometric
-                                 mean with the root mean square of the entries that are not 0, or 1
+                                 mean, with weights of 1/4 and 3/4, with that of the entries that are not 0, or 1
     ``centred``                  whether ``x`` stands for the deviation from the running mean
     ``columnwise``               whether the weight of a column that is not centred is a function of what is kept for it
     ``forgets``                  whether what was learnt fades
@@ -57,7 +57,7 @@ class LinearRule:
         """What the scale of a column falls by while it is not named, from ``t = 1`` on."""
         if self.normalization == "rms":
             return np.sqrt(t)
-        return np.sqrt(np.sqrt(t)) if self.normalization == "auto" else np.ones_like(t)
+        return np.sqrt(np.sqrt(np.sqrt(t))) if self.normalization == "auto" else np.ones_like(t)
 
     @property
     def n_played(self):

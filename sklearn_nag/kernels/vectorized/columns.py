@@ -158,7 +158,8 @@ def read_inputs(state, columns, x, absolute, c):
         if rule.normalization == "rms" or isinstance(frequent, slice):
             sizes = np.sqrt(squares) / np.sqrt(t[1:, None])
         else:
-            sizes = np.sqrt(squares / np.sqrt(positive(before["tally"][1:] * t[1:, None])))
+            tally = before["tally"][1:]
+            sizes = np.sqrt(squares / positive(np.sqrt(tally * np.sqrt(tally * t[1:, None]))))
             sizes[:, frequent] = np.sqrt(squares[:, frequent]) / np.sqrt(t[1:, None])
         z = lifted / positive(sizes)
     elif rule.normalization is None:

@@ -91,7 +91,6 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
     X = CONTAINERS[container](X)
     options = {"normalization": normalization, "adaptive": adaptive, **dict.fromkeys(extension, True)}
     options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled}
-    options["sharing"] = rng.choice([1, 3]) if loss == "softmax" and adaptive else 1
     several = np.column_stack([y, -y, np.roll(y, 1)])
     weights = rng.integers(0, 3, 80) * rng.random(80)
     penalty = PENALTIES[rng.integers(len(PENALTIES))]

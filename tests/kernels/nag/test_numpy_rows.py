@@ -147,7 +147,6 @@ def test_any_cutting_of_a_stream_gives_the_same_bits(data):
     options = options | dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
     loss = data.draw(st.sampled_from(["log_loss", "softmax"])) if heads > 1 else "log_loss"
     options |= {"coupled": loss == "softmax", "experts": data.draw(st.sampled_from([1, 2]))}
-    options["sharing"] = heads if loss == "softmax" and adaptive and data.draw(st.booleans()) else 1
     X, _ = make_data(rng, n, d)
     X *= 10.0 ** rng.choice([0, 0, 30, -30], size=(n, 1))
     if normalization is None:
@@ -275,7 +274,7 @@ def test_classes_with_one_G(rng, n_classes, importance_aware, averaged):
     expected, w = by_hand(X, classes, c, n_classes, 0.5, importance_aware, averaged)
     y = np.where(classes[:, None] == np.arange(n_classes), 1.0, -1.0)
     options = {"importance_aware": importance_aware, "average_from": 0.0 if averaged else np.inf}
-    options |= {"coupled": True, "sharing": n_classes, "intercept": False, "eta": [0.5] * n_classes}
+    options |= {"coupled": True, "intercept": False, "eta": [0.5] * n_classes}
     for rows in (X, sparse.csr_array(X)):
         state = make_state(4, **options)
         played = progressive(state, rows, y, c, "softmax")

@@ -125,7 +125,6 @@ def test_experts_that_are_kept_apart_learn_what_each_would_alone(kernel, data):
     heads = data.draw(st.sampled_from([3, 9] if loss == "softmax" else [1, 3]))
     options = {"normalization": normalization, "adaptive": adaptive, "intercept": data.draw(st.booleans())}
     options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled, **data.draw(st.sampled_from(PENALTIES))}
-    options["sharing"] = heads if loss == "softmax" and adaptive and data.draw(st.booleans()) else 1
     options |= dict.fromkeys(data.draw(st.sampled_from([(), *EXTENSIONS])), True)
     X, y = make_data(rng, n, d, loss="log_loss" if loss == "softmax" else loss)
     if normalization is None:

@@ -88,7 +88,7 @@ class Transcription:
         c, X = self.weights, self.rows
         mean = np.where(frequent, c @ X / c.sum(), 0.0)
         squares = c @ (X - mean) ** 2
-        rows = np.where(frequent, c.sum(), np.sqrt(c.sum() * np.maximum(c @ (X != 0), 1e-300)))
+        rows = np.where(frequent, c.sum(), c.sum() ** 0.25 * np.maximum(c @ (X != 0), 1e-300) ** 0.75)
         return mean, np.sqrt(squares / rows)
 
     def learn(self, x, y, c):
