@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 LEAST_MARGIN, MOST_MARGIN, LONGEST = -300.0, 700.0, 1e100  # where moves of the log loss are cut off, to stay in range
+LARGEST = np.finfo(np.float64).max
 HALLEY_STEPS = 4  # after these, at worst the last few digits are wrong, from any start
 
 
@@ -232,7 +233,7 @@ class Huber(Loss):
         return self.epsilon * unit
 
     def value(self, p, y, unit=1.0):
-        distance = np.abs(p - y)
+        distance = np.minimum(np.abs(p - y), LARGEST)  # as 0 times infinity is not a number
         near = np.minimum(distance, self.epsilon * unit)
         return near * (distance - 0.5 * near)
 
@@ -244,7 +245,7 @@ class Huber(Loss):
         slope = self.epsilon * unit
         distance = np.abs(y - p)
         far = np.minimum(slope * a, np.maximum(distance - slope, 0.0))
-        left = np.maximum(a - far / np.where(slope > 0, slope, 1.0), 0.0)  # which may be rounding
+        left = np.maximum(a - np.minimum(far / np.where(slope > 0, slope, 1.0), LARGEST), 0.0)  # may be rounding
         return np.copysign(far - (distance - far) * np.expm1(-left) * (slope > 0), y - p)
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from sklearn_nag import losses
+from sklearn_nag import NAGRegressor, ScaleInvariantRegressor, config_context, losses
+
+from .kernels.helpers import KERNELS
 
 LOSSES = {**losses.CLASSIFICATION, **losses.REGRESSION}
 CAREFUL = [name for name, loss in LOSSES.items() if loss.move is not None]
@@ -99,3 +101,17 @@ def test_no_step_goes_beyond_where_the_loss_is_least(rng, name):
         assert (np.abs(move) <= np.maximum(np.abs(y - p), 1000.0)).all()  # margins of the log loss have no end
         if name in losses.REGRESSION:
             assert (np.abs(move) <= np.abs(y - p) * (1.0 + 1e-12)).all()
+
+
+@pytest.mark.filterwarnings("ignore:these rows did not count")
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_huber_at_both_ends_of_the_range(kernel):
+    largest, y = np.finfo(float).max, [[999999998.9793149], [1000000000.972493]] * 2
+    with config_context(kernel=kernel):
+        model = ScaleInvariantRegressor(target_normalization=None, epsilon=0.0)
+        model.partial_fit([[1.0], [1.0], [1.0]], [largest, 0.0, -largest])
+        assert model.progressive_loss_ == 0.0
+        model = NAGRegressor("huber", epsilon=1e-300)
+        for i, weight in ((1, 1.0), (0, 1e81), (0, 1e81), (1, 1.0)):
+            model.partial_fit([[float(i)]], [[0.0, *y[i], 0.0]], sample_weight=[weight])
+        assert np.isfinite(model.coef_).all()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...losses import HALLEY_STEPS, LEAST_MARGIN, LONGEST, MOST_MARGIN
+from ...losses import HALLEY_STEPS, LARGEST, LEAST_MARGIN, LONGEST, MOST_MARGIN
 from .heads import SHARE
 from .jit import fast, slow
 
@@ -72,6 +72,7 @@ def loss_and_gradient(loss, parameter, p, y):
     if loss == ABSOLUTE:
         return distance, sign
     if loss == HUBER:
+        distance = min(distance, LARGEST)
         near = min(distance, parameter)
         return near * (distance - 0.5 * near), min(max(residual, -parameter), parameter)
     beyond = max(0.0, distance - parameter)
@@ -121,7 +122,7 @@ def importance_aware_move(loss, parameter, p, y, a):
         if parameter == 0.0:
             return 0.0
         far = min(parameter * a, max(distance - parameter, 0.0))
-        return back * (far - (distance - far) * np.expm1(min(far / parameter - a, 0.0)))
+        return back * (far - (distance - far) * np.expm1(min(min(far / parameter, LARGEST) - a, 0.0)))
     beyond = max(0.0, distance - parameter)
     if loss == INSENSITIVE:
         return back * min(a, beyond)
