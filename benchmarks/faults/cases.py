@@ -139,9 +139,11 @@ class Case:
 
     @property
     def within_a_range(self):
-        """Whether the sizes in each column that are not 0 are within ``WIDEST_RANGE`` of one another."""
+        """Whether sizes that are not 0, in each column and of weights, are within ``WIDEST_RANGE`` of one another."""
         _, largest, least = self.sizes()
-        return not (largest / WIDEST_RANGE > least).any()
+        weights = np.ones(1) if self.weight is None else self.weight[self.weight > 0]
+        together = not weights.max(initial=0.0) / WIDEST_RANGE > weights.min(initial=np.inf)
+        return together and not (largest / WIDEST_RANGE > least).any()
 
     # -- as Python
 

@@ -18,7 +18,6 @@ from .cases import (
     LARGEST_WEIGHT,
     PLAIN_SPARSE,
     SPARSE,
-    WIDEST_RANGE,
     literal,
     stored_code,
 )
@@ -408,9 +407,6 @@ def powers_of_two_do_not_matter(case):
         return
     seen, largest, least = case.sizes()
     if not case.within_a_range or (least < 2.0**-1000).any():
-        return
-    weights = np.ones(1) if case.weight is None else case.weight[case.weight > 0]
-    if weights.max(initial=0.0) / WIDEST_RANGE > weights.min(initial=np.inf):
         return
     power = np.zeros(case.X.shape[1], int)
     down, up = -1000 - np.frexp(least)[1], 1000 - np.frexp(largest)[1]
