@@ -351,7 +351,7 @@ def test_what_is_not_finite_is_found(container, bad):
 
 def test_what_is_not_finite_is_found_by_name():
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(X, columns=["age", "height", "weight"])
+    frame = pd.DataFrame(X.copy(), columns=["age", "height", "weight"])
     reg = NAGRegressor().fit(frame, Y)
     frame.loc[4, "weight"] = np.nan
     for call in (reg.fit, reg.partial_fit, NAGRegressor().fit, NAGRegressor().partial_fit, lambda X, y: reg.predict(X)):
