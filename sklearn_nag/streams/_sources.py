@@ -87,7 +87,8 @@ def parquet_tables(path, columns, batch_size):
     with file:
         check_names(file.schema_arrow.names, columns, path)
         with naming(path):
-            yield from file.iter_batches(batch_size=batch_size, columns=columns)
+            # One thread reads while another learns; more of them for the columns would be in the way of both.
+            yield from file.iter_batches(batch_size=batch_size, columns=columns, use_threads=False)
 
 
 def parquet_rows(path):
