@@ -282,7 +282,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
     averaged = clock[AVERAGED] if rule.averaged else 0.0
     for r in range(gradient_lift.size):
         own, first = f.G + r, r * sharing
-        gradient_size = heads[GRADIENT, r] if sharing == 1 else root_mean_square(heads, first, first + sharing)
+        gradient_size = shared_gradient(heads, r, sharing)
         if gradient_size == 0.0:
             continue
         lift = gradient_lift[r] if rule.adaptive else 1.0
@@ -358,16 +358,18 @@ def add_step(table, weight, past, direction, factor, averaged, n):
 
 
 @strict
-def root_mean_square(heads, first, last):
-    """Of the derivatives of some heads."""
+def shared_gradient(heads, r, sharing):
+    """Derivative of a head with a ``G`` of its own, or root mean square of those of the heads that share one."""
+    if sharing == 1:
+        return heads[GRADIENT, r]
     most, total = 0.0, 0.0
-    for k in range(first, last):
+    for k in range(r * sharing, (r + 1) * sharing):
         most = max(most, abs(heads[GRADIENT, k]))
     if most == 0.0:
         return 0.0
-    for k in range(first, last):
+    for k in range(r * sharing, (r + 1) * sharing):
         total += (heads[GRADIENT, k] / most) ** 2
-    return most * np.sqrt(total / (last - first))
+    return most * np.sqrt(total / sharing)
 
 
 @slow
@@ -400,8 +402,7 @@ def new_gradient_lifts(gradient_lift, heads, rule, c):
     changed, factor, sharing = False, np.sqrt(c) if rule.importance_aware else c, rule.sharing
     for r in range(gradient_lift.size):
         heads[RESCALING, r] = 1.0
-        size = heads[GRADIENT, r] if sharing == 1 else root_mean_square(heads, r * sharing, (r + 1) * sharing)
-        weighted_gradient = abs(size * factor)
+        weighted_gradient = abs(shared_gradient(heads, r, sharing) * factor)
         if weighted_gradient * gradient_lift[r] >= HIGHEST:
             new = min(gradient_lift[r], lift_of(weighted_gradient))
             heads[RESCALING, r] = (new / gradient_lift[r]) ** 2

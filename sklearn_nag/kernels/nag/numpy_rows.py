@@ -102,7 +102,7 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
     keeps_u = rule.adaptive or rule.normalization is None
     all_features = inputs.z if keeps_u else inputs.z / positive(inputs.sizes)
     table, places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
-    weight, G, past = (table[place] if place is not None else None for place in places)
+    weight, G, past = _of_heads(table, places)
     product, direction = np.empty_like(weight), np.empty_like(weight)
     importance_aware = rule.importance_aware and loss.move is not None
     some = bool if single else np.any
@@ -118,7 +118,7 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
         if visited is not None:
             some_columns = visited[i]
             x, features, of_row = x[some_columns], features[some_columns], table.take(some_columns, axis=1)
-            weight, G, past = (of_row[place] if place is not None else None for place in places)
+            weight, G, past = _of_heads(of_row, places)
             product, direction = np.empty_like(weight), np.empty_like(weight)
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
@@ -145,7 +145,7 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
                 gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
                 if visited is not None:
                     of_row = table.take(some_columns, axis=1)
-                    weight, G, past = (of_row[place] if place is not None else None for place in places)
+                    weight, G, past = _of_heads(of_row, places)
             scaled, root = (direction, product) if sharing == 1 else np.empty((2, *G.shape))
             np.multiply(by_head(slope * gradient_lift), x, out=scaled)
             np.multiply(scaled, scaled, out=root)
@@ -196,6 +196,11 @@ def _places_of_heads(columns, single):
     rows, above = columns.ranges(), len(columns.shared)
     kept = [rows.get(name) for name in ("weight", "G", "past")]
     return [some and (some.start - above if single else slice(some.start - above, some.stop - above)) for some in kept]
+
+
+def _of_heads(table, places):
+    """The rows at some places of a table of the fields of heads; None where a field is absent."""
+    return [None if place is None else table[place] for place in places]
 
 
 def _root_mean_square(gradients, sharing):
