@@ -1,10 +1,11 @@
 """Throughput of two processes on a local Dask cluster beside one process, and the bits after workers are killed.
 
 Rows (normal features, of which the target is a noisy sign) are made in the tasks that learn them, in both ways by the
-same function and in the same pieces, and one process learns them all as one model. So what is compared is all that a
-cluster adds: copies of models, messages, merges, and the first run of rows, which is learnt while the others wait. On a
-machine with other work, look at processor time instead: of each worker, and of the one process. Processes are warm: all
-have learnt some rows before. ``--kills`` trains as often with a worker that is killed at some time, and compares bits.
+same function, in batches that stay in a processor's cache, and one process learns them all as one model. So what is
+compared is all that a cluster adds: copies of models, messages, merges, and the first run of rows, which is learnt
+while the others wait. On a machine with other work, look at processor time instead: of each worker, and of the one
+process. Processes are warm: all have learnt some rows before. ``--kills`` trains as often with a worker that is killed
+at some time, and compares bits.
 
 By ``MALLOC_TRIM_THRESHOLD_`` Dask lets its workers give back memory at once, so that the arrays of every task are new
 pages, which the kernel has to clear. Here workers keep up to 1 GB; ``--as-dask-has-it`` leaves that to Dask.
@@ -18,6 +19,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -29,19 +31,28 @@ COLUMNS, CLASSES = 50, [0, 1]
 KEEP = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}  # bytes; read by glibc alone
 
 
-def part(number, size):
-    """One batch of rows."""
-    rng = np.random.default_rng([0, number])
-    X = rng.normal(size=(size, COLUMNS)) * np.logspace(-3, 3, COLUMNS)
-    weights = np.random.default_rng(1).normal(size=COLUMNS)
-    return [(X, (X / np.logspace(-3, 3, COLUMNS) @ weights + 3 * rng.normal(size=size) > 0).astype(np.int64))]
+@dataclass
+class Part:
+    """Rows of a partition, made a batch at a time by who iterates over it."""
+
+    number: int
+    size: int
+    batch: int
+
+    def __iter__(self):
+        rng, units = np.random.default_rng([0, self.number]), np.logspace(-3, 3, COLUMNS)
+        weights = np.random.default_rng(1).normal(size=COLUMNS) / units
+        for start in range(0, self.size, self.batch):
+            n = min(self.batch, self.size - start)
+            X = rng.normal(size=(n, COLUMNS)) * units
+            yield X, (X @ weights + 3 * rng.normal(size=n) > 0).astype(np.int64)
 
 
-def alone(n_parts, size):
+def alone(n_parts, size, batch):
     """Learn all parts as one model, in one process."""
     model = NAGClassifier()
     for number in range(n_parts):
-        for X, y in part(number, size):
+        for X, y in Part(number, size, batch):
             model.partial_fit(X, y, classes=CLASSES)
     return model
 
@@ -59,14 +70,14 @@ def on_cluster(options, n_parts, kill_after=None):
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=None
     )
     with cluster, Client(cluster) as client:
-        client.run(alone, 1, 1000)
+        client.run(alone, 1, 1000, options.batch)
         victim, killed = min(client.run(os.getpid).values()), []
         if kill_after is not None:
             killer = threading.Timer(kill_after, lambda: killed.append(os.kill(victim, signal.SIGKILL)))
             killer.start()
         before = client.run(time.process_time)
         start = time.perf_counter()
-        bag = db.from_delayed([dask.delayed(part, pure=False)(i, options.size) for i in range(n_parts)])
+        bag = db.from_delayed([dask.delayed(Part, pure=False)(i, options.size, options.batch) for i in range(n_parts)])
         model = fit(NAGClassifier(), bag, classes=CLASSES, n_shards=options.shards, rounds=options.rounds)
         seconds = time.perf_counter() - start
         if kill_after is not None:
@@ -87,6 +98,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows (%(default)s)")
     parser.add_argument("--size", type=int, default=50_000, help="rows of a partition (%(default)s)")
+    parser.add_argument("--batch", type=int, default=2_000, help="rows made at a time (%(default)s)")
     parser.add_argument("--shards", type=int, default=32, help="shards (%(default)s)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds (%(default)s)")
     parser.add_argument("--kills", type=int, default=0, help="runs in which a worker is killed (%(default)s)")
@@ -101,10 +113,10 @@ def main():
         other, _, killed = on_cluster(options, n_parts, after)
         same = "the same bits" if bits(other) == bits(model) else "OTHER BITS"
         print(f"a worker killed after {after:.1f} s: {same if killed else 'too late'}", flush=True)
-    alone(1, 1000)
+    alone(1, 1000, options.batch)
     start, processor = time.perf_counter(), time.process_time()
     with threadpool_limits(1):  # as in each worker
-        one = alone(n_parts, options.size)
+        one = alone(n_parts, options.size, options.batch)
     print(f"processor time of one process: {time.process_time() - processor:.1f} s")
     theirs = time.perf_counter() - start
     print(f"one process:   {one.t_:.0f} rows {theirs:8.1f} s {one.t_ / theirs:12.0f} rows/s, "

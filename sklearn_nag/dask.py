@@ -44,7 +44,8 @@ def fit(
     estimator : estimator
         Classifier or regressor of this package. It is cloned, and the clone learns from scratch.
     X : dask.array.Array, dask.dataframe.DataFrame or dask.bag.Bag
-        Rows; or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``, without ``y``.
+        Rows; or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``, without ``y``. A partition of a bag may be
+        an object that makes or reads its batches one at a time, when it is iterated over.
     y : dask.array.Array, dask.dataframe.Series or str, optional
         Targets, with the partitions of ``X``; or the name of a column of a data frame ``X``.
     sample_weight : dask.array.Array, dask.dataframe.Series or str, optional
@@ -104,7 +105,7 @@ def fit(
     partitions = _partitions(X, y, sample_weight)
     n_shards = max(1, len(partitions) // rounds - 1) if n_shards is None else n_shards
     first, pieces = plan(len(partitions), n_shards, rounds)
-    learn_task, merge_task = dask.delayed(learn_piece, pure=False), dask.delayed(merge, pure=False)
+    learn_task, merge_task = dask.delayed(_learn, pure=False), dask.delayed(merge, pure=False)
 
     def chain(model, start, stop):
         """Tasks that take one partition each, so that few are in memory."""
@@ -123,22 +124,27 @@ def fit(
     return dask.compute(model)[0]
 
 
+def _learn(model, batches, classes):
+    """As `learn_piece`; batches may come without weights, and are not in memory all at once."""
+    return learn_piece(model, ((*batch, None)[:3] for batch in batches), classes)
+
+
 def _learn_first(model, batches, classes):
-    batches = list(batches)
-    if not any(len(batch[1]) for batch in batches):
+    model = _learn(model, batches, classes)
+    if not hasattr(model, "n_features_in_"):
         raise ValueError("the first partition has no rows, but scales, origins and classes are learnt from it.")
-    return learn_piece(model, batches, classes)
+    return model
 
 
 def _partitions(X, y, sample_weight):
-    """Partitions as delayed lists of batches ``(X, y, sample_weight)``."""
+    """Partitions as delayed iterables of batches ``(X, y)`` or ``(X, y, sample_weight)``."""
     import dask
 
     kind = type(X).__module__.split(".")
     if hasattr(X, "to_delayed") and "bag" in kind:
         if y is not None or sample_weight is not None:
             raise ValueError("y and sample_weight go with arrays and data frames; a bag holds whole batches.")
-        return [dask.delayed(_batches_of_bag, pure=False)(part) for part in X.to_delayed()]
+        return X.to_delayed()
     if not hasattr(X, "to_delayed"):
         raise TypeError(f"X is a {type(X).__name__}; it must be a dask array, a dask data frame or a bag of batches.")
     if y is None:
@@ -167,7 +173,3 @@ def _parts(values):
 
 def _one_batch(X, y, sample_weight):
     return [(X, np.asarray(y), None if sample_weight is None else np.asarray(sample_weight))]
-
-
-def _batches_of_bag(batches):
-    return [(*batch, None) if len(batch) == 2 else tuple(batch) for batch in batches]

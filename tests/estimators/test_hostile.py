@@ -99,6 +99,39 @@ def targets_for(learner):
     return np.arange(30) % 2 if hasattr(learner, "class_weight") else np.linspace(0, 1, 30)
 
 
+def as_a_vectorizer_may_leave_them(rows, named_twice, rng):
+    """The same rows with columns in any order; of some rows, each value is cut in two that add up to it exactly."""
+    data, indices, indptr = [], [], [0]
+    for row in range(rows.shape[0]):
+        entries = slice(rows.indptr[row], rows.indptr[row + 1])
+        values, columns = rows.data[entries], rows.indices[entries]
+        if row in named_twice:
+            values, columns = np.concatenate([0.25 * values, 0.75 * values]), np.tile(columns, 2)
+        order = rng.permutation(len(columns))
+        data.append(values[order])
+        indices.append(columns[order])
+        indptr.append(indptr[-1] + len(columns))
+    return sparse.csr_array((np.concatenate(data), np.concatenate(indices), np.array(indptr)), shape=rows.shape)
+
+
+def classes_for(learner):
+    return {"classes": [0, 1]} if hasattr(learner, "class_weight") else {}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("named_twice", [(), range(30), range(0, 30, 3)], ids=["once", "twice", "some twice"])
+@pytest.mark.parametrize("make", LEARNERS)
+def test_columns_in_any_order(make, named_twice, kernel, rng):
+    rows, y = good_rows(), targets_for(make())
+    rows.data = np.round(rows.data * 2**40) / 2**40  # so that a quarter and three quarters are exact
+    with config_context(kernel=kernel):
+        a, b = make().partial_fit(rows, y, **classes_for(make())), make()
+        b.partial_fit(as_a_vectorizer_may_leave_them(rows, named_twice, rng), y, **classes_for(make()))
+    np.testing.assert_allclose(b.coef_, a.coef_, rtol=1e-11, atol=1e-13)
+    for name in ("largest", "lift", "tally"):
+        assert np.array_equal(getattr(b._state.columns, name), getattr(a._state.columns, name))
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("case", MALFORMED)
 @pytest.mark.parametrize("make", LEARNERS)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..state.frequent import BEGINS, ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
-from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
+from .arithmetic import inverse_fourth_root, inverse_sqrt_of_any
 from .jit import fast, slow, strict, strict_slow
 
 T = 0  # entry of ``clock``, in every family: the total weight of the rows
@@ -163,12 +163,11 @@ def size_of(table, f, i, t):
 @fast
 def fill_inverse_sizes(table, f, t, n):
     """Fill the row ``inverse`` with ``1 / s'`` for "auto", or 1 where that is infinite."""
-    root = np.sqrt(t)
+    root, of_all = np.sqrt(t), 1.0 / np.sqrt(np.sqrt(t))
     for i in range(n):
         squares, frequent = table[f.squares, i], table[f.frequent, i] > 0.0
-        tally = max(table[f.tally, i], TINY)
-        rows = max(tally * t, TINY)
-        rest = inverse_sqrt(max(tally * (rows * inverse_sqrt(rows)), TINY))
+        of_column = inverse_fourth_root(max(table[f.tally, i], TINY))
+        rest = of_column * of_column * of_column * of_all
         inverse = inverse_sqrt_of_any(squares if frequent else squares * rest) * (root if frequent else 1.0)
         table[f.inverse, i] = inverse if squares > 0 else 1.0
 
@@ -283,7 +282,9 @@ def read_entries(subset, f, index, places, data, indices, start, stop, columns, 
         index[i], subset[f.x, i] = column, data[j]
         unordered |= column <= previous
         previous = column
-    width = add_up_repeated(subset, f.x, index, places, stop - start) if unordered else stop - start
+    width = stop - start
+    if unordered and names_any_twice(index, width, columns, f.lift):
+        width = add_up_repeated(subset, f.x, index, places, width)
     if followed.size > 0:
         width = add_followed(subset, f, index, width, columns, followed)
     if intercept:
@@ -326,6 +327,21 @@ def follow(subset, f, index, width, columns, followed):
             for after in range(place, last):
                 followed[after] = followed[after + 1]
             followed[0] = last - 1
+
+
+@fast
+def names_any_twice(index, n, columns, lift):
+    """Whether any of the first ``n`` columns of ``index`` is named twice.
+
+    Lifts, which are positive, are turned negative where they were met, and back.
+    """
+    met = 0
+    while met < n and columns[index[met], lift] > 0.0:
+        columns[index[met], lift] *= -1.0
+        met += 1
+    for i in range(met):
+        columns[index[i], lift] *= -1.0
+    return met < n
 
 
 @slow
