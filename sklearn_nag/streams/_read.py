@@ -141,14 +141,17 @@ def read_batches(
                 "svmlight files have no names: target, columns, sample_weight and transformer must be None."
             )
 
-        def read():
+        def texts():
             for path in paths:
                 for text in svmlight_blocks(path, _SVMLIGHT_BLOCK):
-                    with naming(path):
-                        rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
-                    yield rows
+                    yield path, text
 
-        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True)
+        def parse(path_and_text):
+            path, text = path_and_text
+            with naming(path):
+                return load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
+
+        return Batches(lambda: _cut(_read_ahead(parse, texts()), batch_size), None, True)
     if target is None:
         raise ValueError("target must name the column to predict.")
     reader = TableReader(target, None if columns is None else list(columns), sample_weight, n_hashed, transformer)
@@ -165,7 +168,7 @@ def read_batches(
     def slices():
         for table in tables():
             for start in range(0, table.num_rows, batch_size):
-                yield reader.read(table.slice(start, batch_size))
+                yield table.slice(start, batch_size)
 
     n_rows = None
     if formats == {"parquet"}:
@@ -174,7 +177,8 @@ def read_batches(
         n_rows = len(source)
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
-    return Batches(slices if paths is None else lambda: _read_ahead(slices()), n_rows, repeatable)
+    ahead = map if paths is None else _read_ahead
+    return Batches(lambda: ahead(reader.read, slices()), n_rows, repeatable)
 
 
 def _cut(batches, batch_size):
@@ -182,10 +186,22 @@ def _cut(batches, batch_size):
         yield X, np.asarray(y)
 
 
-def _read_ahead(batches):
-    """The same batches, of which a thread reads the next one while the last one is learnt."""
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, batches, None)
+def _read_ahead(make, pieces):
+    """``map(make, pieces)``: one thread reads a piece, one makes a batch of the piece before it, while a third learns.
+
+    The pieces are read one at a time: of two threads that take what was asked for in turn, the one that makes a batch
+    waits for its piece, so that only the other can go on with the next.
+    """
+
+    def made(piece):
+        found = piece.result()
+        return None if found is None else make(found)
+
+    with ThreadPoolExecutor(2) as pool:
+        piece = pool.submit(next, pieces, None)
+        coming = pool.submit(made, piece)
+        piece = pool.submit(next, pieces, None)
         while (batch := coming.result()) is not None:
-            coming = reader.submit(next, batches, None)
+            coming = pool.submit(made, piece)
+            piece = pool.submit(next, pieces, None)
             yield batch
