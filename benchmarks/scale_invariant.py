@@ -90,11 +90,11 @@ def main():
     table = pd.DataFrame(rows).T
     if options.peers:
         table = table.join(pd.read_csv(options.peers, index_col="data")[list(PEERS)])
-    print(table.round(4).to_string())
+    print(table.to_string(float_format="%.4f"))
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
         name = "alphas.csv" if options.alphas else "scale_invariant.csv"
-        table.round(4).to_csv(options.output / name, index_label="data")
+        table.to_csv(options.output / name, index_label="data", float_format="%.4f")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from .cases import (
     IN_PARTS,
     LARGEST,
     LARGEST_WEIGHT,
+    LEAST_EPSILON,
     PLAIN_SPARSE,
     SPARSE,
     literal,
@@ -327,7 +328,8 @@ def parts_of_rows_do_not_matter(case):
 @promise("both kernels accept the same, and agree")
 def kernels_agree(case):
     careful = case.parameters.get("invariance") != "full" and case.parameters.get("importance_aware", True)
-    if HAVE_NUMBA and case.stable and (case.within_a_range or careful):
+    alike = case.classes is not None and len(case.classes) > 2  # heads that rounding alone tells apart
+    if HAVE_NUMBA and case.stable and (case.within_a_range or (careful and not alike)):
         expect_agreement(case, {kernel: (kernel, case.storage) for kernel in ("numpy", "numba")})
 
 
@@ -407,6 +409,8 @@ def powers_of_two_do_not_matter(case):
         return
     seen, largest, least = case.sizes()
     if not case.within_a_range or (least < 2.0**-1000).any():
+        return
+    if case.parameters.get("loss") == "huber" and case.parameters.get("epsilon", 1.0) < LEAST_EPSILON:
         return
     power = np.zeros(case.X.shape[1], int)
     down, up = -1000 - np.frexp(least)[1], 1000 - np.frexp(largest)[1]

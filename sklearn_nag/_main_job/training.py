@@ -51,7 +51,7 @@ def parse(arguments):
         help="where to save the model, in the format of its suffix: .joblib, .pkl or .skops (%(default)s)")  # fmt: skip
     add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
     add("--n-hashed", type=int, default=2**16, metavar="N", help="columns that words are hashed to (%(default)s)")
-    add("--delimiter", help="of CSV files (a comma; a tabulator for .tsv)")
+    add("--delimiter", help="of CSV files (a comma; a tab for .tsv)")
     add("--n-features", type=int, metavar="N", help="number of features of svmlight files, which do not say")
     add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
     options = parser.parse_args(arguments)
@@ -106,8 +106,8 @@ def train(options):
 
     start = time.perf_counter()
     model = fit_stream(
-        estimator, Batches(counted, batches.n_rows, batches.repeatable), classes=classes, passes=options.passes,
-        shuffle_buffer=options.shuffle_buffer, checkpoint=options.checkpoint,
+        estimator, Batches(counted, batches.n_rows, batches.repeatable, batches.file_sizes), classes=classes,
+        passes=options.passes, shuffle_buffer=options.shuffle_buffer, checkpoint=options.checkpoint,
         checkpoint_every=options.checkpoint_every,
     )  # fmt: skip
     seconds = time.perf_counter() - start
@@ -136,7 +136,7 @@ def learner(options):
     name, classes = options.estimator, options.classes
     if classes is not None and name is not None and name.endswith("Regressor"):
         raise ValueError(f"--classes is for classifiers; --estimator is {name}.")
-    targets = (y for _, y, *_ in batches_of(options, None if options.target is None else [options.target]))
+    targets = targets_of(batches_of(options, None if options.target is None else [options.target]))
     if name is not None and name.endswith("Regressor"):
         if next(targets, np.empty(0)).dtype.kind in "US":
             raise ValueError(f"{name} needs numbers as targets; {options.target!r} holds words.")
@@ -146,6 +146,14 @@ def learner(options):
         classes = find_classes(targets, surely=name is not None)
     name = name or ("NAGRegressor" if classes is None else "NAGClassifier")
     return getattr(estimators, name)().set_params(**dict(map(parameter, options.set))), classes
+
+
+def targets_of(batches):
+    """The targets of batches."""
+    for _, y, *_ in batches:
+        if y is None:
+            raise ValueError("--target must name the column to predict.")
+        yield y
 
 
 def parameter(text):

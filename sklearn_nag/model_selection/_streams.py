@@ -50,6 +50,8 @@ def _given_batches(X, y, sample_weight):
                 "without y, X must be an iterable of tuples (X, y) or (X, y, sample_weight); "
                 f"it yields {type(batch).__name__}."
             )
+        if batch[1] is None:
+            raise ValueError("batches have no targets to learn: y is None. For files, target names the column.")
         yield (*batch, None) if len(batch) == 2 else batch
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
@@ -9,6 +11,7 @@ from sklearn.feature_extraction import FeatureHasher
 from ._sources import import_pyarrow
 
 _TILE = 512  # rows
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name in a file
 
 
 class TableReader:
@@ -16,7 +19,7 @@ class TableReader:
 
     Parameters
     ----------
-    target : str or list of str
+    target : str, list of str or None
         The column, or columns, to predict.
     columns : list of str or None
         The columns that are features; by default all others.
@@ -30,7 +33,7 @@ class TableReader:
 
     def __init__(self, target, columns, sample_weight, n_hashed, transformer):
         self.target, self.columns, self.sample_weight = target, columns, sample_weight
-        self.targets = [target] if isinstance(target, str) else list(target)
+        self.targets = [target] if isinstance(target, str) else list(target or ())
         self.transformer = transformer
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
@@ -51,10 +54,10 @@ class TableReader:
         for name in (*self.targets, *([] if self.sample_weight is None else [self.sample_weight])):
             if name not in names:
                 raise ValueError(f"there is no column {name!r}; columns are {', '.join(map(repr, names))}.")
-        features = self.columns or [name for name in names if name not in other]
+        features = self.columns or [name for name in names if name not in other and not _PANDAS_INDEX.fullmatch(name)]
         X = self._features(table.select(features))
         y = [_target(table.column(name), name) for name in self.targets]
-        y = y[0] if isinstance(self.target, str) else np.column_stack(y)
+        y = None if not y else y[0] if isinstance(self.target, str) else np.column_stack(y)
         if self.sample_weight is None:
             return X, y
         return X, y, _numbers(table.column(self.sample_weight), self.sample_weight)

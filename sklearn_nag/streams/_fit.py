@@ -77,8 +77,9 @@ def fit_stream(
         Seed of the shuffling.
     checkpoint : path, optional
         File for what has been learnt so far. Where it exists, training goes on from it: the rows before are read, not
-        learnt, and the model gets the bits that it would have had without the interruption. It is a pickle: use only
-        files that you trust.
+        learnt, and the model gets the bits that it would have had without the interruption. When all rows are learnt
+        the model is returned at once. Of `read_batches` it knows the sizes of the files; that any other iterable yields
+        the same rows again is up to you. It is a pickle: use only files that you trust.
     checkpoint_every : int, default=1000000
         Rows after which it is written, to a new file that takes the place of the old one when it is whole.
     progress : bool or "auto", default="auto"
@@ -96,7 +97,7 @@ def fit_stream(
         For an estimator that cannot learn from a stream.
     ValueError
         For parameters that cannot be used, for a stream without rows, and for a checkpoint of another run: other
-        parameters, or a stream with other batches.
+        parameters, other files, or a stream with other batches.
 
     See Also
     --------
@@ -132,6 +133,7 @@ def fit_stream(
         "passes": int(passes),
         "shuffle_buffer": int(shuffle_buffer),
         "random_state": int(random_state),
+        "sizes of files": getattr(batches, "file_sizes", None),
     }
     path, learnt = None if checkpoint is None else Path(checkpoint), 0
     if path is not None and path.exists():

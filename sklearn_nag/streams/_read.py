@@ -41,10 +41,12 @@ class Batches:
         Number of rows, where the source tells it without reading them.
     repeatable : bool
         Whether rows can be read more than once.
+    file_sizes : list of int, optional
+        Bytes of each file that is read, by which a checkpoint knows the files again.
     """
 
-    def __init__(self, read: Any, n_rows: int | None, repeatable: bool):
-        self._read, self.n_rows, self.repeatable = read, n_rows, repeatable
+    def __init__(self, read: Any, n_rows: int | None, repeatable: bool, file_sizes: list[int] | None = None):
+        self._read, self.n_rows, self.repeatable, self.file_sizes = read, n_rows, repeatable, file_sizes
 
     def __iter__(self) -> Iterator[tuple]:
         return self._read()
@@ -75,10 +77,12 @@ def read_batches(
         ``.csv`` or ``.tsv`` with a header, ``.svm``, ``.svmlight`` or ``.libsvm``; text also with ``.gz`` or ``.bz2``
         behind it. Or an object with ``__arrow_c_stream__`` (tables and readers of pyarrow, frames of pandas and polars,
         results of DuckDB), a polars LazyFrame, or an iterable of data frames.
-    target : str or list of str
-        The column to predict, or several. Not for svmlight, where each line begins with it.
+    target : str or list of str, optional
+        The column to predict, or several. Without, all columns are features, and the targets of batches are None: for
+        rows to predict. Not for svmlight, where each line begins with it.
     columns : list of str, optional
-        The columns that are features, in this order; by default all but ``target`` and ``sample_weight``.
+        The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and an index
+        that pandas wrote into a file.
     sample_weight : str, optional
         The column with weights of the rows.
     batch_size : int, default=8192
@@ -88,7 +92,7 @@ def read_batches(
     transformer : object, optional
         Fitted transformer that makes ``X`` of a pandas data frame with the features, instead of hashing.
     delimiter : str, optional
-        Of CSV files; by default a comma, and a tabulator for ``.tsv``.
+        Of CSV files; by default a comma, and a tab for ``.tsv``.
     n_features : int, optional
         Number of features of svmlight files, which do not say.
     zero_based : bool, default=True
@@ -130,6 +134,7 @@ def read_batches(
     check_number("n_hashed", n_hashed, Integral, min_val=1)
     check_flag("zero_based", zero_based)
     paths = find_paths(source)
+    file_sizes = None if paths is None else [path.stat().st_size for path in paths]
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
         raise ValueError(f"source has files of several formats: {', '.join(sorted(formats))}; read them apart.")
@@ -151,9 +156,7 @@ def read_batches(
             with naming(path):
                 return load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
 
-        return Batches(lambda: _cut(_read_ahead(parse, texts()), batch_size), None, True)
-    if target is None:
-        raise ValueError("target must name the column to predict.")
+        return Batches(lambda: _cut(_read_ahead(parse, texts()), batch_size), None, True, file_sizes)
     reader = TableReader(target, None if columns is None else list(columns), sample_weight, n_hashed, transformer)
 
     def tables():
@@ -178,7 +181,7 @@ def read_batches(
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
     ahead = map if paths is None else _read_ahead
-    return Batches(lambda: ahead(reader.read, slices()), n_rows, repeatable)
+    return Batches(lambda: ahead(reader.read, slices()), n_rows, repeatable, file_sizes)
 
 
 def _cut(batches, batch_size):

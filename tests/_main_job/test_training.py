@@ -202,7 +202,7 @@ UGLY = {
         (["latin.csv", "--target", "y"], r"latin\.csv cannot be read: .* Text must be UTF-8"),
         (["same.csv", "--target", "y"], "nothing to learn: all targets are 0"),
         (["same.csv", "--target", "z"], "no column 'z'; its columns are 'a', 'y'"),
-        (["same.csv"], "target must name the column"),
+        (["same.csv"], "--target must name the column to predict"),
         (["none.csv", "--target", "y"], "there is no file 'none.csv'"),
         (["words.csv", "--target", "y", "--estimator", "NAGRegressor"], "needs numbers as targets; 'y' holds words"),
         (["words.csv", "--target", "y", "--estimator", "NAGRegressor", "--classes", "no"], "--classes is for class"),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -99,6 +100,28 @@ def targets_for(learner):
     return np.arange(30) % 2 if hasattr(learner, "class_weight") else np.linspace(0, 1, 30)
 
 
+def classes_for(learner):
+    return {"classes": [0, 1]} if hasattr(learner, "class_weight") else {}
+
+
+EVERY = [*LEARNERS, *(partial(make, invariance="full") for make in LEARNERS[-2:])]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("make", EVERY)
+def test_nothing_that_is_not_finite_is_learnt(make, kernel):
+    rows, y = np.array([[0.0, 0, 0, 0], [0, 1, 1, 0], [1, 1e297, 0, 0]]), [0, 0, 0]  # targets that move no weight
+    with config_context(kernel=kernel):
+        for place in np.ndindex(rows.shape):
+            for bad in (np.nan, np.inf, -np.inf):
+                spoilt = rows.copy()
+                spoilt[place] = bad
+                model = make()
+                with pytest.raises(ValueError, match="Input X contains"):
+                    model.partial_fit(spoilt, y, **classes_for(model))
+                assert not hasattr(model, "_state")
+
+
 def as_a_vectorizer_may_leave_them(rows, named_twice, rng):
     """The same rows with columns in any order; of some rows, each value is cut in two that add up to it exactly."""
     data, indices, indptr = [], [], [0]
@@ -112,10 +135,6 @@ def as_a_vectorizer_may_leave_them(rows, named_twice, rng):
         indices.append(columns[order])
         indptr.append(indptr[-1] + len(columns))
     return sparse.csr_array((np.concatenate(data), np.concatenate(indices), np.array(indptr)), shape=rows.shape)
-
-
-def classes_for(learner):
-    return {"classes": [0, 1]} if hasattr(learner, "class_weight") else {}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
-from sklearn_nag.streams import Batches, fit_stream
+from sklearn_nag.streams import Batches, fit_stream, read_batches
 
 from ..estimators.helpers import bits
 
@@ -164,6 +164,21 @@ def test_checkpoints_of_another_run(tmp_path):
     path.write_bytes(b"")
     with pytest.raises(ValueError, match="is no checkpoint"):
         fit_stream(NAGClassifier(), Cuttable(150), checkpoint=path, **options)
+
+
+def test_checkpoints_of_other_files(tmp_path):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    np.savetxt(tmp_path / "1.csv", np.c_[X[:100], Y[:100]], delimiter=",", header="a,b,c,d,y", comments="")
+    options = {"classes": [0, 1], "checkpoint": tmp_path / "model"}
+
+    def batches():
+        return read_batches(str(tmp_path / "*.csv"), "y", columns=list("abcd"))
+
+    fit_stream(NAGClassifier(), batches(), **options)
+    assert fit_stream(NAGClassifier(), batches(), **options).t_ == 100
+    np.savetxt(tmp_path / "2.csv", np.c_[X[100:], Y[100:]], delimiter=",", header="a,b,c,d,y", comments="")
+    with pytest.raises(ValueError, match="of a run with other sizes of files"):
+        fit_stream(NAGClassifier(), batches(), **options)
 
 
 @pytest.mark.parametrize(

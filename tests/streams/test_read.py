@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from sklearn_nag import NAGClassifier
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
-from sklearn_nag.streams import read_batches
+from sklearn_nag.streams import fit_stream, read_batches
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
@@ -179,7 +179,6 @@ def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
         ({"source": "nothing-*.csv", "target": "y"}, FileNotFoundError, "there is no file 'nothing-"),
         ({"source": 3, "target": "y"}, TypeError, "source is a int"),
         ({"source": [(1, 2)], "target": "y"}, TypeError, "source yields a tuple"),
-        ({"source": FRAME}, ValueError, "target must name the column"),
         ({"source": FRAME, "target": "z"}, ValueError, "there is no column 'z'"),
         ({"source": FRAME, "target": "b", "columns": ["q"]}, ValueError, "DataFrame has no column 'q'"),
         ({"source": FRAME, "target": "b", "batch_size": 0}, ValueError, "batch_size"),
@@ -195,6 +194,22 @@ def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
 def test_errors(options, error, message):
     with pytest.raises(error, match=message):
         list(read_batches(**options))
+
+
+def test_rows_to_predict_have_no_target():
+    labelled = gathered(read_batches(FRAME, "label", sample_weight="weight"))
+    (batch,) = read_batches(FRAME.drop(columns=["label", "weight"]))
+    assert batch[1] is None
+    np.testing.assert_array_equal(batch[0], labelled[0])
+    with pytest.raises(ValueError, match="no targets to learn"):
+        fit_stream(NAGClassifier(), read_batches(FRAME.drop(columns="label")), classes=["no", "yes"])
+
+
+def test_the_index_of_pandas_is_no_feature(tmp_path):
+    FRAME[FRAME["b"] > 0].to_parquet(tmp_path / "rows.parquet")
+    assert "__index_level_0__" in parquet.read_schema(tmp_path / "rows.parquet").names
+    rows, *_ = gathered(read_batches(tmp_path / "rows.parquet", "label", sample_weight="weight"))
+    np.testing.assert_array_equal(rows, X[FRAME["b"] > 0])
 
 
 def test_errors_of_files(tmp_path):

@@ -204,8 +204,12 @@ def learn_dense(
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_heads)
+        wrong = 0
         for i in range(d):
             x[i] = X[row, i]
+            wrong |= not abs(x[i]) <= LARGEST  # as a prediction may leave out a column
+        if wrong:
+            return False
         if bias >= 0:
             x[bias] = 1.0
         if relative(table, f, factor, x, bias):
