@@ -77,7 +77,7 @@ class Ratios(Table):
     def show(self, work, own, peer, ratio, bar):
         """Print a line, and keep it."""
         super().show(work, own, peer, ratio, bar)
-        self.lines.append({"work": work.strip(), "ratio": round(float(ratio), 3), "bar": bar})
+        self.lines.append({"work": work.strip(), "ratio": float(ratio), "bar": bar})
 
 
 def ftrl(**parameters):
@@ -185,7 +185,7 @@ def times(table, quick):
     row = sparse.csr_matrix((np.ones(20), np.sort(indices[0]), [0, 20]), shape=(1, 2**24))
     small = sparse.csr_matrix((np.ones(20), np.arange(20), [0, 20]), shape=(1, 2**10))
     models = [ftrl().partial_fit(rows, [1], classes=[0, 1]) for rows in (row, small)]
-    table.line("one CSR row, 2^24 columns, 2^10", lambda: [models[0].partial_fit(row, [1]) for _ in range(200)],
+    table.line("one CSR row, 16,777,216 columns / 1,024", lambda: [models[0].partial_fit(row, [1]) for _ in range(200)],
                lambda: [models[1].partial_fit(small, [1]) for _ in range(200)], "", 200)  # fmt: skip
 
 
@@ -225,7 +225,7 @@ def sparsity(folder, quick):
                 print(f"{level:10,} " + " ".join(f"{loss:10.4f}" for loss in losses.values()), flush=True)
                 table.append({"data": name, "weights": level, **losses})
         gc.collect()
-    return pd.DataFrame(table).round(4)
+    return pd.DataFrame(table)
 
 
 def main():
@@ -245,7 +245,7 @@ def main():
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
         for name, frame in tables.items():
-            frame.to_csv(options.output / f"{name}.csv", index=False)
+            frame.to_csv(options.output / f"{name}.csv", index=False, float_format="%.4f")
 
 
 if __name__ == "__main__":

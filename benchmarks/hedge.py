@@ -12,7 +12,7 @@ rows are shuffled ten times, and means are shown. Three mixtures:
 
 ``loss / best`` is the progressive loss of the mixture over that of its best member, by latest weights; ``regret`` the
 difference of the totals of the log loss over the logarithm of the number of members; ``score`` the accuracy or
-R^2 on held-out rows, and ``- best`` what it is above the best score of a member; ``trusted`` the member with the
+R^2 on held-out rows, and ``above best`` what it is above the best score of a member; ``trusted`` the member with the
 largest weight.
 Without ``--data-dir`` only what ships with scikit-learn is used.
 """
@@ -68,10 +68,15 @@ def measure(model, X, X_test, y, y_test):
         "loss / best": model.progressive_loss_ / model.expert_losses_.min(),
         "regret": np.nan if is_regressor(model) else model.regret_ / np.log(len(scores)),
         "score": score,
-        "- best": score - max(scores.values()),
+        "above best": score - max(scores.values()),
         "trusted": max(zip(model.weights_, scores))[1],
         "s": seconds,
     }
+
+
+def cell(value, digits):
+    """A number as text, without a sign where it is 0; a dash for NaN."""
+    return "-" if np.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def main():
@@ -103,8 +108,10 @@ def main():
             )
             if options.output is not None:
                 options.output.mkdir(parents=True, exist_ok=True)
-                written = pd.DataFrame(table).drop(columns="s").round(4).round({"regret": 1})
-                written.to_csv(options.output / "hedge.csv", index=False, na_rep="-")
+                written = pd.DataFrame(table).drop(columns="s")
+                for what in written.select_dtypes(float):
+                    written[what] = [cell(value, 1 if what == "regret" else 4) for value in written[what]]
+                written.to_csv(options.output / "hedge.csv", index=False)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def main():
     size, learn, merging = measured(int(options.features), int(options.nonzeros))
     table = lines(options, size, learn, merging)
     said = (
-        f"{options.rows:.3g} rows of {options.features:.3g} features and {options.nonzeros:g} nonzeros, "
+        f"{options.rows:,.0f} rows of {options.features:,.0f} features and {options.nonzeros:g} nonzeros, "
         f"{options.rounds} rounds, {options.network:g} Gbit/s into each worker. Measured: {size:.0f} bytes a feature, "
         f"{learn * 1e9:.0f} ns a nonzero, {merging * 1e9:.0f} ns a feature in a merge of {FAN_IN} models. The rows are "
         f"{options.rows * options.nonzeros * 12 / 1e12:.1f} TB; a disk of {options.disk:g} GB/s reads them in "

@@ -104,7 +104,9 @@ def main():
     for name, classes, begin in streams(options.data_dir, options.quick):
         run(itertools.islice(begin(), 2 * BATCH), classes)  # compile
         rows += [{"stream": name, "learner": learner, **row} for learner, row in run(begin(), classes).items()]
-    frame = pd.DataFrame(rows).round({"accuracy": 4, "last half": 4, "seconds": 2})
+    frame = pd.DataFrame(rows)
+    for name in ("accuracy", "last half", "seconds"):
+        frame[name] = frame[name].map(f"{{:.{2 if name == 'seconds' else 4}f}}".format)
     print(frame.to_string(index=False))
     if options.output is not None:
         frame.to_csv(options.output, index=False)

@@ -95,13 +95,18 @@ def compare(name, X, y, is_regression, orders, plans):
         found = [mean_of(functools.partial(shards, n, r)) for n, r in plans]
         merging.merge = MERGE
         lines.append([name, f"{rule}: loss", *(percent(some[:, 0].mean() / loss) for some in found)])
-        lines.append([name, f"{rule}: score", *(f"{some[:, 1].mean() - score:+.4f}" for some in found)])
+        lines.append([name, f"{rule}: score", *(difference(some[:, 1].mean() - score) for some in found)])
         print("\n".join("  ".join(f"{cell:>12}" for cell in line[1:]) for line in lines[-2:]), flush=True)
     parts = [mean_of(functools.partial(part, n))[:, 0].mean() for n, _ in plans]
     lines.append([name, "part: loss", *(percent(part / loss) for part in parts)])
     lines.append([name, "orders: loss", spread.removeprefix("orders "), *[""] * (len(plans) - 1)])
     print("  ".join(f"{cell:>12}" for cell in lines[-2][1:]), flush=True)
     return lines if spread else lines[:-1]
+
+
+def difference(value):
+    """A difference with its sign, but for 0."""
+    return f"{value:+.4f}" if abs(value) >= 0.00005 else "0.0000"
 
 
 def percent(ratio):

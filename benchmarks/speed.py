@@ -40,6 +40,8 @@ from sklearn_nag import (
     get_config,
 )
 
+from .provenance import processor
+
 PAPER = {"normalization": "max", "centering": False, "importance_aware": False, "average": False, "eta0": 0.5}
 HAVE = {name: importlib.util.find_spec(name) is not None for name in ("numba", "river", "vowpalwabbit")}
 
@@ -335,7 +337,7 @@ def numpy_kernel(table, n):
         X, y = dense_rows(n, classes=2 if heads == 1 else heads)
         some = {"classes": np.unique(y)}
         with config_context(kernel="numpy"):
-            table.line(f"NumPy kernel, {n:,} x 54 dense, {heads} head(s), time per row and head / SGDClassifier",
+            table.line(f"NumPy kernel, {n:,} x 54 dense, {heads} heads, per head / SGDClassifier",
                        once(nag, X, y, **some), once(lambda: SGDClassifier(loss="log_loss"), X, y, **some),
                        "", n * heads)  # fmt: skip
 
@@ -349,8 +351,8 @@ def main():
     options = parser.parse_args()
     packages = ["scikit-learn", "numpy", *(name for name, have in HAVE.items() if have)]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
-    print(f"sklearn_nag with kernel {get_config()['kernel']}; Python {platform.python_version()}, {versions}; "
-          f"medians of {options.repeats}")  # fmt: skip
+    print(f"sklearn_nag with kernel {get_config()['kernel']}; Python {platform.python_version()}; {processor()}\n"
+          f"{versions}\nmedians of {options.repeats}")  # fmt: skip
     table = Table(options.repeats)
     n = 2_000 if options.quick else 100_000
     passes(table, n)

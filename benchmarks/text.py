@@ -178,7 +178,7 @@ def times(quick, sets):
         "fit, one pass / SGD fit",
         ratio(lambda: NAGClassifier(max_iter=1).fit(X, y), lambda: SGDClassifier().fit(X, y)),
     )
-    yield "predict, then learn one row: 2^22 columns / 2^10", ratio(row_by_row(2**22), row_by_row(2**10))
+    yield "predict, then learn one row: 4,194,304 columns / 1,024", ratio(row_by_row(2**22), row_by_row(2**10))
     some = slice(0, 500)
     with config_context(kernel="numpy"):
         spent = [seconds(in_turn(NAGClassifier, X[some], y[some])) for _ in range(TURNS)]

@@ -62,7 +62,7 @@ for name, (learner, prepare) in learners.items():
     after = np.mean(accuracy[len(ends) // 2 :])
     print(f"{name:25} after the change: {after:.3f}")
 ax.axvline(change, ls="--", color="k", lw=1)
-ax.axhline(best, ls=":", color="k", label="best possible")
+ax.axhline(best, ls=":", color="k", label="true weights, on average")
 ax.set(xlabel="rows", ylabel="accuracy, mean of 1,000 rows", ylim=(0.45, 0.95))
 ax.legend(loc="lower left")
 plt.show()

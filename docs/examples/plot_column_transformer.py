@@ -54,7 +54,8 @@ print(f"R2 {scores.mean():.3f}, from {scores.min():.3f} to {scores.max():.3f}")
 # ------------------
 #
 # Weights without units can be compared: by how much does the price change
-# when a column changes by its scale? The floor has no effect in these rows.
+# when a column changes by its scale? The floor has no effect in these rows:
+# its columns share a constant, which the intercept could hold as well.
 
 model.fit(flats, price)
 CoefficientsDisplay.from_estimator(model)

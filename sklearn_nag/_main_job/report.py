@@ -46,7 +46,9 @@ def verdict(comparison):
         )
     if ours.default <= comparison.good_enough:
         if ours is winner:
-            return f"{ours.name} is the best of all, and its defaults (error {number(ours.default)}) are as good."
+            return (
+                f"No learner is better than {ours.name}, and its defaults (error {number(ours.default)}) are as good."
+            )
         return f"The defaults of {ours.name} (error {number(ours.default)}) are as good as the best of all, {best}."
     if ours.errors[ours.best] <= comparison.good_enough:
         return (

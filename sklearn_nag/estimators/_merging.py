@@ -20,10 +20,10 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     """Make one model of several that learnt rows of their own, here or on other machines.
 
     What is a sum is summed, what is a maximum compared: ``t_``, origins and scales become those of one model that saw
-    all rows, and ``progressive_loss_`` the mean of the losses that the models suffered. Weights are averaged, in raw
-    units, by the weight of the rows behind them; for adaptive rules, in which ``G`` is the sum of the squared gradients
-    of a column, by that times the fourth root of ``G``, so that a model counts little for features that it has hardly
-    met. Least squares are solved for all rows, to rounding. The merged model predicts, and goes on learning.
+    all rows [1]_, and ``progressive_loss_`` the mean of the losses that the models suffered. Weights are averaged [2]_,
+    in raw units, by the weight of the rows behind them; for adaptive rules, in which ``G`` is the sum of the squared
+    gradients of a column, by that times the fourth root of ``G``, so that a model counts little for features that it
+    has hardly met. Least squares are solved for all rows, to rounding. The merged model predicts, and goes on learning.
 
     Parameters
     ----------

@@ -255,11 +255,11 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     ================= ================= ==================
     ``"max"``         NAG               NG
     ``"rms"``         sNAG              sNG
-    ``None``          AdaGrad           OGD (plain SGD)
+    ``None``          AdaGrad [2]_      OGD (plain SGD)
     ================= ================= ==================
 
     ``"auto"``, the default, is ``"rms"`` for features that are not 0 in most rows, and something between ``"rms"`` and
-    ``"max"`` for the others. The paper's Algorithm 2 as printed is ``normalization="max", centering=False,
+    ``"max"`` for the others. The paper's Algorithm 2 [1]_ as printed is ``normalization="max", centering=False,
     importance_aware=False``, with ``multi_class="ovr", average=False`` and ``eta0`` by search. Read more in the
     :doc:`user guide </user_guide>`.
 
@@ -279,7 +279,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {multi_class}
     eta0 : float or "auto", default=1.0
         Learning rate, positive; without unit where ``normalization`` is used. ``"auto"`` learns with powers of 4 from
-        1/16 to 16 side by side and mixes them by AdaHedge [4]_: five times the work, and nothing to choose.
+        1/16 to 16 side by side and mixes them by AdaHedge [4]_: several times the work, and nothing to choose.
     {learning_rate}
     {power_t}
     penalty : {"l2", "l1", "elasticnet", None}, default=None
@@ -442,7 +442,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     on the way: neither units nor origins matter. ``normalization`` and ``adaptive`` name the rule, as they do for
     :class:`NAGClassifier`. With several outputs all of them are learnt in one pass.
 
-    The paper's Algorithm 2 as printed is ``normalization="max", centering=False, importance_aware=False,
+    The paper's Algorithm 2 [1]_ as printed is ``normalization="max", centering=False, importance_aware=False,
     target_normalization=None, clip=None``, with ``average=False`` and ``eta0`` by search. Read more in the :doc:`user
     guide </user_guide>`.
 
@@ -466,8 +466,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     eta0 : float or "auto", default=1.0
         Learning rate, positive; without unit where ``normalization`` and ``target_normalization`` are used. Without the
         latter and with ``adaptive`` it has the unit of the target, as a step changes a prediction by about this much.
-        ``"auto"`` learns with powers of 4 from 1/16 to 16 side by side and mixes them by AdaHedge [4]_: five times the
-        work, and nothing to choose.
+        ``"auto"`` learns with powers of 4 from 1/16 to 16 side by side and mixes them by AdaHedge [4]_: several times
+        the work, and nothing to choose.
     {learning_rate}
     {power_t}
     penalty : {"l2", "l1", "elasticnet", None}, default=None

@@ -123,6 +123,7 @@ class CoefficientsDisplay:
             for weights, target, offset in zip(self.weights, self.targets, offsets)
         ]
         ax.set(xlabel="weight * scale of the feature", yticks=places, yticklabels=[str(self.names[i]) for i in largest])
+        ax.locator_params(axis="x", nbins=5)  # labels of large numbers are wide
         ax.grid(axis="y", alpha=0.3)
         ax.invert_yaxis()
         if len(self.weights) > 1:
