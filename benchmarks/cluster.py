@@ -57,7 +57,7 @@ def alone(n_parts, size, batch):
     return model
 
 
-def on_cluster(options, n_parts, kill_after=None):
+def on_cluster(options, n_parts, size, kill_after=None):
     """Model, seconds, and whether a worker was killed meanwhile, of a run on two new processes."""
     import dask
     import dask.bag as db
@@ -77,7 +77,7 @@ def on_cluster(options, n_parts, kill_after=None):
             killer.start()
         before = client.run(time.process_time)
         start = time.perf_counter()
-        bag = db.from_delayed([dask.delayed(Part, pure=False)(i, options.size, options.batch) for i in range(n_parts)])
+        bag = db.from_delayed([dask.delayed(Part, pure=False)(i, size, options.batch) for i in range(n_parts)])
         model = fit(NAGClassifier(), bag, classes=CLASSES, n_shards=options.shards, rounds=options.rounds)
         seconds = time.perf_counter() - start
         if kill_after is not None:
@@ -97,26 +97,26 @@ def main():
     """Print seconds, rows a second, and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows (%(default)s)")
-    parser.add_argument("--size", type=int, default=50_000, help="rows of a partition (%(default)s)")
     parser.add_argument("--batch", type=int, default=2_000, help="rows made at a time (%(default)s)")
     parser.add_argument("--shards", type=int, default=32, help="shards (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=2, help="rounds (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=1, help="rounds (%(default)s)")
     parser.add_argument("--kills", type=int, default=0, help="runs in which a worker is killed (%(default)s)")
     parser.add_argument("--as-dask-has-it", action="store_true", help="leave the memory of workers as Dask sets it")
     options = parser.parse_args()
-    n_parts = options.rows // options.size
-    model, ours, _ = on_cluster(options, n_parts)
+    n_parts = (options.shards + 1) * options.rounds  # a partition is a piece
+    size = options.rows // n_parts
+    model, ours, _ = on_cluster(options, n_parts, size)
     print(f"two processes: {model.t_:.0f} rows {ours:8.1f} s {model.t_ / ours:12.0f} rows/s, "
           f"loss {model.progressive_loss_:.4f}", flush=True)  # fmt: skip
     for number in range(options.kills):
         after = ours * (number + 0.5) / options.kills
-        other, _, killed = on_cluster(options, n_parts, after)
+        other, _, killed = on_cluster(options, n_parts, size, after)
         same = "the same bits" if bits(other) == bits(model) else "OTHER BITS"
         print(f"a worker killed after {after:.1f} s: {same if killed else 'too late'}", flush=True)
     alone(1, 1000, options.batch)
     start, processor = time.perf_counter(), time.process_time()
     with threadpool_limits(1):  # as in each worker
-        one = alone(n_parts, options.size, options.batch)
+        one = alone(n_parts, size, options.batch)
     print(f"processor time of one process: {time.process_time() - processor:.1f} s")
     theirs = time.perf_counter() - start
     print(f"one process:   {one.t_:.0f} rows {theirs:8.1f} s {one.t_ / theirs:12.0f} rows/s, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
@@ -146,17 +147,14 @@ def read_batches(
                 "svmlight files have no names: target, columns, sample_weight and transformer must be None."
             )
 
-        def texts():
+        def read():
             for path in paths:
                 for text in svmlight_blocks(path, _SVMLIGHT_BLOCK):
-                    yield path, text
+                    with naming(path):
+                        rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
+                    yield rows
 
-        def parse(path_and_text):
-            path, text = path_and_text
-            with naming(path):
-                return load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
-
-        return Batches(lambda: _cut(_read_ahead(parse, texts()), batch_size), None, True, file_sizes)
+        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, file_sizes)
     reader = TableReader(target, None if columns is None else list(columns), sample_weight, n_hashed, transformer)
 
     def tables():
@@ -171,7 +169,7 @@ def read_batches(
     def slices():
         for table in tables():
             for start in range(0, table.num_rows, batch_size):
-                yield table.slice(start, batch_size)
+                yield reader.read(table.slice(start, batch_size))
 
     n_rows = None
     if formats == {"parquet"}:
@@ -180,8 +178,7 @@ def read_batches(
         n_rows = len(source)
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
-    ahead = map if paths is None else _read_ahead
-    return Batches(lambda: ahead(reader.read, slices()), n_rows, repeatable, file_sizes)
+    return Batches(slices if paths is None else lambda: _read_ahead(slices()), n_rows, repeatable, file_sizes)
 
 
 def _cut(batches, batch_size):
@@ -189,22 +186,13 @@ def _cut(batches, batch_size):
         yield X, np.asarray(y)
 
 
-def _read_ahead(make, pieces):
-    """``map(make, pieces)``: one thread reads a piece, one makes a batch of the piece before it, while a third learns.
+def _read_ahead(batches):
+    """The same batches, of which a thread reads the next two while one is learnt.
 
-    The pieces are read one at a time: of two threads that take what was asked for in turn, the one that makes a batch
-    waits for its piece, so that only the other can go on with the next.
+    With one alone, each thread waits for the other once for each batch, and both come to half of their speed.
     """
-
-    def made(piece):
-        found = piece.result()
-        return None if found is None else make(found)
-
-    with ThreadPoolExecutor(2) as pool:
-        piece = pool.submit(next, pieces, None)
-        coming = pool.submit(made, piece)
-        piece = pool.submit(next, pieces, None)
-        while (batch := coming.result()) is not None:
-            coming = pool.submit(made, piece)
-            piece = pool.submit(next, pieces, None)
+    with ThreadPoolExecutor(1) as reader:
+        coming = deque(reader.submit(next, batches, None) for _ in range(2))
+        while (batch := coming.popleft().result()) is not None:
+            coming.append(reader.submit(next, batches, None))
             yield batch
