@@ -438,9 +438,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """
         state = self._state
         _, rule, loss = vars(self).get("_made") or self._make(state.rule.centred)
-        named = None  # columns that may change, where these are few
-        if sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule:
-            named = np.append(np.unique(X.indices), np.arange(self.n_features_in_, state.columns.largest.size))
+        few = sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule
+        named = X.indices[: X.nnz] if few else None  # features that may change
         tells = kernels.told_of_compiling(print) if self.verbose else nullcontext()
         with state.unchanged_on_error(named), tells:
             state.adopt(rule)

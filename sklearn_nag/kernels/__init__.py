@@ -95,7 +95,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     Diverged
         When a weight or a sum overflows.
     """
-    state.cached = None
+    state.cached, state.looked_up = None, 0
     learn_rows = backend(state.rule).learn_rows
     if state.rule.forgets:
         learn_rows = partial(nag.learn_and_fade, learn_rows)

@@ -24,6 +24,15 @@ def rows_of_fields(shared, per_head, n_heads, sharing):
     return MappingProxyType(rows)
 
 
+def distinct(places, n):
+    """The different ones of some places from 0 to ``n - 1``, in order."""
+    if len(places) < n // 64:
+        return np.unique(places)
+    met = np.zeros(n, dtype=bool)
+    met[places] = True
+    return np.flatnonzero(met)
+
+
 class Columns:
     """What is kept for every column: the rows of a table, and views of it by name.
 

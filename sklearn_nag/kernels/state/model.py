@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Columns
+from .columns import Columns, distinct
 from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
 from .targets import Targets
@@ -50,6 +50,8 @@ class LinearState:
         ``sum c t`` over the rows that are averaged.
     cached : tuple or None
         What `linear` returned since the last row was learnt.
+    looked_up : int
+        Entries of sparse rows that were predicted without `linear` since then.
     frequent : tuple or None
         The features that `followed` returns and a bound on the mean number of entries of rows, kept up by sparse
         rows; None where it is not known.
@@ -64,6 +66,7 @@ class LinearState:
     targets: Targets
     averaged: float = 0.0
     cached: tuple | None = field(default=None, repr=False)
+    looked_up: int = field(default=0, repr=False)
     frequent: tuple | None = field(default=None, repr=False)
     G_before: np.ndarray | None = field(default=None, repr=False)
 
@@ -95,7 +98,7 @@ class LinearState:
     # -- copies
 
     def __getstate__(self):
-        return {**vars(self), "cached": None, "frequent": None}
+        return {**vars(self), "cached": None, "looked_up": 0, "frequent": None}
 
     def copy(self):
         """Independent copy, with arrays that can be written to."""
@@ -149,13 +152,15 @@ class LinearState:
         Parameters
         ----------
         named : ndarray of int, optional
-            The columns that the rows to be learnt name, where they are few. If the rule changes no others, only these
-            are copied. All of ``G`` may be rescaled even so; kernels then leave a copy of it in ``G_before``.
+            The features that the rows to be learnt name, where they are few, in any order and more than once. If the
+            rule changes no others, only these are copied. All of ``G`` may be rescaled even so; kernels then leave a
+            copy of it in ``G_before``.
         """
         if not self.rule.lazy or self.rule.forgets:  # as what fades does so in all columns
             named = None
-        elif named is not None and self.rule.selective:
-            named = np.union1d(named, self.followed())
+        if named is not None:
+            n, followed = self.columns.lift.size, self.followed() if self.rule.selective else named[:0]
+            named = distinct(np.concatenate([named, followed, np.arange(n - self.rule.intercept, n)]), n)
         self.G_before = None
         before = {**vars(self), **self.small_arrays()}
         columns = self.columns.copy() if named is None else self.columns.take(named)
@@ -236,14 +241,17 @@ class LinearState:
         low, high = (np.resize(end, self.rule.n_played) for end in ends)
         return low, high
 
-    def scale(self):
-        """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization)."""
+    def scale(self, size=None):
+        """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization).
+
+        ``size`` is what `size` returns, where it has been called already.
+        """
         if self.rule.normalization is None:
             return np.ones_like(self.columns.largest)
         if self.rule.normalization == "max" and not self.rule.centred:
             return self.columns.largest.copy()
         with np.errstate(over="ignore"):
-            return np.minimum(self.size() / self.columns.lift, LARGEST)
+            return np.minimum((self.size() if size is None else size) / self.columns.lift, LARGEST)
 
     def size(self):
         """Scale of each column, lifted."""
@@ -290,14 +298,15 @@ class LinearState:
             with np.errstate(all="ignore"):
                 u = self.unit_free_weight()
                 used = (u != 0).any(axis=0)
-                scale, size = self.scale(), positive(self.size())
+                size = self.size()
+                scale = self.scale(size)
                 w = u / positive(scale)
                 n_features = w.shape[1] - rule.intercept
                 coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
                 if rule.target_unit:
                     for origin in (self.targets.origin, self.targets.mean(self.t)):
                         intercept = intercept + np.resize(origin, rule.n_played)
-                distance = self.lifted_mean() / size
+                distance = self.lifted_mean() / positive(size)
                 if rule.centred:
                     centred = slice(0, n_features) if not rule.selective else np.flatnonzero(self.columns.frequent)
                     shifts = (u * distance)[:, centred]
@@ -305,7 +314,7 @@ class LinearState:
                 coef, intercept = coef / self.targets.lift, intercept / self.targets.lift
                 sizes = np.abs(coef)
                 in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
-                near = ~self.far() & (scale > 0) | ~used
+                near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
                 exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
             if not exact:
                 coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from ..state.columns import distinct
 from ..state.lifts import LARGEST, positive
 from .blocks import dense_blocks
-
-FEW = 16  # entries of sparse rows are few where so many times more columns are there
 
 
 def predict(state, X):
@@ -29,9 +28,12 @@ def predict(state, X):
         ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
         instead, and cut off at the largest double. Clipped, where the rule clips predictions.
     """
-    fresh = state.cached is None and state.rule.columnwise
-    if fresh and not isinstance(X, np.ndarray) and X.nnz < state.columns.lift.size // FEW:
-        state, X = _named(state, X)
+    if state.cached is None and state.rule.columnwise and not isinstance(X, np.ndarray):
+        # To look up the weight of an entry takes about as long as to make that of a column. Once as much time has gone
+        # into looking up as making all of them takes, they are made.
+        state.looked_up += X.nnz
+        if state.looked_up < state.columns.lift.size:
+            state, X = _named(state, X)
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
         if exact:
@@ -64,11 +66,17 @@ def _named(state, X):
     So a model that learns between predictions does not go through all of its columns for each.
     """
     n_features = X.shape[1]
-    features = np.unique(X.indices)
-    if state.rule.selective:
-        features = np.union1d(features, state.followed())
+    indices = X.indices[: X.nnz]
+    visited = np.append(indices, state.followed()) if state.rule.selective else indices
+    features = distinct(visited, n_features)
     index = np.append(features, np.arange(n_features, state.columns.lift.size))
-    rows = sparse.csr_array((X.data, np.searchsorted(features, X.indices), X.indptr), (X.shape[0], len(features)))
+    if len(visited) < n_features // 64:
+        places = np.searchsorted(features, indices)
+    else:
+        place_of = np.empty(n_features, dtype=np.intp)
+        place_of[features] = np.arange(len(features))
+        places = place_of[indices]
+    rows = sparse.csr_array((X.data[: X.nnz], places, X.indptr), (X.shape[0], len(features)))
     return replace(state, columns=state.columns.take(index)), rows
 
 
