@@ -15,6 +15,7 @@ from .arithmetic import inverse_fourth_root, inverse_sqrt_of_any
 from .jit import fast, slow, strict, strict_slow
 
 T = 0  # entry of ``clock``, in every family: the total weight of the rows
+LEAST_TALLY = 2.0**-1000  # no product of it is subnormal, on which a processor spends a hundred times as long
 PADDING = 8  # columns are padded to full vectors, so that loops have no scalar rest
 
 
@@ -166,7 +167,7 @@ def fill_inverse_sizes(table, f, t, n):
     root, of_all = np.sqrt(t), 1.0 / np.sqrt(np.sqrt(t))
     for i in range(n):
         squares, frequent = table[f.squares, i], table[f.frequent, i] > 0.0
-        of_column = inverse_fourth_root(max(table[f.tally, i], TINY))
+        of_column = inverse_fourth_root(max(table[f.tally, i], LEAST_TALLY))
         rest = of_column * of_column * of_column * of_all
         inverse = inverse_sqrt_of_any(squares if frequent else squares * rest) * (root if frequent else 1.0)
         table[f.inverse, i] = inverse if squares > 0 else 1.0
