@@ -255,13 +255,13 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     ================= ================= ==================
     ``"max"``         NAG               NG
     ``"rms"``         sNAG              sNG
-    ``None``          AdaGrad [2]_      OGD (plain SGD)
+    ``None``          AdaGrad           OGD (plain SGD)
     ================= ================= ==================
 
     ``"auto"``, the default, is ``"rms"`` for features that are not 0 in most rows, and something between ``"rms"`` and
     ``"max"`` for the others. The paper's Algorithm 2 [1]_ as printed is ``normalization="max", centering=False,
-    importance_aware=False``, with ``multi_class="ovr", average=False`` and ``eta0`` by search. Read more in the
-    :doc:`user guide </user_guide>`.
+    importance_aware=False``, with ``multi_class="ovr", average=False`` and ``eta0`` by search; AdaGrad is the diagonal
+    one of [2]_. Read more in the :doc:`user guide </user_guide>`.
 
     Parameters
     ----------
