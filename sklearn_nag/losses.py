@@ -244,9 +244,10 @@ class Huber(Loss):
         """At a constant slope up to a distance of ``epsilon``, as the squared error from there."""
         slope = self.epsilon * unit
         distance = np.abs(y - p)
-        far = np.minimum(slope * a, np.maximum(distance - slope, 0.0))
-        left = np.maximum(a - np.minimum(far / np.where(slope > 0, slope, 1.0), LARGEST), 0.0)  # may be rounding
-        return np.copysign(far - (distance - far) * np.expm1(-left) * (slope > 0), y - p)
+        far, beyond = slope * a, np.maximum(distance - slope, 0.0)
+        left = np.maximum(a - np.minimum(beyond / np.where(slope > 0, slope, 1.0), LARGEST), 0.0)
+        left = np.where(far <= beyond, 0.0, left)  # exactly, as what is left is multiplied by the distance
+        return np.copysign(np.minimum(far, beyond) - np.minimum(distance, slope) * np.expm1(-left), y - p)
 
 
 class EpsilonInsensitive(Lipschitz):

@@ -115,3 +115,15 @@ def test_huber_at_both_ends_of_the_range(kernel):
         for i, weight in ((1, 1.0), (0, 1e81), (0, 1e81), (1, 1.0)):
             model.partial_fit([[float(i)]], [[0.0, *y[i], 0.0]], sample_weight=[weight])
         assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_huber_far_from_the_target_moves_by_its_slope_alone(kernel):
+    """What is left of a step after that is 0, not the rounding of its parts, which the distance would magnify."""
+    a = np.random.default_rng(0).random(1000) * 1e-26
+    np.testing.assert_array_equal(losses.Huber(10.0).move(np.zeros(1000), np.full(1000, 1e300), a), 10.0 * a)
+    X = np.array([[1.0, 1.0, 1.0, 1.0, -10.0, -0.08, 0.04, -0.002], [0.0, 2000.0, 0.0, 1000000.0, 0.0, 0.0, 0.0, 0.0]])
+    reg = NAGRegressor("huber", target_normalization=None, epsilon=10.0)
+    with config_context(kernel=kernel):
+        reg.partial_fit(X, np.array([[0.0, 0.0], [0.0, 1e308]]), sample_weight=[1e48, 1e-85])
+    assert np.abs(reg._state.columns.past).max() < 1e60

@@ -119,10 +119,10 @@ def importance_aware_move(loss, parameter, p, y, a):
     if loss == ABSOLUTE:
         return back * min(a, distance)
     if loss == HUBER:
-        if parameter == 0.0:
-            return 0.0
-        far = min(parameter * a, max(distance - parameter, 0.0))
-        return back * (far - (distance - far) * np.expm1(min(min(far / parameter, LARGEST) - a, 0.0)))
+        far, beyond = parameter * a, max(distance - parameter, 0.0)
+        if far <= beyond:
+            return back * far
+        return back * (beyond - min(distance, parameter) * np.expm1(min(min(beyond / parameter, LARGEST) - a, 0.0)))
     beyond = max(0.0, distance - parameter)
     if loss == INSENSITIVE:
         return back * min(a, beyond)
