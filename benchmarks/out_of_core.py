@@ -105,11 +105,10 @@ def main():
         run(itertools.islice(begin(), 2 * BATCH), classes)  # compile
         rows += [{"stream": name, "learner": learner, **row} for learner, row in run(begin(), classes).items()]
     frame = pd.DataFrame(rows)
-    for name in ("accuracy", "last half", "seconds"):
-        frame[name] = frame[name].map(f"{{:.{2 if name == 'seconds' else 4}f}}".format)
-    print(frame.to_string(index=False))
+    frame["seconds"] = frame["seconds"].map("{:.2f}".format)
+    print(frame.to_string(index=False, float_format="%.4f"))
     if options.output is not None:
-        frame.to_csv(options.output, index=False)
+        frame.to_csv(options.output, index=False, float_format="%.4f")
 
 
 if __name__ == "__main__":

@@ -325,11 +325,8 @@ def tables(results, sets, folder):
     write_csv(folder / "paper_ranges.csv", ["learner", "features", "least", "greatest", "orders of magnitude"], lines)
     timing = results.get("Covertype, one pass")
     if timing is not None:
-        write_csv(
-            folder / "paper_covertype.csv",
-            timing,
-            [[f"{value:.0f}" if value >= 1000 else f"{value:.3g}" for value in timing.values()]],
-        )
+        figures = [f"{value:.0f}" if value >= 1000 else f"{value:.3g}" for value in timing.values()]
+        write_csv(folder / "paper_covertype.csv", timing, [figures])
 
 
 def two_features(scale, n=10_000, seed=0):

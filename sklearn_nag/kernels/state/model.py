@@ -275,10 +275,14 @@ class LinearState:
         with np.errstate(over="ignore"):
             return np.clip(self.lifted_mean() / self.columns.lift, -LARGEST, LARGEST)  # as it may round to more
 
+    def means_in_scales(self, size):
+        """How many scales the running mean of each column is from 0, for the ``size`` of each."""
+        return self.lifted_mean() / positive(size)
+
     def far(self, distance=FARTHEST):
         """Whether the mean of each column is so many scales from 0 that weights in raw units lose digits."""
         with np.errstate(all="ignore"):
-            return ~(np.abs(self.lifted_mean() / positive(self.size())) < distance)
+            return ~(np.abs(self.means_in_scales(self.size())) < distance)
 
     def linear(self):
         """Weights in raw units, kept until the next row is learnt.
@@ -306,7 +310,7 @@ class LinearState:
                 if rule.target_unit:
                     for origin in (self.targets.origin, self.targets.mean(self.t)):
                         intercept = intercept + np.resize(origin, rule.n_played)
-                distance = self.lifted_mean() / positive(size)
+                distance = self.means_in_scales(size)
                 if rule.centred:
                     centred = slice(0, n_features) if not rule.selective else np.flatnonzero(self.columns.frequent)
                     shifts = (u * distance)[:, centred]
