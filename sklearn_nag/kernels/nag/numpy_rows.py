@@ -48,17 +48,16 @@ class _Rates(NamedTuple):
     shrinkage: np.ndarray
 
 
-def _read_rates(state, inputs, visited, c):
+def _read_rates(state, inputs, c):
     """`_Rates` of the rows of a segment."""
-    rule, t, z = state.rule, inputs.t, inputs.z
+    rule, t = state.rule, inputs.t
     rate = t[1:] ** -rule.power_t if rule.power_t else np.ones(len(c))
     N = np.full(len(c) + 1, state.N)
     if rule.normalization is not None:
-        squares = z * z
-        if visited is None:
-            squared = np.add.reduce(squares, axis=1)
+        if inputs.visited is None:
+            squared = np.add.reduce(inputs.z * inputs.z, axis=1)
         else:
-            squared = [np.add.reduce(row[some]) for row, some in zip(squares, visited, strict=True)]
+            squared = [np.add.reduce(z * z) for z in inputs.z]
         N = np.add.accumulate(np.append(state.N, c * squared))
         per_row = t[1:] / positive(N[1:])
         rate = rate * (rule.radius or np.sqrt(per_row) if rule.adaptive else per_row)
@@ -69,15 +68,14 @@ def _read_rates(state, inputs, visited, c):
 
 def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=False):
     """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
-    inputs = read_inputs(state, columns, x, absolute, c)
     named = x != 0 if state.rule.lazy else None
     if named is not None and state.rule.selective:
         named |= columns.frequent > 0
-    visited = [row.nonzero()[0] for row in named] if by_column else None
-    rates = _read_rates(state, inputs, visited, c)
+    inputs = read_inputs(state, columns, x, absolute, c, named if by_column else None)
+    rates = _read_rates(state, inputs, c)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
-    _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c, played)
+    _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
     write_back(columns, inputs.before, -1)
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
     if not columns.finite():
@@ -85,12 +83,9 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=Fa
     count_losses(state, loss, target_rows, c, played, first)
 
 
-def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c, played):
-    """One step for each row; ``named`` tells which columns a row visits, where others can wait.
-
-    With ``visited``, lists of the same columns, the row is a row of these alone.
-    """
-    rule = state.rule
+def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
+    """One step for each row; ``named`` tells which columns a row visits, where others can wait."""
+    rule, visited = state.rule, inputs.visited
     targets, means, moved, units, _, least, most, floor, ceiling, _ = target_rows.for_heads(rule.experts)
     step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
     single = len(rule.eta) == 1
@@ -100,10 +95,10 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
         )
     # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
     keeps_u = rule.adaptive or rule.normalization is None
-    all_features = inputs.z if keeps_u else inputs.z / positive(inputs.sizes)
     table, places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
     weight, G, past = _of_heads(table, places)
     product, direction = np.empty_like(weight), np.empty_like(weight)
+    free = rule.clip is None and not rule.target_unit
     importance_aware = rule.importance_aware and loss.move is not None
     some = bool if single else np.any
     by_head = (lambda a: a) if single else (lambda a: a[:, None])
@@ -114,16 +109,19 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
             _settle_penalty(state, columns, i, inputs, named, rates, target_rows.spread)
         if inputs.t[i + 1] >= rule.average_from:
             state.averaged += c[i] * inputs.t[i + 1]
-        x, features = inputs.x[i], all_features[i]
+        x, z = inputs.x[i], inputs.z[i]
+        features = z if keeps_u else z / positive(inputs.sizes[i])
         if visited is not None:
             some_columns = visited[i]
-            x, features, of_row = x[some_columns], features[some_columns], table.take(some_columns, axis=1)
+            of_row = table.take(some_columns, axis=1)
             weight, G, past = _of_heads(of_row, places)
             product, direction = np.empty_like(weight), np.empty_like(weight)
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
         p += means[i]
-        clipped = np.minimum(np.maximum(p, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
+        clipped = p + 0.0
+        if not free:
+            clipped = np.minimum(np.maximum(p, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
         if rule.n_played < len(rule.eta):
             played[i] = _mix(state.mixture, loss, clipped, targets[i], units[i], c[i])
         else:
@@ -174,7 +172,7 @@ def _descend(state, columns, loss, inputs, named, visited, rates, target_rows, c
             move = loss.move(p, targets[i], step_size * gain, units[i])
             if not single:
                 move[g == 0] = 0.0  # as for a single head, for which such a row is left out
-            direction *= by_head(move / np.where(gain == 0, 1.0, gain))
+            direction *= by_head(move / positive(gain))
         else:
             direction *= by_head(-step_size)
         weight += direction

@@ -33,6 +33,16 @@ def distinct(places, n):
     return np.flatnonzero(met)
 
 
+def renumbered(places, n):
+    """The different ones of some places from 0 to ``n - 1``, in order, and the number of each place among them."""
+    if len(places) < n // 64:
+        return np.unique(places, return_inverse=True)
+    found = distinct(places, n)
+    number = np.empty(n, dtype=np.intp)
+    number[found] = np.arange(len(found))
+    return found, number[places]
+
+
 class Columns:
     """What is kept for every column: the rows of a table, and views of it by name.
 
@@ -153,11 +163,13 @@ class Columns:
 
     def take(self, index):
         """Copy of the columns at ``index``."""
-        return self.with_table(np.ascontiguousarray(self.table[:, index]))  # in C order, as sums go along rows
+        by_column = self.table.flags.f_contiguous
+        table = self.table.T.take(index, axis=0).T if by_column else self.table.take(index, axis=1)
+        return self.with_table(np.ascontiguousarray(table))  # in C order, as sums go along rows
 
     def put(self, index, subset):
         """Write ``subset`` back to the columns at ``index``."""
-        self.table[:, index] = subset.table
+        self.table.T[index] = subset.table.T
 
     def arrange(self, order):
         """Order the table, "C" or "F", if it is not ordered so."""

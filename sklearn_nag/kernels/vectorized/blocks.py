@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from ..state.columns import renumbered
 from ..state.model import Diverged
 from .columns import raise_lifts, switch_frequent
 from .targets import read_classes
@@ -37,7 +38,9 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
         When a prediction or a clock overflows.
     """
     with np.errstate(all="ignore"):
-        if not isinstance(X, np.ndarray) and state.rule.lazy:
+        by_row = not isinstance(X, np.ndarray) and state.rule.lazy
+        state.columns.arrange("F" if by_row else "C")
+        if by_row:
             n = X.shape[0] if order is None else len(order)
             blocks = ((_rows(order, start, min(start + _SPARSE_ROWS, n)), None) for start in range(0, n, _SPARSE_ROWS))
         else:
@@ -105,9 +108,10 @@ def _learn_sparse(learn, state, loss, X, rows, y, weight, played):
     values = np.concatenate([X.data[some] for some in named])
     lengths = [some.stop - some.start for some in named]
     followed = state.followed(max(lengths)) if selective else places[:0]
-    features, where = np.unique(np.concatenate([places, followed]), return_inverse=True)
+    n_columns = state.columns.lift.size
+    features, where = renumbered(np.concatenate([places, followed]), n_columns)
     n = len(features)
-    index = np.full(n + intercept, state.columns.largest.size - 1)
+    index = np.full(n + intercept, n_columns - 1)
     index[:n] = features
     x = np.ones((len(rows), n + intercept))
     where = where[: len(places)] + np.repeat(np.arange(len(rows)) * n, lengths)

@@ -105,29 +105,33 @@ class Inputs(NamedTuple):
     t : ndarray of shape (n_rows + 1,)
         Total weight of the rows before the segment, and up to each of its rows.
     x : ndarray of shape (n_rows, n_columns)
-        The rows, lifted and, where the rule says so, centred.
+        The rows, lifted and, where the rule says so, centred. Here and below a list of an array for each row, where
+        they are of the columns alone that each row visits.
     z : ndarray of shape (n_rows, n_columns)
         ``x`` over its scale.
     sizes : ndarray of shape (n_rows, n_columns)
         Scales after each row has been counted, multiplied by the lifts.
     before : dict of str to ndarray of shape (n_rows + 1, n_columns)
         Fields of the columns before each row and after the last, by name.
+    visited : list of ndarray or None
+        Places of the columns that each row visits, if the rest is of these alone.
     """
 
     t: np.ndarray
-    x: np.ndarray
-    z: np.ndarray
-    sizes: np.ndarray
+    x: np.ndarray | list
+    z: np.ndarray | list
+    sizes: np.ndarray | list
     before: dict
+    visited: list | None = None
 
 
-def read_inputs(state, columns, x, absolute, c):
-    """Make the `Inputs` of rows that need no new lift."""
+def read_inputs(state, columns, x, absolute, c, visited=None):
+    """Make the `Inputs` of rows that need no new lift; of the entries alone that the mask ``visited`` shows, if any."""
     rule = state.rule
     t = np.add.accumulate(np.append(state.t, c))
     before = {"largest": running(np.maximum, columns.largest, absolute)}
     lifted = x * columns.lift if rule.lifted else x
-    deviation = lifted
+    deviation, lift, is_frequent = lifted, columns.lift, None
     frequent = slice(None)  # which columns are
     if columns.frequent is not None:
         is_frequent = columns.frequent > 0
@@ -153,29 +157,41 @@ def read_inputs(state, columns, x, absolute, c):
             squares[:, frequent] = c[:, None] * kept * deviation[:, frequent] ** 2
             squares[:, bias] = c[:, None]
         before["squares"] = running(np.add, columns.squares, squares)
-    if rule.normalization in ("rms", "auto"):
-        squares = before["squares"][1:]
-        if rule.normalization == "rms" or isinstance(frequent, slice):
-            sizes = np.sqrt(squares) / np.sqrt(t[1:, None])
-        else:
-            tally = before["tally"][1:]
-            sizes = np.sqrt(squares / positive(np.sqrt(tally * np.sqrt(tally * t[1:, None]))))
-            sizes[:, frequent] = np.sqrt(squares[:, frequent]) / np.sqrt(t[1:, None])
-        z = lifted / positive(sizes)
-    elif rule.normalization is None:
-        sizes = np.broadcast_to(columns.lift, x.shape)
-        z = lifted / sizes if rule.centred else x
-    elif rule.centred:
+    if rule.normalization == "max" and rule.centred:
         shown = np.where(is_frequent, np.abs(lifted), 0.0) if rule.selective else np.abs(lifted)
         before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, shown]))
-        sizes = before["deviation"][1:]
-        if rule.selective:
-            sizes = np.where(is_frequent, sizes, np.maximum(sizes, before["largest"][1:] * columns.lift))
-        z = lifted / positive(sizes)
+    time = t[1:, None]
+    if visited is not None:
+        rows, places = visited.nonzero()
+        entries = rows * x.shape[1] + places
+        time, x, lifted, lift = t[1:].take(rows), x.take(entries), lifted.take(entries), lift.take(places)
+        is_frequent = None if is_frequent is None else is_frequent.take(places)
+
+    def after(name):
+        """A field with each row."""
+        return before[name][1:] if visited is None else before[name][1:].take(entries)
+
+    if rule.normalization in ("rms", "auto"):
+        seen = time
+        if rule.normalization == "auto" and not is_frequent.all():
+            tally = after("tally")
+            seen = np.where(is_frequent, time, np.sqrt(tally * np.sqrt(tally * time)))
+        sizes = np.sqrt(after("squares") / positive(seen))
+    elif rule.normalization is None:
+        sizes = np.broadcast_to(lift, x.shape)
+    elif not rule.centred:
+        sizes = after("largest") * lift
     else:
-        sizes = before["largest"][1:] * columns.lift
-        z = x / positive(before["largest"][1:])
-    return Inputs(t, lifted, z, sizes, before)
+        sizes = after("deviation")
+        if rule.selective:
+            sizes = np.where(is_frequent, sizes, np.maximum(sizes, after("largest") * lift))
+    z = x if rule.normalization is None and not rule.centred else lifted / positive(sizes)
+    if visited is None:
+        return Inputs(t, lifted, z, sizes, before)
+    ends = np.searchsorted(rows, np.arange(len(c) + 1)).tolist()
+    of_rows = [slice(*pair) for pair in itertools.pairwise(ends)]
+    lifted, z, sizes, visited = ([values[some] for some in of_rows] for values in (lifted, z, sizes, places))
+    return Inputs(t, lifted, z, sizes, before, visited)
 
 
 def write_back(columns, before, row):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from ..state.columns import distinct
+from ..state.columns import renumbered
 from ..state.lifts import LARGEST, positive
 from .blocks import dense_blocks
 
@@ -68,15 +68,9 @@ def _named(state, X):
     n_features = X.shape[1]
     indices = X.indices[: X.nnz]
     visited = np.append(indices, state.followed()) if state.rule.selective else indices
-    features = distinct(visited, n_features)
+    features, numbers = renumbered(visited, n_features)
     index = np.append(features, np.arange(n_features, state.columns.lift.size))
-    if len(visited) < n_features // 64:
-        places = np.searchsorted(features, indices)
-    else:
-        place_of = np.empty(n_features, dtype=np.intp)
-        place_of[features] = np.arange(len(features))
-        places = place_of[indices]
-    rows = sparse.csr_array((X.data[: X.nnz], places, X.indptr), (X.shape[0], len(features)))
+    rows = sparse.csr_array((X.data[: X.nnz], numbers[: X.nnz], X.indptr), (X.shape[0], len(features)))
     return replace(state, columns=state.columns.take(index)), rows
 
 
