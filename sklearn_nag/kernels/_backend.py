@@ -12,11 +12,14 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Literal, get_args
 
+import numpy as np
+
 Kernel = Literal["auto", "numpy", "numba"]
 KERNELS = get_args(Kernel)
 ENVIRONMENT = "SKLEARN_NAG_KERNEL"
 
 LONG = 5.0  # seconds of learning in NumPy after which it is worth a word that Numba would be faster
+TOLD_AFTER = 4096  # rows; between so many the time is looked at
 logger = logging.getLogger("sklearn_nag")
 _spent = {"seconds": 0.0, "told": False}  # by learning in NumPy for want of Numba
 
@@ -129,21 +132,27 @@ def told_when_long(learn_rows):
     if is_compiled() or get_config()["kernel"] == "numpy":
         return learn_rows
 
-    def learn_and_tell(*args):
-        start = time.perf_counter()
-        try:
-            return learn_rows(*args)
-        finally:
-            _spent["seconds"] += time.perf_counter() - start
-            if _spent["seconds"] > LONG and not _spent["told"]:
-                _spent["told"] = True
-                logger.warning(
-                    "learning has taken %.0f seconds in NumPy; with Numba, which is not installed, it would be many "
-                    'times as fast: pip install "sklearn-nag[fast]"',
-                    _spent["seconds"],
-                )
+    def learn_and_tell(state, loss, X, y, sample_weight, order, predictions):
+        order = np.arange(X.shape[0]) if order is None else order
+        for start in range(0, len(order), TOLD_AFTER):
+            rows, began = slice(start, start + TOLD_AFTER), time.perf_counter()
+            kept = None if predictions is None else predictions[rows]
+            learn_rows(state, loss, X, y, sample_weight, order[rows], kept)
+            _tell_when_long(time.perf_counter() - began)
 
     return learn_and_tell
+
+
+def _tell_when_long(seconds):
+    """Add to the time that learning in NumPy has taken."""
+    _spent["seconds"] += seconds
+    if _spent["seconds"] > LONG and not _spent["told"]:
+        _spent["told"] = True
+        logger.warning(
+            "learning has taken %.0f seconds in NumPy; with Numba, which is not installed, it would be many times as "
+            'fast: pip install "sklearn-nag[fast]"',
+            _spent["seconds"],
+        )
 
 
 def told_of_compiling(tell):

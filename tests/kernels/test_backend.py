@@ -108,3 +108,21 @@ def test_a_long_run_without_numba_says_once_how_to_be_faster(monkeypatch, caplog
     (record,) = caplog.records
     assert record.name == "sklearn_nag"
     assert 'pip install "sklearn-nag[fast]"' in record.message
+
+
+@pytest.mark.usefixtures("restored")
+def test_a_long_call_without_numba_says_so_before_it_ends(monkeypatch, rng):
+    monkeypatch.delenv(_backend.ENVIRONMENT, raising=False)
+    monkeypatch.setattr(_backend, "_has_numba", lambda: False)
+    monkeypatch.setattr(_backend, "_spent", {"seconds": 0.0, "told": False})
+    monkeypatch.setattr(_backend, "LONG", 0.0)
+    monkeypatch.setattr(_backend, "TOLD_AFTER", 7)
+    X, y, played, told_after = rng.normal(size=(30, 3)), rng.integers(2, size=30), [], []
+    for kernel in ("numpy", "auto"):
+        set_config(kernel="numpy")
+        clf = NAGClassifier().partial_fit(X, y, classes=[0, 1])
+        monkeypatch.setattr(_backend.logger, "warning", lambda *_, clf=clf: told_after.append(clf._state.t))
+        set_config(kernel=kernel)
+        played.append(clf._play(X, y))
+    assert told_after == [37.0]
+    np.testing.assert_array_equal(*played)

@@ -104,17 +104,17 @@ class Inputs(NamedTuple):
     ----------
     t : ndarray of shape (n_rows + 1,)
         Total weight of the rows before the segment, and up to each of its rows.
-    x : ndarray of shape (n_rows, n_columns)
-        The rows, lifted and, where the rule says so, centred. Here and below a list of an array for each row, where
-        they are of the columns alone that each row visits.
-    z : ndarray of shape (n_rows, n_columns)
+    x : ndarray of shape (n_rows, n_columns), or list of ndarray
+        The rows, lifted and, where the rule says so, centred; with ``visited``, for each row an array of the columns
+        alone that it visits. So are ``z`` and ``sizes``.
+    z : ndarray of shape (n_rows, n_columns), or list of ndarray
         ``x`` over its scale.
-    sizes : ndarray of shape (n_rows, n_columns)
+    sizes : ndarray of shape (n_rows, n_columns), or list of ndarray
         Scales after each row has been counted, multiplied by the lifts.
     before : dict of str to ndarray of shape (n_rows + 1, n_columns)
         Fields of the columns before each row and after the last, by name.
     visited : list of ndarray or None
-        Places of the columns that each row visits, if the rest is of these alone.
+        Places of the columns that each row visits.
     """
 
     t: np.ndarray
@@ -126,7 +126,10 @@ class Inputs(NamedTuple):
 
 
 def read_inputs(state, columns, x, absolute, c, visited=None):
-    """Make the `Inputs` of rows that need no new lift; of the entries alone that the mask ``visited`` shows, if any."""
+    """Make the `Inputs` of rows that need no new lift; ``visited`` is a mask of what each row visits, if that is all.
+
+    Sums over rows run over whole columns. Scales, whose roots take longer, are made of the visited entries alone.
+    """
     rule = state.rule
     t = np.add.accumulate(np.append(state.t, c))
     before = {"largest": running(np.maximum, columns.largest, absolute)}
@@ -161,7 +164,7 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
         shown = np.where(is_frequent, np.abs(lifted), 0.0) if rule.selective else np.abs(lifted)
         before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, shown]))
     time = t[1:, None]
-    if visited is not None:
+    if visited is not None:  # from here on all is flat: an entry of a row after another
         rows, places = visited.nonzero()
         entries = rows * x.shape[1] + places
         time, x, lifted, lift = t[1:].take(rows), x.take(entries), lifted.take(entries), lift.take(places)

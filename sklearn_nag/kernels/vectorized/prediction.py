@@ -11,6 +11,8 @@ from ..state.columns import renumbered
 from ..state.lifts import LARGEST, positive
 from .blocks import dense_blocks
 
+WIDE = 1024  # from so many columns on, sparse rows are predicted one by one on the columns that they name
+
 
 def predict(state, X):
     """Decision values for rows of raw features.
@@ -76,6 +78,14 @@ def _named(state, X):
 
 def predict_unit_free(state, X):
     """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits however rows come in batches."""
+    if isinstance(X, np.ndarray) or X.shape[1] < WIDE or not state.rule.columnwise:
+        return _sum_unit_free(state, X)
+    p = [_sum_unit_free(*_named(state, X[i : i + 1])) for i in range(X.shape[0])]
+    return np.concatenate(p) if p else np.empty((0, state.rule.n_played))
+
+
+def _sum_unit_free(state, X):
+    """As `predict_unit_free`, on all columns of the model."""
     with np.errstate(over="ignore"):
         u, rest, origin = unit_free(state)
     without_units = _taker_of_units(state, X.shape[1])

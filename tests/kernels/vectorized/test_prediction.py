@@ -1,10 +1,12 @@
 """Decision values, however rows come in batches."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_nag.kernels import predict, predict_by_row
+from sklearn_nag.kernels import predict, predict_by_row, predict_unit_free
 
 from ..helpers import make_data, make_state, progressive
 
@@ -33,3 +35,23 @@ def test_by_row_out_of_range(rng):
         assert np.isfinite(expected).all()
         parts = np.concatenate([predict_by_row(state, X[i : i + 3] * unit) for i in range(0, 100, 3)])
         np.testing.assert_allclose(parts, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rule", [{}, {"normalization": "auto", "centred": True}])
+def test_wide_sparse_rows_are_predicted_by_the_columns_they_name(rng, rule):
+    """As dense ones are, to rounding; with the same bits in any batches; and in little memory."""
+    X = sparse.csr_array(rng.normal(size=(60, 3000)) * (rng.random((60, 3000)) < 0.01))
+    state = make_state(3000, **rule)
+    progressive(state, X, np.sign(rng.normal(size=(60, 1))))
+    whole = predict_unit_free(state, X)
+    np.testing.assert_allclose(whole, predict_unit_free(state, X.toarray()), rtol=1e-10, atol=1e-12)
+    for size in (1, 7):
+        assert np.array_equal(np.vstack([predict_unit_free(state, X[i : i + size]) for i in range(0, 60, size)]), whole)
+    wide = sparse.csr_array((X.data, X.indices, X.indptr), shape=(60, 2**20))
+    state = make_state(2**20, **rule)
+    progressive(state, wide[:5], np.ones((5, 1)))
+    tracemalloc.start()
+    predict_unit_free(state, wide)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**20  # bytes: one for each column
