@@ -37,7 +37,8 @@ def fit(
     are as long as `sklearn_nag.distributed.shard_fit` says.
 
     All is one graph of pure tasks: what is lost with a worker is run again. The result depends on partitions,
-    ``n_shards`` and ``rounds``, never on workers.
+    ``n_shards`` and ``rounds``, never on workers. Rows that are made by chance, in an order or a number that changes
+    from run to run, make another model in each.
 
     Parameters
     ----------
@@ -45,9 +46,11 @@ def fit(
         Classifier or regressor of this package. It is cloned, and the clone learns from scratch.
     X : dask.array.Array, dask.dataframe.DataFrame or dask.bag.Bag
         Rows; or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``, without ``y``. A partition of a bag may be
-        an object that makes or reads its batches one at a time, when it is iterated over.
-    y : dask.array.Array, dask.dataframe.Series or str, optional
-        Targets, with the partitions of ``X``; or the name of a column of a data frame ``X``.
+        an object that makes or reads its batches one at a time, when it is iterated over, and can be pickled, as a
+        generator cannot.
+    y : dask.array.Array, dask.dataframe.Series, str or list of str, optional
+        Targets, with the partitions of ``X``; or the name of a column of a data frame ``X``, or of several. By name is
+        faster where a frame is read from files, as Dask then reads no columns that nobody asks for.
     sample_weight : dask.array.Array, dask.dataframe.Series or str, optional
         Weights of the rows, likewise.
     classes : array-like of shape (n_classes,), optional
@@ -126,13 +129,22 @@ def fit(
 
 def _learn(model, batches, classes):
     """As `learn_piece`; batches may come without weights, and are not in memory all at once."""
-    return learn_piece(model, ((*batch, None)[:3] for batch in batches), classes)
+    return learn_piece(model, map(_as_batch, batches), classes)
+
+
+def _as_batch(batch):
+    if not (isinstance(batch, tuple | list) and len(batch) in (2, 3)):
+        raise TypeError(f"the bag holds a {type(batch).__name__}; it must hold tuples (X, y) or (X, y, sample_weight).")
+    return (*batch, None)[:3]
 
 
 def _learn_first(model, batches, classes):
     model = _learn(model, batches, classes)
     if not hasattr(model, "n_features_in_"):
-        raise ValueError("the first partition has no rows, but scales, origins and classes are learnt from it.")
+        raise ValueError(
+            "the first partition has no rows, but scales, origins and classes are learnt from it: leave it out, or "
+            "repartition."
+        )
     return model
 
 
@@ -149,27 +161,58 @@ def _partitions(X, y, sample_weight):
         raise TypeError(f"X is a {type(X).__name__}; it must be a dask array, a dask data frame or a bag of batches.")
     if y is None:
         raise ValueError("y is missing; without it X must be a bag of batches.")
-    names = [value for value in (y, sample_weight) if isinstance(value, str)]
-    y, sample_weight = (X[value] if isinstance(value, str) else value for value in (y, sample_weight))
-    X = X.drop(columns=names) if names else X
-    parts = [None if values is None else _parts(values) for values in (X, y, sample_weight)]
-    n = len(parts[0])
-    for name, some in (("y", parts[1]), ("sample_weight", parts[2])):
-        if some is not None and len(some) != n:
-            raise ValueError(f"{name} has {len(some)} partitions, X has {n}: they must be cut alike.")
-    of_weight = [None] * n if parts[2] is None else parts[2]
+    given = {name: value for name, value in (("y", y), ("sample_weight", sample_weight)) if value is not None}
+    labels = {name: value for name, value in given.items() if not hasattr(value, "to_delayed")}
+    for name, value in labels.items():
+        _check_labels(X, name, value)
+    if labels == given:
+        split = dask.delayed(_split, pure=False)
+        return [split(part, **labels) for part in X.to_delayed()]
+    given |= {name: X[value] for name, value in labels.items()}
+    parts = {name: _parts(values) for name, values in {"X": _without(X, labels), **given}.items()}
+    for name, some in parts.items():
+        if len(some) != len(parts["X"]):
+            raise ValueError(f"{name} has {len(some)} partitions, X has {len(parts['X'])}: they must be cut alike.")
     make = dask.delayed(_one_batch, pure=False)
-    return [make(*some) for some in zip(parts[0], parts[1], of_weight)]
+    return [make(*some) for some in zip(*parts.values())]
+
+
+def _check_labels(X, name, value):
+    """Raise unless ``value`` is the name of a column of ``X``, or a list of them."""
+    if not hasattr(X, "columns"):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be a dask collection, as X is.")
+    if not isinstance(value, str | list):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be a dask collection or the name of a column.")
+    missing = [label for label in _listed(value) if label not in X.columns]
+    if missing:
+        raise ValueError(f"{name} names the column {missing[0]!r}, which X does not have.")
+
+
+def _listed(labels):
+    """Names of columns as a list."""
+    return [labels] if isinstance(labels, str) else labels
+
+
+def _without(frame, labels):
+    """The columns of a frame that are neither targets nor weights; anything else as it is."""
+    return frame.drop(columns=[name for some in labels.values() for name in _listed(some)]) if labels else frame
 
 
 def _parts(values):
-    """Blocks of rows of an array, or partitions of a data frame, as delayed objects."""
-    if not hasattr(values, "to_delayed"):
-        raise TypeError(f"y and sample_weight must be dask collections, as X is; got {type(values).__name__}.")
+    """Blocks of rows of an array, or partitions of a data frame, as delayed objects.
+
+    Dask must not optimise them: each collection is optimised by itself, so that what features and targets come from
+    would be made for each anew, by chance in another order, or be cut in another way.
+    """
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "rechunk"):
         values = values.rechunk({1: -1})
-    return list(np.ravel(values.to_delayed()))
+    return list(np.ravel(values.to_delayed(optimize_graph=False)))
 
 
-def _one_batch(X, y, sample_weight):
+def _split(frame, **labels):
+    """The batch of a partition of a data frame."""
+    return _one_batch(_without(frame, labels), *(frame[value] for value in labels.values()))
+
+
+def _one_batch(X, y, sample_weight=None):
     return [(X, np.asarray(y), None if sample_weight is None else np.asarray(sample_weight))]

@@ -83,7 +83,8 @@ def test_it_is_shard_fit_but_for_the_first_partition():
     [
         ((X, Y), {}, TypeError, "X is a ndarray"),
         ((da.from_array(X, (100, 4)),), {}, ValueError, "y is missing"),
-        ((da.from_array(X, (100, 4)), Y), {}, TypeError, "must be dask collections"),
+        ((da.from_array(X, (100, 4)), Y), {}, TypeError, "y is a ndarray; it must be a dask collection"),
+        ((db.from_sequence([1, 2], npartitions=2),), {}, TypeError, "the bag holds a int"),
         ((da.from_array(X, (100, 4)), da.from_array(Y, 200)), {}, ValueError, "y has 7 partitions, X has 13"),
         ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"classes": None}, ValueError, "classes must be given"),
         ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"rounds": 0}, ValueError, "rounds"),
@@ -93,6 +94,53 @@ def test_it_is_shard_fit_but_for_the_first_partition():
 def test_errors(arguments, options, error, message):
     with pytest.raises(error, match=message):
         fit(NAGClassifier(), *arguments, **{"classes": [0, 1], **options})
+
+
+def table():
+    """A data frame of pandas, with targets and weights."""
+    return pytest.importorskip("pandas").DataFrame({**dict(zip("abcd", X.T)), "y": Y, "z": Z, "w": 1.0 + Y})
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+@pytest.mark.parametrize("kind", ["shuffled", "sampled", "filtered", "parquet"])
+def test_features_and_targets_come_from_the_same_rows(kind, by_name, tmp_path):
+    """Also where rows come by chance, or where Dask would read features and targets in other partitions."""
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    frame = dd.from_pandas(table(), npartitions=5)
+    if kind == "shuffled":
+        frame = frame.shuffle("b")
+    elif kind == "sampled":
+        frame = frame.map_partitions(lambda part: part.sample(frac=1.0))
+    elif kind == "filtered":
+        frame = frame.map_partitions(lambda part: part[np.random.default_rng().random(len(part)) < 0.9])
+    else:
+        frame.to_parquet(tmp_path)
+        frame = dd.read_parquet(tmp_path)
+    features, options = frame[list("abcd")], {"sample_weight": frame["w"]}
+    if by_name:
+        features, options = frame[[*"abcd", "z", "w"]], {"sample_weight": "w"}
+    model = fit(NAGRegressor(), features, "z" if by_name else frame["z"], **options)
+    assert model.score(X, Z) > 0.99
+    assert list(model.feature_names_in_) == list("abcd")
+
+
+def test_arrays_that_come_by_chance():
+    values = da.from_array(np.column_stack([X, Z]), chunks=(100, 5)).map_blocks(np.random.default_rng().permutation)
+    assert fit(NAGRegressor(), values[:, :4], values[:, 4]).score(X, Z) > 0.99
+
+
+def test_labels_of_columns():
+    """One for the weights and none for the targets, several targets, and some that are not there."""
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    frame = dd.from_pandas(table(), npartitions=5)
+    one = fit(NAGRegressor(), frame[[*"abcd", "w"]], frame["z"], sample_weight="w")
+    other = fit(NAGRegressor(), frame[[*"abcd", "z", "w"]], "z", sample_weight="w")
+    np.testing.assert_array_equal(bits(one), bits(other))
+    assert fit(NAGRegressor(), frame, ["y", "z"]).coef_.shape == (2, 5)
+    with pytest.raises(ValueError, match="y names the column 'q', which X does not have"):
+        fit(NAGRegressor(), frame, ["y", "q"])
+    with pytest.raises(TypeError, match="y is a int; it must be a dask collection or the name of a column"):
+        fit(NAGRegressor(), frame, 4)
 
 
 def slow_part(i, name):

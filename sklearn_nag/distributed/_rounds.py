@@ -25,6 +25,8 @@ def check_estimator(estimator):
         raise TypeError(f"estimator is a {type(estimator).__name__}; models of sklearn_nag alone can be merged.")
     if isinstance(estimator, FTRLClassifier | FTRLRegressor):
         raise TypeError(f"estimator is a {type(estimator).__name__}; its models cannot be merged.")
+    if getattr(estimator, "half_life", None) is not None:
+        raise ValueError("models with half_life cannot be merged: what they keep has faded, and is no sum over rows.")
 
 
 def learn_piece(model, batches, classes=None):

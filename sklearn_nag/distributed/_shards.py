@@ -104,7 +104,7 @@ def shard_fit(
     check_number("n_shards", n_shards, Integral, min_val=1)
     check_number("rounds", rounds, Integral, min_val=1)
     check_consistent_length(X, y, sample_weight)
-    X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
+    X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "columns") else np.asarray(X)
     y = np.asarray(y)
     weight = None if sample_weight is None else np.asarray(sample_weight)
     if len(y) == 0:

@@ -178,3 +178,16 @@ def test_least_squares_of_shards_are_those_of_one_model(rng, rounds):
     estimator = ScaleInvariantRegressor(invariance="full")
     one = clone(estimator).partial_fit(X, y).predict(X)
     np.testing.assert_allclose(shard_fit(estimator, X, y, n_shards=7, rounds=rounds).predict(X), one, rtol=1e-10)
+
+
+def test_frames_keep_the_names_of_their_features():
+    for package in ("pandas", "polars"):
+        frame = pytest.importorskip(package).DataFrame(dict(zip("abcd", X.T)))
+        model = shard_fit(NAGClassifier(), frame, Y, n_shards=3, rounds=2)
+        assert list(model.feature_names_in_) == list("abcd")
+        np.testing.assert_array_equal(bits(model), bits(shard_fit(NAGClassifier(), X, Y, n_shards=3, rounds=2)))
+
+
+def test_half_life_is_refused_before_anything_is_learnt():
+    with pytest.raises(ValueError, match="models with half_life cannot be merged"):
+        shard_fit(NAGClassifier(half_life=100.0), [["not a number"]], [0])
