@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import kernels, losses
 from .._docstrings import share
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
-from ..estimators._locks import lock_of
+from ..estimators._locks import between_calls, lock_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
@@ -591,6 +591,7 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         codes = class_codes(y, self.classes_).astype(np.intp)
         return np.ascontiguousarray(np.take_along_axis(advice, codes[None, :, None], axis=2).transpose(1, 0, 2))
 
+    @between_calls
     def predict(self, X: Rows) -> np.ndarray:
         """Class of each row: the most probable one or, where classes are votes, the one with most of them.
 
@@ -608,6 +609,7 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         return self.classes_[mixed.argmax(axis=1)]
 
     @available_if(_gives_probabilities)
+    @between_calls
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Probability of each class: the estimators' probabilities, mixed by their weights.
 
@@ -626,6 +628,7 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         return self._mixed_response(X)
 
     @available_if(_gives_probabilities)
+    @between_calls
     def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Logarithm of `predict_proba`.
 
@@ -843,6 +846,7 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         with np.errstate(over="ignore"):
             return np.ascontiguousarray((advice - y.reshape(advice.shape[1:])).transpose(1, 0, 2))
 
+    @between_calls
     def predict(self, X: Rows) -> np.ndarray:
         """Prediction for each row, in units of the target: the estimators' predictions, mixed by their weights.
 

@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .. import losses
+from ._locks import between_calls
 from ._online import OnlineLinear
 from ._validation import (
     InvalidParameterError,
@@ -171,6 +172,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     # -- predicting
 
     @named_publicly
+    @between_calls
     def decision_function(self, X: Rows) -> np.ndarray:
         """Confidence of each class, in units of the loss's argument.
 
@@ -195,6 +197,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         return self._probabilities(decision)
 
     @named_publicly
+    @between_calls
     def predict(self, X: Rows) -> np.ndarray:
         """Class of each row.
 
@@ -238,6 +241,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     @available_if(_has_probabilities)
     @named_publicly
+    @between_calls
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
 
@@ -273,6 +277,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     @available_if(_has_probabilities)
     @named_publicly
+    @between_calls
     def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Logarithm of `predict_proba`.
 

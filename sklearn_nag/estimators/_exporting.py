@@ -11,12 +11,14 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from ._locks import between_calls
 from ._reading import names_of_features
 
 
 class ExportableMixin:
     """Method of the estimators by which a fitted model becomes one of scikit-learn's."""
 
+    @between_calls
     def to_sklearn(
         self: Any,
     ) -> LogisticRegression | SGDClassifier | LinearRegression | TransformedTargetRegressor:

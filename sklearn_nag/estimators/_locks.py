@@ -6,6 +6,7 @@ thread learns waits until that call ends.
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from weakref import WeakKeyDictionary
@@ -22,6 +23,17 @@ def lock_of(estimator):
         with _making:
             lock = _locks.setdefault(estimator, threading.RLock())
     return lock
+
+
+def between_calls(method):
+    """Make ``method`` see its object before or after calls that change it, never between."""
+
+    @functools.wraps(method)
+    def wrapped(self, *args, **kwargs):
+        with lock_of(self):
+            return method(self, *args, **kwargs)
+
+    return wrapped
 
 
 def _forget():

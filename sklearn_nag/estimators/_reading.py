@@ -15,7 +15,7 @@ from sklearn.utils import Bunch, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
-from ._locks import lock_of
+from ._locks import between_calls
 from ._validation import Rows, check_option
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def names_of_features(estimator, names=None):
 class ReadableMixin:
     """Methods of the estimators by which a fitted model is read."""
 
+    @between_calls
     def coefficients(
         self: Any, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
     ) -> pd.DataFrame | Bunch:
@@ -96,9 +97,8 @@ class ReadableMixin:
         check_is_fitted(self)
         names = names_of_features(self, feature_names)
         n_features, state = self.n_features_in_, self._state
-        with lock_of(self):
-            coef = state.linear()[0]
-            unit_free = state.unit_free_weight()[:, :n_features] / state.targets.lift
+        coef = state.linear()[0]
+        unit_free = state.unit_free_weight()[:, :n_features] / state.targets.lift
         table = {}
         if len(coef) > 1:
             targets = self.classes_ if is_classifier(self) else np.arange(len(coef))
@@ -121,6 +121,7 @@ class ReadableMixin:
             ) from None
         return pd.DataFrame(table)
 
+    @between_calls
     def contributions(self: Any, X: Rows) -> np.ndarray | sparse.csr_array | list[sparse.csr_array]:
         """What each feature adds to the decision value of each row.
 
@@ -160,16 +161,16 @@ class ReadableMixin:
         True
         """
         X = self._rows_to_predict(X)
-        if sparse.issparse(X) and not X.has_canonical_format:
+        if sparse.issparse(X) and not (X.has_canonical_format and len(X.data) == X.nnz):
             X = X.copy()
             X.sum_duplicates()
+            X.prune()
         if sparse.issparse(X) and self._state.rule.centred and not self._state.linear()[2]:
             raise ValueError(
                 "X is sparse, but this model centres its features, about means too far from 0 for contributions that "
                 "are counted from 0; give dense rows."
             )
-        with lock_of(self):
-            parts = kernels.contributions(self._state, X)
+        parts = kernels.contributions(self._state, X)
         if len(parts) == 1:
             return parts[0]
         return parts if sparse.issparse(X) else np.stack(parts)
@@ -188,6 +189,7 @@ class ReadableMixin:
             raise AttributeError("there is an HTML representation where scikit-learn's display is 'diagram'")
         return self._html
 
+    @between_calls
     def _html(self):
         """scikit-learn's representation with the parameters and, once fitted, what has been learnt so far below."""
         html = estimator_html_repr(self)

@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
 
 from .. import losses
+from ._locks import between_calls
 from ._online import OnlineLinear
 from ._validation import (
     InvalidParameterError,
@@ -109,8 +110,6 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     def _check_targets(self, y, first):
         """``y`` as a validated array; ``first`` for a new model, which is made for targets of this shape."""
-        if y.dtype.kind in "mM":
-            raise ValueError(f"y has dates or times ({y.dtype}): make numbers of them first.")
         y = np.asarray(y, dtype=np.float64)
         check_finite(y, "y", type(self).__name__)  # objects and whole numbers, too
         if y.ndim == 2 and y.shape[1] == 1:
@@ -142,6 +141,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     # -- predicting
 
     @named_publicly
+    @between_calls
     def predict(self, X: Rows) -> np.ndarray:
         """Prediction for each row, in units of the target.
 

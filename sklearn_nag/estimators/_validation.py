@@ -19,6 +19,7 @@ Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type 
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1
+_DATES = {np.datetime64, np.timedelta64}
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
 
@@ -59,8 +60,9 @@ def unchanged_on_error(method):
         try:
             return method(self, *args, **kwargs)
         except BaseException as error:
-            vars(self).clear()
-            vars(self).update(before)
+            for name in vars(self).keys() - before.keys():
+                del vars(self)[name]
+            vars(self).update(before)  # not all cleared before, as other threads may read parameters
             if isinstance(error, TypeError) and (public := _of_public_class(error, method, self)) is not error:
                 raise public from None
             raise
@@ -165,6 +167,8 @@ def as_numpy(array, name):
 
 def check_no_dates(X):
     """Raise for dates or times among the columns of ``X``: as numbers they would mean what their unit happens to be."""
+    if isinstance(X, list | tuple) or getattr(getattr(X, "dtype", None), "kind", "") == "O":
+        raise_for_dates("X", X)
     dtypes = getattr(X, "dtypes", None)
     if dtypes is None or not hasattr(X, "columns"):
         names, dtypes = [None], [getattr(X, "dtype", None)]
@@ -177,6 +181,16 @@ def check_no_dates(X):
             raise ValueError(
                 f"X has dates or times{where} ({dtype}): make numbers of them first, such as days since the first one."
             )
+
+
+def raise_for_dates(name, values):
+    """Raise for NumPy's dates and times among ``values``, which it would make numbers of, even where one is missing."""
+    entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
+    if entries.dtype.kind in "mM":
+        raise ValueError(f"{name} has dates or times ({entries.dtype}): make numbers of them first.")
+    if entries.dtype == object and not _DATES.isdisjoint(map(type, entries.flat)):
+        place, entry = next(pair for pair in np.ndenumerate(entries) if type(pair[1]) in _DATES)
+        raise ValueError(f"{name} has a date or time in {_place(place)}, {entry!r}: make a number of it first.")
 
 
 def raise_for_entry(name, values, names=None):
@@ -199,6 +213,8 @@ def converted(estimator, X, *y, **options):
     """Rows, and targets where these are given, as arrays of numbers, by `validate_data` with these ``options``."""
     X = as_numpy(X, "X")
     check_no_dates(X)
+    if options.get("y_numeric"):
+        raise_for_dates("y", y[0])
     try:
         return validate_data(estimator, X, *y, **options, **_ROWS)
     except (OverflowError, TypeError):
@@ -257,35 +273,61 @@ def check_sparse(X):
     """
     if not sparse.issparse(X):
         return
-    if X.nnz > _MOST_NONZEROS:
-        raise ValueError(
-            f"X has {X.nnz} nonzeros; one call takes at most {_MOST_NONZEROS}: give the rows to partial_fit in batches."
-        )
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimension{'s' if X.ndim > 1 else ''}; it must be a matrix.")
     n_rows, n_columns = X.shape
     if X.format == "csr":
         _check_compressed(X, "row", "column", n_rows, n_columns)
     elif X.format == "csc":
         _check_compressed(X, "column", "row", n_columns, n_rows)
     elif X.format == "bsr":
-        height, width = X.blocksize
+        _check_array("data", X.data, 3)
+        height, width = X.data.shape[1:]
+        if height < 1 or width < 1:
+            raise ValueError(f"X has blocks of {height} x {width}; they must have rows and columns.")
         _check_compressed(X, "block row", "block column", n_rows // height, n_columns // width)
     elif X.format == "coo":
-        _check_places(X.row, "row", n_rows)
-        _check_places(X.col, "column", n_columns)
+        _check_coordinates(X)
+    elif X.format == "lil":
+        _check_lists(X)
+    elif X.format == "dia":
+        _check_array("data", X.data, 2)
+        _check_array("offsets", X.offsets, 1, integers=True)
+        if len(X.offsets) != len(X.data):
+            raise ValueError(f"X has {len(X.offsets)} offsets and {len(X.data)} diagonals.")
+    _check_number_of_entries(X.nnz)
+
+
+def _check_number_of_entries(n):
+    if n > _MOST_NONZEROS:
+        raise ValueError(
+            f"X has {n} nonzeros; one call takes at most {_MOST_NONZEROS}: give the rows to partial_fit in batches."
+        )
+
+
+def _check_array(name, array, ndim, integers=False):
+    """Raise unless an array of a sparse matrix has so many dimensions and, if asked for, integers that Numba takes."""
+    if not (isinstance(array, np.ndarray) and array.ndim == ndim):
+        got = f"shape {array.shape}" if isinstance(array, np.ndarray) else f"type {type(array).__name__}"
+        raise ValueError(f"X has {name} of {got}; it must be an array of {ndim} dimension{'s' if ndim > 1 else ''}.")
+    if integers and not (array.dtype.kind == "i" and array.dtype.isnative):
+        raise ValueError(
+            f"X has {name} of dtype {array.dtype.str!r}; they must be signed integers of this machine's byte order."
+        )
 
 
 def _check_compressed(X, line, across, n_lines, n_across):
     """Raise unless ``indptr`` and ``indices`` name ``n_lines`` lines of entries, each at a place below ``n_across``."""
     indptr = X.indptr
+    _check_array("indptr", indptr, 1, integers=True)
+    _check_array("indices", X.indices, 1, integers=True)
+    _check_array("data", X.data, 3 if X.format == "bsr" else 1)
     if indptr.shape != (n_lines + 1,):
         raise ValueError(
             f"X has an indptr of shape {indptr.shape}; with {n_lines} {line}s it must be ({n_lines + 1},)."
         )
-    if indptr.dtype.kind != "i" or X.indices.dtype.kind != "i":
-        raise ValueError(
-            f"X must have signed integers as indptr and indices; they are {indptr.dtype}, {X.indices.dtype}."
-        )
     n_entries = int(indptr[-1])
+    _check_number_of_entries(n_entries)
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         raise ValueError("X has an indptr that does not begin at 0 or decreases.")
     if n_entries > min(len(X.indices), len(X.data)):
@@ -295,8 +337,38 @@ def _check_compressed(X, line, across, n_lines, n_across):
     _check_places(X.indices[:n_entries], across, n_across)
 
 
+def _check_coordinates(X):
+    """Raise unless the coordinates of a COO matrix are places in it, as many as there are entries."""
+    coords = X.coords if hasattr(X, "coords") else (X.row, X.col)
+    if len(coords) != 2:
+        raise ValueError(f"X has coordinates of {len(coords)} dimensions; rows are those of a matrix.")
+    _check_array("data", X.data, 1)
+    for what, places, n in zip(("row", "column"), coords, X.shape):
+        _check_array(f"{what}s", places, 1, integers=True)
+        if len(places) != len(X.data):
+            raise ValueError(f"X has {len(places)} {what}s and {len(X.data)} entries.")
+        _check_places(places, what, n)
+
+
+def _check_lists(X):
+    """Raise unless the lists of a LIL matrix are those of its rows, and name columns that it has."""
+    n_rows, n_columns = X.shape
+    for name in ("rows", "data"):
+        lists = getattr(X, name)
+        _check_array(name, lists, 1)
+        if lists.shape != (n_rows,) or not all(isinstance(row, list) for row in lists):
+            raise ValueError(f"X has {name} that are not {n_rows} lists, one for each row.")
+    for row, (places, values) in enumerate(zip(X.rows, X.data)):
+        if len(places) != len(values):
+            raise ValueError(f"X has {len(places)} columns and {len(values)} entries in row {row}.")
+        if places:
+            _check_places(np.asarray(places), "column", n_columns)
+
+
 def _check_places(places, what, n):
     """Raise unless all ``places`` are from 0 to ``n - 1``; seen as unsigned, negative ones are large."""
+    if places.dtype.kind != "i":
+        raise ValueError(f"X has {what}s of dtype {places.dtype}; they must be integers.")
     if places.size and places.view(f"u{places.itemsize}").max() >= n:
         wrong = places[(places < 0) | (places >= n)][0]
         raise ValueError(f"X has an entry in {what} {wrong}; its {what}s go from 0 to {n - 1}.")
@@ -335,8 +407,10 @@ def check_weights(sample_weight, n_rows):
     """Weights of the rows as float64, None if none are given; a single number stands for all rows."""
     if sample_weight is None:
         return None
+    sample_weight = as_numpy(sample_weight, "sample_weight")
+    raise_for_dates("sample_weight", sample_weight)
     try:
-        weight = np.asarray(as_numpy(sample_weight, "sample_weight"), dtype=np.float64)
+        weight = np.asarray(sample_weight, dtype=np.float64)
     except OverflowError:
         raise_for_entry("sample_weight", sample_weight)
         raise

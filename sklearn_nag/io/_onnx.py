@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
+from ..estimators._locks import lock_of
 from ..estimators._reading import names_of_features
 from ..kernels.vectorized.prediction import unit_free
 from ._learners import learners
@@ -98,6 +100,18 @@ def register_onnx() -> None:
             update_registered_converter(estimator, alias, _shapes_of_regressor, _convert_regressor)
 
 
+def _between_calls(convert):
+    """Make ``convert`` see the model of its operator before or after calls that change it."""
+
+    @functools.wraps(convert)
+    def wrapped(*args):
+        operator = next(arg for arg in args if hasattr(arg, "raw_operator"))
+        with lock_of(operator.raw_operator):
+            return convert(*args)
+
+    return wrapped
+
+
 def _decision_values(scope, operator, container):
     """Add nodes for the decision values of an operator's model; return `_Nodes` and the name of what they give.
 
@@ -186,11 +200,13 @@ def _shapes_of_classifier(operator):
         probabilities.type = FloatTensorType(probabilities.type.shape)  # ONNX's ZipMap takes no other
 
 
+@_between_calls
 def _shapes_of_regressor(operator):
     n_outputs = len(operator.raw_operator._state.linear()[0])
     operator.outputs[0].type.shape = [operator.inputs[0].get_first_dimension(), n_outputs]
 
 
+@_between_calls
 def _convert_regressor(scope, operator, container):
     nodes, decision = _decision_values(scope, operator, container)
     ends = operator.raw_operator._state.clip_range()
@@ -200,6 +216,7 @@ def _convert_regressor(scope, operator, container):
     nodes.output(operator.outputs[0], decision)
 
 
+@_between_calls
 def _convert_classifier(scope, operator, container):
     from onnx import TensorProto
 

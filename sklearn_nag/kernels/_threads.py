@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -9,6 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 _WORTH_THREADS = 2**23  # from so many entries times heads on, threads save more time than it takes to start them
+_AT_ONCE = 2**24  # entries times heads that a thread learns before it looks whether to stop
 _WORTH_COPIES = 64  # from so many entries per column on, they save more time than it takes to copy the columns
 
 
@@ -31,6 +33,10 @@ def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, orde
     """As ``learn_rows``, by threads that each learn some of the targets."""
     n_targets = state.rule.n_targets
 
+    rows = np.arange(X.shape[0]) if order is None else order
+    at_once = max(1, _AT_ONCE // (X.shape[1] * state.rule.n_heads))
+    stop = threading.Event()
+
     def learn_some(which):
         subset, own = state.for_targets(which), None
         if predictions is not None:
@@ -39,12 +45,21 @@ def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, orde
             some = y[:, which]
         else:  # a single target is that of class 1
             some = y - which[0] if len(which) > 1 else (y == which[0]).astype(y.dtype)
-        learn_rows(subset, loss, X, some, sample_weight, order, own)
+        for start in range(0, len(rows), at_once):
+            if stop.is_set():
+                break
+            part = slice(start, start + at_once)
+            learn_rows(subset, loss, X, some, sample_weight, rows[part], None if own is None else own[part])
         return which, subset, own
 
     parts = np.array_split(np.arange(n_targets), min(n_jobs, n_targets))
     with ThreadPoolExecutor(len(parts)) as threads:
-        for which, subset, own in list(threads.map(learn_some, parts)):
+        try:
+            learnt = list(threads.map(learn_some, parts))
+        except BaseException:  # such as an interrupt, for which the others should not go on
+            stop.set()
+            raise
+        for which, subset, own in learnt:
             state.put_targets(which, subset)
             if own is not None:
                 played = which if state.rule.mixed else state.rule.heads(np.arange(state.rule.experts), which)

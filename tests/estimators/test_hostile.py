@@ -79,7 +79,55 @@ def wrong_coo():
     return rows
 
 
+def with_array(kind, name, change):
+    """Rows of a kind, one of whose arrays is changed by a function."""
+    rows = good_rows().asformat(kind)
+    setattr(rows, name, change(getattr(rows, name)))
+    return rows
+
+
+def with_coordinates(change):
+    rows = good_rows().tocoo()
+    if hasattr(rows, "coords"):  # as SciPy mends what is given to ``row`` and ``col``
+        rows.coords = tuple(map(change, rows.coords))
+    else:
+        rows.row, rows.col = change(rows.row), change(rows.col)
+    return rows
+
+
+def in_lists(row, column):
+    rows = good_rows().tolil()
+    rows.rows[row], rows.data[row] = [column], [1.0]
+    return rows
+
+
+def swapped(array):
+    return array.astype(array.dtype.newbyteorder())
+
+
+OF_OTHER_FORMS = {
+    "lil, the intercept": (lambda: in_lists(2, 8), "column 8"),
+    "lil, too large": (lambda: in_lists(2, 10**6), "column 1000000"),
+    "lil, negative": (lambda: in_lists(2, -9), "column -9"),
+    "lil, words": (lambda: in_lists(2, "a"), "must be integers"),
+    "lil, too few rows": (lambda: with_array("lil", "rows", lambda rows: rows[:3]), "rows that are not 30 lists"),
+    "lil, too few values": (lambda: with_array("lil", "data", lambda data: data[::-1].copy()), "entries in row"),
+    "byte order of indices": (lambda: with_array("csr", "indices", swapped), "byte order"),
+    "byte order of indptr": (lambda: with_array("csr", "indptr", swapped), "byte order"),
+    "byte order, csc": (lambda: with_array("csc", "indices", swapped), "byte order"),
+    "byte order, coo": (lambda: with_coordinates(swapped), "byte order"),
+    "floats": (lambda: with_coordinates(lambda places: places.astype(float)), "signed integers"),
+    "unsigned": (lambda: with_array("csr", "indices", lambda places: places.astype("u4")), "signed integers"),
+    "no indptr": (lambda: with_array("csr", "indptr", lambda ends: ends[:0]), "indptr of shape"),
+    "indptr in a table": (lambda: with_array("csr", "indptr", lambda ends: ends[None]), "indptr of shape"),
+    "indices in a table": (lambda: with_array("csr", "indices", lambda places: places[None]), "indices of shape"),
+    "data in a table": (lambda: with_array("csr", "data", lambda data: data[None]), "data of shape"),
+    "a list": (lambda: with_array("csr", "indices", list), "indices of type list"),
+    "blocks of nothing": (lambda: with_array("bsr", "data", lambda data: data[:, :0]), "blocks of 0"),
+    "diagonals": (lambda: with_array("dia", "offsets", lambda offsets: offsets[:-1]), "offsets and"),
+}
 MALFORMED = {
+    **OF_OTHER_FORMS,
     "a column too large": (lambda: changed("indices", 5, 8), "column 8; its columns go from 0 to 7"),
     "far too large": (lambda: changed("indices", 5, 2**31 - 1), "column 2147483647"),
     "negative": (lambda: changed("indices", 5, -1), "column -1"),
@@ -271,6 +319,78 @@ def test_readers_see_a_model_before_or_after_a_call(container):
     assert np.array_equal(clf.coef_, steps[0].coef_)
 
 
+@pytest.mark.parametrize("make", LEARNERS)
+def test_no_way_to_read_a_model_leaves_anything_behind(make, rng):
+    """What other threads read while one learns does not change what the model predicts afterwards."""
+    X = rng.normal(size=(3000, 20)) + 1.0
+    y, seen = (X[:, 0] > 1.0).astype(int), X[:5]
+    model, stop, wrong = make().partial_fit(X[:100], y[:100], **classes_for(make())), threading.Event(), []
+    classes = getattr(model, "classes_", None)
+
+    def read(what):
+        while not stop.is_set():
+            try:
+                what()
+            except Exception as error:
+                wrong.append(error)
+                return
+
+    ways = (
+        model.to_sklearn,
+        lambda: model.contributions(sparse.csr_array(seen)),
+        lambda: model.coefficients(as_frame=False),
+        lambda: classes is None or set(model.predict(seen)) <= set(classes),
+        model._repr_html_,
+        model.get_params,
+    )
+    readers = [threading.Thread(target=read, args=[what]) for what in ways]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for reader in readers:
+            reader.start()
+        for _ in range(5):
+            model.partial_fit(X, y)
+            with pytest.raises(ValueError, match="NaN"):
+                model.partial_fit(np.full((1, 20), np.nan), y[:1])
+    finally:
+        stop.set()
+        for reader in readers:
+            reader.join()
+        sys.setswitchinterval(before)
+    assert not wrong
+    np.testing.assert_array_equal(model.predict(X), copy.deepcopy(model).predict(X))
+    np.testing.assert_array_equal(model.coef_, copy.deepcopy(model).coef_)
+
+
+def test_labels_are_those_of_the_model_that_predicts(rng):
+    """Another thread fits other classes meanwhile."""
+    X = rng.normal(size=(60, 3))
+    two, three = np.where(X[:, 0] > 0, "right", "left"), np.array(["a", "b", "c"])[np.digitize(X[:, 1], [-0.5, 0.5])]
+    clf, stop, wrong = NAGClassifier(max_iter=1).fit(X, two), threading.Event(), []
+
+    def read():
+        while not stop.is_set():
+            try:
+                labels = set(clf.predict(X))
+            except Exception as error:
+                wrong.append(error)
+                return
+            if not (labels <= set(two) or labels <= set(three)):
+                wrong.append(labels)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(100):
+        clf.fit(X, three), clf.fit(X, two)
+    stop.set()
+    reader.join()
+    sys.setswitchinterval(before)
+    assert not wrong
+
+
 def test_readers_see_mixtures_before_or_after_a_call(rng):
     X, y = rng.normal(size=(3000, 5)), rng.integers(2, size=3000)
     batches = [slice(i, i + 100) for i in range(100, 3000, 100)]
@@ -314,13 +434,14 @@ def test_writers_wait_for_one_another(rng):
 
 
 @pytest.mark.skipif(not _has_numba() or not hasattr(signal, "SIGINT"), reason="no Numba")
-def test_an_interrupt_is_heeded_within_a_long_call():
-    code = """
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_is_heeded_within_a_long_call(n_jobs):
+    code = f"""
 import os, signal, threading, time, numpy as np
 from sklearn_nag import NAGClassifier
-rng = np.random.default_rng(0)
-X, y = rng.normal(size=(2_000_000, 20)), rng.integers(2, size=2_000_000)
-clf = NAGClassifier().partial_fit(X[:100], y[:100], classes=[0, 1])
+rng, n_classes = np.random.default_rng(0), {2 if n_jobs == 1 else 9}
+X, y = rng.normal(size=(2_000_000, 20)), rng.integers(n_classes, size=2_000_000)
+clf = NAGClassifier(multi_class="ovr", n_jobs={n_jobs}).partial_fit(X[:100], y[:100], classes=range(n_classes))
 sent = []
 def interrupt():
     sent.append(time.perf_counter())

@@ -392,6 +392,17 @@ def test_dates():
         NAGRegressor().fit(X, dates)
     with pytest.raises(TypeError, match="X must hold numbers; in row 0, column 1: .*datetime"):
         NAGRegressor().fit([[1.0, datetime.datetime(2024, 1, 1)]] * 30, Y)
+    missing, day = np.datetime64("NaT"), np.datetime64("2024-01-01")
+    for bad in (missing, day, day - day):
+        column = [0.0] * 29 + [bad]
+        for rows in ([[value] for value in column], np.array(column, dtype=object)[:, None]):
+            with pytest.raises(ValueError, match="X has a date or time in row 29, column 0"):
+                NAGRegressor().partial_fit(rows, Y)
+        with pytest.raises(ValueError, match="y has a date or time in row 29"):
+            NAGRegressor().partial_fit(X, np.array(column, dtype=object))
+    for weight in (np.full(30, day), np.full(30, day - day)):
+        with pytest.raises(ValueError, match="sample_weight has dates or times"):
+            NAGRegressor().partial_fit(X, Y, sample_weight=weight)
     polars = pytest.importorskip("polars")
     with pytest.raises(ValueError, match="X has dates or times in column 'when'"):
         NAGRegressor().fit(polars.DataFrame(frame), Y)
