@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from ._main_job.comparison import ETAS, PASSES, compare
-from ._main_job.figures import draw_curves, draw_summary
+from ._main_job.figures import SUFFIXES, draw_curves, draw_summary
 from ._main_job.report import table
 from ._main_job.tables import Choices, read_task
 from ._main_job.tasks import bundled_tasks
@@ -55,6 +55,12 @@ def parse(arguments):
         parser.error(f"there is no file {options.csv}")
     if options.folds < 2 or options.rows < 10:
         parser.error("--folds must be at least 2 and --rows at least 10")
+    if options.jobs == 0:
+        parser.error("--jobs must not be 0; -1 is all cores")
+    if options.figure.suffix.lower() not in SUFFIXES:
+        parser.error(f"--figure {options.figure}: its name must end in {', '.join(SUFFIXES)}")
+    if not options.figure.parent.is_dir():
+        parser.error(f"there is no folder {options.figure.parent} for {options.figure.name}")
     return parser, options
 
 
@@ -95,6 +101,8 @@ def main(arguments=None):
         draw_curves(comparisons, curves)
     except ImportError:
         print('\nNo figure: it needs matplotlib, pip install "sklearn-nag[plot]"')
+    except OSError as error:
+        parser.exit(2, f"python -m sklearn_nag: {options.figure} cannot be written: {error}\n")
     else:
         print(f"\nFigures: {options.figure}, {curves}")
 

@@ -9,6 +9,7 @@ import pytest
 
 from sklearn_nag import __main__ as command
 from sklearn_nag._main_job import comparison
+from sklearn_nag._main_job.figures import SUFFIXES
 
 HAVE = {name: importlib.util.find_spec(name) is not None for name in ("matplotlib", "pandas")}
 needs_pandas = pytest.mark.skipif(not HAVE["pandas"], reason="needs pandas")
@@ -81,12 +82,38 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path, capsys):
         ([__file__], "a CSV file and --target go together"),
         (["--target", "x"], "a CSV file and --target go together"),
         (["--folds", "1"], "--folds must be at least 2"),
+        (["--jobs", "0"], "--jobs must not be 0; -1 is all cores"),
+        (["--figure", "none/x.png"], "there is no folder none for x.png"),
+        (["--figure", "x.foo"], "--figure x.foo: its name must end in .png, .jpg"),
+        (["--figure", "x"], "--figure x: its name must end in .png, .jpg"),
     ],
 )
-def test_options_that_make_no_sense(arguments, message, capsys):
-    with pytest.raises(SystemExit):
+def test_options_that_make_no_sense(arguments, message, capsys, monkeypatch):
+    monkeypatch.setattr(command, "compare", None)
+    with pytest.raises(SystemExit) as end:
         command.main(arguments)
+    assert end.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_figures_have_formats_that_matplotlib_knows():
+    agg = pytest.importorskip("matplotlib.backends.backend_agg")
+    assert {suffix[1:] for suffix in SUFFIXES} <= set(agg.FigureCanvasAgg.get_supported_filetypes())
+
+
+def test_a_figure_that_cannot_be_written_is_one_sentence(tmp_path, capsys, monkeypatch):
+    def refuse(*args):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(command, "compare", lambda *args: [])
+    monkeypatch.setattr(command, "draw_summary", refuse)
+    figure = tmp_path / "f.png"
+    with pytest.raises(SystemExit) as end:
+        command.main(["--figure", str(figure)])
+    assert end.value.code == 2
+    assert capsys.readouterr().err == (
+        f"python -m sklearn_nag: {figure} cannot be written: [Errno 13] Permission denied\n"
+    )
 
 
 def test_help():

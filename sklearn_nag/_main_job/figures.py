@@ -6,6 +6,7 @@ import numpy as np
 
 from .comparison import ETAS, standard_error
 
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".svg", ".pdf", ".eps")
 SHOWN = (("sklearn_nag, raw data", "C0", "o"), ("SGD, scaled data", "C1", "s"), ("SGD, raw data", "C3", "v"))
 
 

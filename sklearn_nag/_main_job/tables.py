@@ -188,7 +188,7 @@ def _read(path, encoding):
         raise ValueError(f"{path} has rows with more fields than its header has names.") from None
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty.") from None
-    except (ValueError, OSError) as error:  # pandas' own errors are of the first kind, damaged archives the second
+    except Exception as error:  # pandas has errors of its own, and so has each library that unpacks files
         raise ValueError(f"{path} cannot be read as a CSV file: {str(error).strip()}") from None
 
 
@@ -240,5 +240,6 @@ def _days(words):
     for form in DATES:
         dates = pd.to_datetime(words, format=form, errors="coerce", utc=True)
         if dates.notna().all():
-            return (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1), form.replace("%", "")
+            since = dates.dt.tz_localize(None).to_numpy() - np.datetime64(0, "D")  # pandas counts in ns, up to 2262
+            return pd.Series(since / np.timedelta64(1, "D"), words.index), form.replace("%", "")
     return None, ""

@@ -26,6 +26,7 @@ from .tables import MOST_CLASSES
 PROGRAM = "python -m sklearn_nag train"
 ESTIMATORS = [f"{family}{task}" for family in ("NAG", "ScaleInvariant", "FTRL") for task in ("Classifier", "Regressor")]
 SUFFIXES = (".joblib", ".pkl", ".skops")
+LARGEST_CLASS = 2.0**63  # scikit-learn compares classes that are numbers with 64-bit integers
 MOST_WORDS = 1000  # classes in a target of words, unless an estimator or classes are given
 WHAT_FILES_DO = (ValueError, OSError, EOFError, ImportError, NotImplementedError, zlib.error)
 
@@ -101,6 +102,8 @@ def train(options):
     def counted():
         nonlocal n_read
         for batch in batches:
+            if batch[0].shape[1] == 0:
+                raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
             n_read += len(batch[1])
             yield batch
 
@@ -136,24 +139,36 @@ def learner(options):
     name, classes = options.estimator, options.classes
     if classes is not None and name is not None and name.endswith("Regressor"):
         raise ValueError(f"--classes is for classifiers; --estimator is {name}.")
-    targets = targets_of(batches_of(options, None if options.target is None else [options.target]))
+    what = target_of(options)
+    targets = targets_of(batches_of(options, None if options.target is None else [options.target]), what)
     if name is not None and name.endswith("Regressor"):
         if next(targets, np.empty(0)).dtype.kind in "US":
-            raise ValueError(f"{name} needs numbers as targets; {options.target!r} holds words.")
+            raise ValueError(f"{name} needs numbers as targets; {what} holds words.")
     elif classes is not None:
         classes = as_targets(classes, next(targets, np.empty(0)))
     else:
-        classes = find_classes(targets, surely=name is not None)
+        classes = find_classes(targets, what, surely=name is not None)
     name = name or ("NAGRegressor" if classes is None else "NAGClassifier")
     return getattr(estimators, name)().set_params(**dict(map(parameter, options.set))), classes
 
 
-def targets_of(batches):
-    """The targets of batches."""
+def target_of(options):
+    """What errors call the target."""
+    files, more = options.files[0], len(options.files) - 1
+    files += f" and {more} more" if more else ""
+    return f"the target of {files}" if options.target is None else f"the target column {options.target!r} of {files}"
+
+
+def targets_of(batches, what):
+    """The targets of batches, of which there must be one."""
+    n_rows = 0
     for _, y, *_ in batches:
         if y is None:
             raise ValueError("--target must name the column to predict.")
+        n_rows += len(y)
         yield y
+    if n_rows == 0:
+        raise ValueError(f"{what} has no rows to learn from.")
 
 
 def parameter(text):
@@ -177,16 +192,19 @@ def as_targets(words, targets):
                   for word in words]  # fmt: skip
     except ValueError:
         raise ValueError(f"--classes {' '.join(words)}: the target holds numbers, not words.") from None
+    _check_classes(np.array(values), f"--classes {' '.join(words)}")
     return np.array(values).astype(targets.dtype)
 
 
-def find_classes(batches, surely):
+def find_classes(batches, what, surely):
     """Classes among targets; None for quantities.
 
     Parameters
     ----------
     batches : iterable of ndarray
-        Targets.
+        Targets, one at least.
+    what : str
+        What errors call them.
     surely : bool
         Whether they are classes, however many there are and whatever they look like.
 
@@ -200,21 +218,36 @@ def find_classes(batches, surely):
         found = np.unique(targets if found is None else np.concatenate([found, targets]))
         n_rows += len(targets)
         if surely:
-            continue
-        if found.dtype.kind in "US":
+            _check_classes(found, what)
+        elif found.dtype.kind in "US":
             if len(found) > MOST_WORDS:
                 raise ValueError(
-                    f"the target holds more than {MOST_WORDS} different words; if they are classes, say --estimator "
+                    f"{what} holds more than {MOST_WORDS} different words; if they are classes, say --estimator "
                     "NAGClassifier."
                 )
-        elif found.dtype.kind != "b" and (len(found) > MOST_CLASSES or (found != np.round(found)).any()):
+        elif len(found) > MOST_CLASSES or not _can_be_classes(found).all():
             return None
-    if found is None:
-        raise ValueError("there are no rows to learn from.")
     if len(found) < 2:
-        raise ValueError(f"there is nothing to learn: all targets are {found[0]}.")
+        raise ValueError(f"there is nothing to learn: {what} is {found[0].item()!r} in all rows.")
     numbers = found.dtype.kind not in "USb"
     return None if not surely and numbers and len(found) > n_rows // 2 else found
+
+
+def _can_be_classes(values):
+    """Which values scikit-learn takes as classes."""
+    if values.dtype.kind in "USb":
+        return np.ones(len(values), bool)
+    return (values == np.round(values)) & (np.abs(values) < LARGEST_CLASS)
+
+
+def _check_classes(values, what):
+    """Raise ValueError for values that are no classes."""
+    others = values[~_can_be_classes(values)]
+    if len(others):
+        raise ValueError(
+            f"{what} has {others[0]:g}: classes are words or whole numbers below {LARGEST_CLASS:.1e} in size; "
+            "regressors learn quantities."
+        )
 
 
 def save(model, file, suffix):

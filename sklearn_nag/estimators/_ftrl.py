@@ -148,9 +148,10 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
 
     Notes
     -----
-    A feature takes 16 bytes, 8 more with ``normalization="rms"`` (and 16 more where it is centred), and for each class
-    16 more (8, where ``regularizer`` is not ``"proximal"``). A sparse row costs time in proportion to its nonzeros,
-    but with ``regularizer="entropy"``, where each row changes all weights.
+    A feature takes 16 bytes, 8 more with ``normalization="rms"`` and 24 more with ``"auto"``, 16 more where features
+    are centred (24 with ``"max"``), and for each class 16 more (8, where ``regularizer`` is not ``"proximal"``). A
+    sparse row costs time in proportion to its nonzeros, but with ``regularizer="entropy"``, where each row changes all
+    weights.
 
     Results do not depend on how a stream is cut into calls of `partial_fit`.
 

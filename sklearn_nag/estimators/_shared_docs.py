@@ -99,12 +99,13 @@ normalization : {"auto", "max", "rms", None}, default="auto"
     word counts as much as a frequent one, and ``"max"``. So dense and sparse rows give the same predictions, to
     rounding.
 adaptive : bool, default=True
-    Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad.
+    Whether each weight's step is divided by the root of the sum of its squared gradients, as in AdaGrad. The classes of
+    a softmax share one such sum for each feature.
 centering : bool or "auto", default="auto"
     Whether to subtract from each feature its running mean, so that its origin does not matter; with
     ``normalization="auto"`` from those that are not 0 in more than half of the rows, however rows are stored.
     ``"auto"``: where ``normalization`` and ``fit_intercept`` are in use and, with ``"max"`` and ``"rms"``, the first
-    rows are dense. With these two sparse rows cannot be centred.
+    rows are dense. Without ``normalization="auto"`` sparse rows cannot be centred.
 scales : {"online", "first-pass"}, default="online"
     Whether scales, means and the unit of the target are learnt along with the weights, or by `fit` in a pass of their
     own before: the transductive setting of Theorem 1, in which no row is seen by a scale that is too small. That pass

@@ -1,5 +1,9 @@
 """What is made of a CSV file, and of each of its columns."""
 
+import bz2
+import gzip
+import lzma
+
 import numpy as np
 import pytest
 
@@ -69,6 +73,12 @@ def test_dates_are_days(dates):
     np.testing.assert_array_equal(taken.values, [1.0, 10957.0, np.nan])
     assert taken.note.endswith("as days since 1970-01-01; 1 missing (33.3%)")
     assert not column(dates, words=["c"]).is_number
+
+
+@pytest.mark.skipif(int(pd.__version__.split(".")[0]) < 3, reason="dates of pandas 2 end in 2262")
+def test_dates_may_be_far_away():
+    taken = column(["9999-12-31", "1970-01-02T12:00:00", "0001-01-01"])
+    np.testing.assert_array_equal(taken.values, [2932896.0, 1.5, -719162.0])
 
 
 def test_words_that_only_look_like_dates_stay_words():
@@ -184,6 +194,17 @@ def test_files_that_are_no_tables(tmp_path, content, encoding, message):
     with pytest.raises(ValueError, match=".") as raised:
         read(path, encoding=encoding)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_damaged_archives(rng, tmp_path, suffix, pack):
+    path = tmp_path / f"own.csv.{suffix}"
+    whole = pack("\n".join(["a,y", *(f"{a},{i % 2}" for i, a in enumerate(rng.normal(size=3000)))]).encode())
+    middle = len(whole) // 2
+    for content in (whole[:middle], whole[:middle] + bytes(100) + whole[middle + 100 :], b"junk"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"own\.csv\.{suffix} cannot be read as a CSV file: "):
+            read(path)
 
 
 def test_the_target_cannot_be_left_out(ugly):

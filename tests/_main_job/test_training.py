@@ -113,13 +113,14 @@ def test_skops(run):
         ([[1.0, 0.0, 1.0, 0.0], [2.5, 1.0]], False, None),
         ([np.arange(60) % 21], False, None),
         ([np.arange(60) % 21], True, range(21)),
+        ([[1e31, 1e32] * 4], False, None),
         ([[1.0, 2.0, 3.0]], False, None),  # as many values as rows
         ([["b", "a"], ["c"]], False, ["a", "b", "c"]),
         ([[True, False]], False, [False, True]),
     ],
 )
 def test_what_classes_are(targets, surely, expected):
-    found = training.find_classes(map(np.array, targets), surely)
+    found = training.find_classes(map(np.array, targets), "y", surely)
     assert found is None if expected is None else list(found) == list(expected)
 
 
@@ -128,7 +129,7 @@ def test_a_quantity_is_known_by_its_first_rows():
         yield np.array([0.5, 1.0])
         raise AssertionError("read on")
 
-    assert training.find_classes(targets(), surely=False) is None
+    assert training.find_classes(targets(), "y", surely=False) is None
 
 
 def test_classes_given_save_a_pass(run, monkeypatch):
@@ -182,6 +183,10 @@ UGLY = {
     "latin.csv": "straße,y\n1,0\n2,1\n".encode("latin-1"),
     "same.csv": b"a,y\n1,0\n2,0\n",
     "words.csv": b"a,y\n1,yes\n2,no\n",
+    "huge.csv": b"a,y\n1,1e31\n2,1e32\n" + b"3,1e32\n" * 9,
+    "alone.csv": b"y\n" + b"0\n1\n" * 9,
+    "blank.csv": b"a,y\n1,\n2,\n",
+    "blank.svm": b"",
 }
 
 
@@ -195,16 +200,29 @@ UGLY = {
         (["bad.svm", "--n-features", "2"], r"bad\.svm cannot be read"),
         (["bad.svm"], "give n_features"),
         (["empty.csv", "--target", "y"], r"empty\.csv cannot be read: Empty CSV file\."),
-        (["header.csv", "--target", "y"], "no rows to learn from"),
+        (["header.csv", "--target", "y"], "the target column 'y' of header.csv has no rows to learn from"),
+        (["header.csv", "--target", "y", "--estimator", "NAGRegressor"], "'y' of header.csv has no rows to learn from"),
+        (["blank.svm", "--n-features", "2"], "the target of blank.svm has no rows to learn from"),
+        (["blank.csv", "--target", "y"], "nothing to learn: the target column 'y' of blank.csv is '' in all rows"),
+        (["alone.csv", "--target", "y"], "the target column 'y' of alone.csv has no features beside it"),
+        (["alone.csv", "same.csv", "--target", "y"], "the target column 'y' of alone.csv and 1 more has no features"),
+        (
+            ["huge.csv", "--target", "y", "--estimator", "NAGClassifier"],
+            r"'y' of huge.csv has 1e\+31: classes are words",
+        ),
+        (["alone.csv", "--target", "y", "--classes", "0.5", "1"], "--classes 0.5 1 has 0.5: classes are words"),
         (["missing.csv", "--target", "y"], "column 'a' has missing values"),
         (["infinite.csv", "--target", "y"], "contains infinity.* This is of a batch of 4 rows after the first 0"),
         (["twice.csv", "--target", "y"], "2 columns 'a'; names must differ"),
         (["latin.csv", "--target", "y"], r"latin\.csv cannot be read: .* Text must be UTF-8"),
-        (["same.csv", "--target", "y"], "nothing to learn: all targets are 0"),
+        (["same.csv", "--target", "y"], "nothing to learn: the target column 'y' of same.csv is 0.0 in all rows"),
         (["same.csv", "--target", "z"], "no column 'z'; its columns are 'a', 'y'"),
         (["same.csv"], "--target must name the column to predict"),
         (["none.csv", "--target", "y"], "there is no file 'none.csv'"),
-        (["words.csv", "--target", "y", "--estimator", "NAGRegressor"], "needs numbers as targets; 'y' holds words"),
+        (
+            ["words.csv", "--target", "y", "--estimator", "NAGRegressor"],
+            "needs numbers as targets; the target column 'y' of words.csv holds words",
+        ),
         (["words.csv", "--target", "y", "--estimator", "NAGRegressor", "--classes", "no"], "--classes is for class"),
         (["same.csv", "--target", "y", "--classes", "a", "b"], "--classes a b: the target holds numbers, not words"),
         (["words.csv", "--target", "y", "--set", "eta0"], "--set eta0: it must be NAME=VALUE"),

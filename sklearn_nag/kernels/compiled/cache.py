@@ -25,6 +25,7 @@ from numba.core.serialize import dumps
 
 logger = logging.getLogger("sklearn_nag")
 _told: list[Callable[[str], None]] = []  # by `tell_of_compiling`
+_warned: list[str] = []  # at most one, by `_warn_once`
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -62,13 +63,16 @@ class CodeFiles:
 
     def load(self, key):
         """What was saved under the key, or None."""
+        path = self._path(key)
+        if path.exists() and not path.is_file():  # reading a pipe might never end
+            raise Damaged(f"{path} is not a regular file")
         try:
-            content = self._path(key).read_bytes()
+            content = path.read_bytes()
         except FileNotFoundError:
             return None
         digest, data = content[:_DIGEST], content[_DIGEST:]
-        if hashlib.sha256(data).digest() != digest:
-            raise Damaged(f"{self._path(key)} is damaged")
+        if _digest(path, data) != digest:
+            raise Damaged(f"{path} is damaged, or was written under another name")
         return pickle.loads(data)
 
     def save(self, key, data):
@@ -76,7 +80,7 @@ class CodeFiles:
         data, path = dumps(data), self._path(key)
         temporary = path.with_suffix(f".{uuid.uuid4().hex[:16]}")
         try:
-            temporary.write_bytes(hashlib.sha256(data).digest() + data)
+            temporary.write_bytes(_digest(path, data) + data)
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -88,6 +92,11 @@ class CodeFiles:
         """Remove all files of the function."""
         for path in self.folder.glob(f"{self.name}.*.nbc"):
             path.unlink(missing_ok=True)
+
+
+def _digest(path, data):
+    """Of the name, too, as code for other types would run and give wrong numbers."""
+    return hashlib.sha256(path.name.encode() + b"\0" + data).digest()
 
 
 class KernelCache(FunctionCache):
@@ -127,9 +136,11 @@ class NoCache(NullCache):
         """Nothing either."""
 
 
-@lru_cache
 def _warn_once(message):
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
+    """Warn of the first thing that goes wrong in this process: the others mostly have the same reason."""
+    if not _warned:
+        _warned.append(message)
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 @contextmanager

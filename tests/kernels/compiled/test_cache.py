@@ -1,6 +1,7 @@
 """Compiled code kept between processes: fresh, checked, and never needed."""
 
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -41,6 +42,36 @@ def test_damage_is_seen(files, damage):
         files.load(KEY)
 
 
+def test_code_for_other_types_is_not_taken(files):
+    files.save(KEY, "float64")
+    (path,) = files.folder.iterdir()
+    files.save(("others",), "float32")
+    (other,) = set(files.folder.iterdir()) - {path}
+    first, second = path.read_bytes(), other.read_bytes()
+    path.write_bytes(second)
+    other.write_bytes(first)
+    for key in (KEY, ("others",)):
+        with pytest.raises(cache.Damaged, match="another name"):
+            files.load(key)
+
+
+def test_files_may_be_moved_to_another_folder(files, tmp_path_factory):
+    files.save(KEY, "code")
+    folder = tmp_path_factory.mktemp("moved")
+    for path in files.folder.iterdir():
+        shutil.move(path, folder)
+    assert cache.CodeFiles(folder, files.name).load(KEY) == "code"
+
+
+def test_whatever_goes_wrong_is_one_warning(monkeypatch):
+    monkeypatch.setattr(cache, "_warned", [])
+    with pytest.warns(RuntimeWarning, match="^file 0 is damaged$"):
+        cache._warn_once("file 0 is damaged")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache._warn_once("file 1 is damaged")
+
+
 def test_code_of_other_sources_is_not_loaded_and_goes(files, monkeypatch):
     files.save(KEY, "old")
     monkeypatch.setattr(cache, "version_of_code", lambda: "another")
@@ -69,13 +100,24 @@ FIT = (
 
 def run(folder, code=FIT):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "SKLEARN_NAG_KERNEL": "numba"}
-    return subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True, timeout=300
+    )
 
 
-def test_damaged_files_are_replaced_with_one_warning(tmp_path):
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+no_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.write_bytes(b"garbage"), pytest.param(pipe, marks=no_pipes)])
+def test_damaged_files_are_replaced_with_one_warning(tmp_path, damage):
     expected = run(tmp_path).stdout
     (path,) = tmp_path.rglob("*.nbc")
-    path.write_bytes(b"garbage")
+    damage(path)
     damaged = run(tmp_path)
     assert damaged.stdout == expected
     assert damaged.stderr.count("RuntimeWarning") == 1
