@@ -62,7 +62,7 @@ def _regress_row(state, target_rows, i, x, c, played):
     state.largest_weight = float(max(state.largest_weight, c))
     inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
     leverage = 1.0 if is_new else np.add.reduce(v * v)
-    played[i] = np.clip(inner / root + leverage * rows.mean[i], rows.least[i], rows.most[i])
+    played[i] = np.clip(inner / root + leverage * rows.mean_before[i], rows.least[i], rows.most[i])
     q += (root * rows.y[i])[:, None] * v
 
 

@@ -86,12 +86,12 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=Fa
 def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
     """One step for each row; ``named`` tells which columns a row visits, where others can wait."""
     rule, visited = state.rule, inputs.visited
-    targets, means, moved, units, _, least, most, floor, ceiling, _ = target_rows.for_heads(rule.experts)
+    targets, means_before, means, units, _, least, most, floor, ceiling, _ = target_rows.for_heads(rule.experts)
     step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
     single = len(rule.eta) == 1
     if single:  # by vectors and scalars, as they cost less
-        means, moved, least, most, floor, ceiling, targets, units, step = (
-            a[:, 0] for a in (means, moved, least, most, floor, ceiling, targets, units, step)
+        means_before, means, least, most, floor, ceiling, targets, units, step = (
+            a[:, 0] for a in (means_before, means, least, most, floor, ceiling, targets, units, step)
         )
     # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
     keeps_u = rule.adaptive or rule.normalization is None
@@ -118,15 +118,14 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             product, direction = np.empty_like(weight), np.empty_like(weight)
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
-        p += means[i]
-        clipped = p + 0.0
+        clipped = p + means_before[i]
         if not free:
-            clipped = np.minimum(np.maximum(p, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
+            clipped = np.minimum(np.maximum(clipped, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
         if rule.n_played < len(rule.eta):
             played[i] = _mix(state.mixture, loss, clipped, targets[i], units[i], c[i])
         else:
             played[i] = clipped
-        p += moved[i]
+        p += means[i]
         if rule.clip is not None:
             p = np.minimum(np.maximum(p, floor[i]), ceiling[i])
         if loss.coupled:

@@ -24,8 +24,8 @@ class TargetRows(NamedTuple):
     ----------
     y : ndarray of shape (n_rows, n_targets)
         The targets.
-    mean, moved : ndarray of shape (n_rows, n_targets)
-        Their mean before the row, and by how much the row moves it.
+    mean_before, mean : ndarray of shape (n_rows, n_targets)
+        Their mean without the row, and with it.
     unit, unit_before : ndarray of shape (n_rows, n_targets)
         Their unit with the row, and without it.
     least, most : ndarray of shape (n_rows, n_targets)
@@ -37,8 +37,8 @@ class TargetRows(NamedTuple):
     """
 
     y: np.ndarray
+    mean_before: np.ndarray
     mean: np.ndarray
-    moved: np.ndarray
     unit: np.ndarray
     unit_before: np.ndarray
     least: np.ndarray
@@ -68,8 +68,7 @@ def read_targets(state, y, c, t):
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
     targets.sum[:], targets.spread[:] = sums[n], spread[n]
     unit = spread / np.sqrt(np.maximum(t, TINY))[:, None]
-    moved = means[1:] - means[:-1]
-    return TargetRows(y, means[:-1], moved, unit[1:], unit[:-1], *_ranges(state, y, t), spread)
+    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *_ranges(state, y, t), spread)
 
 
 def _ranges(state, y, t):
@@ -113,8 +112,8 @@ def suffer(loss, rows, i, p):
     g, clipped : ndarray of shape (n_heads,)
         The derivative, and the prediction, relative to the origin of the targets.
     """
-    clipped = np.clip(rows.mean[i] + rows.unit_before[i] * p, rows.least[i], rows.most[i])
-    p = np.clip(rows.mean[i] + rows.moved[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
+    clipped = np.clip(rows.mean_before[i] + rows.unit_before[i] * p, rows.least[i], rows.most[i])
+    p = np.clip(rows.mean[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
     return loss.gradient(loss.margins(p) if loss.coupled else p, rows.y[i], rows.unit[i]), clipped
 
 
