@@ -7,7 +7,7 @@ of the squared gradients ``G`` (the package's own), by rows alone (t), and by ``
 too, as in Vowpal Wabbit. All are means over three orders of the rows, the same for one model and for shards. The line
 "part" is one model over as many rows as it learns in the time that so many shards take on as many workers:
 ``2 / (n + 1)`` of them. "orders" is the standard deviation of one model's loss from one order of the rows to another.
-The last lines have the rows sorted by the target, so that shards see different worlds.
+The last lines have the rows sorted by the target, or by date, so that shards see different worlds.
 
     python -m benchmarks.shards --data-dir FOLDER --output docs/results/shards.csv
 
@@ -28,7 +28,7 @@ from sklearn_nag.kernels.nag import merging
 from sklearn_nag.kernels.state.lifts import positive
 
 SETS = ("California housing", "Bank", "Census", "Covertype", "bike sharing", "Bank one-hot", "Reuters")
-SORTED = ("Bank", "California housing", "diabetes")
+SORTED, BY_DATE = ("Bank", "California housing", "diabetes"), ("bike sharing",)
 PLANS = ((4, 4), (16, 1), (16, 4), (64, 4), (256, 1), (256, 8))
 ORDERS = 3
 MERGE = merging.merge
@@ -129,6 +129,8 @@ def main():
         lines += compare(name, X, y, is_regression, orders, plans)
         if name in SORTED:
             in_order.append((f"{name}, sorted", X, y, is_regression, [np.argsort(y, kind="stable")], plans))
+        if name in BY_DATE:  # as the file has them
+            in_order.append((f"{name}, by date", X, y, is_regression, [np.arange(len(y))], plans))
     for task in in_order:
         lines += compare(*task)
     print(f"\n{provenance()}")
