@@ -16,9 +16,9 @@ from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
 
 # The bounds within which no call fails. Features have none: any finite double will do.
 LARGEST_TARGET = 1e100
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e50
+LARGEST_ACCEPTED_WEIGHT = 1e100
 LEAST_EPSILON = 1e-200  # of Huber's loss, as slopes near the end of the range lose digits
-LARGEST_OF_PLAIN_STEPS = 1e50  # weight of a row, where steps are as long as it says
 # The bound within which powers of two change no bit: the largest size in a column, and the largest weight, over the
 # smallest that is not 0.
 WIDEST_RANGE = 2.0**300
@@ -118,12 +118,6 @@ class Case:
             options["importance_aware"] = False
         return options["normalization"] is not None and (self.is_careful(options) or options["loss"] not in UNBOUNDED)
 
-    @property
-    def largest_weight(self):
-        """The largest weight that a row may have for nothing to fail."""
-        plain = not self.parameters.get("adaptive", True) and not self.is_careful(self.parameters)
-        return LARGEST_OF_PLAIN_STEPS if plain else LARGEST_WEIGHT
-
     @staticmethod
     def is_careful(parameters):
         """Whether steps never overshoot."""
@@ -141,7 +135,7 @@ class Case:
         positive = self.weight[self.weight > 0]
         if not positive.size and self.learner.startswith("Hedge"):
             return False  # a mixture begins with a row
-        return bool((positive >= LEAST_WEIGHT).all() and (positive <= self.largest_weight).all())
+        return bool((positive >= LEAST_WEIGHT).all() and (positive <= LARGEST_WEIGHT).all())
 
     def sizes(self):
         """Which columns are not all 0, and the largest and the least size that is not 0 in each of these."""

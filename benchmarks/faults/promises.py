@@ -15,7 +15,7 @@ from .cases import (
     HAVE_NUMBA,
     IN_PARTS,
     LARGEST,
-    LARGEST_WEIGHT,
+    LARGEST_ACCEPTED_WEIGHT,
     LEAST_EPSILON,
     PLAIN_SPARSE,
     SPARSE,
@@ -388,7 +388,7 @@ def expect_agreement(case, ways):
     for _ in range(40):  # are these rows such that the last digits of the input decide, if only now and then?
         X = np.clip(case.X * (1.0 + ULPS * rng.normal(size=case.X.shape)), -LARGEST, LARGEST)
         weight = np.ones(len(X)) if case.weight is None else case.weight
-        weight = np.clip(weight * (1.0 + ULPS * rng.normal(size=len(X))), 0.0, LARGEST_WEIGHT)
+        weight = np.clip(weight * (1.0 + ULPS * rng.normal(size=len(X))), 0.0, LARGEST_ACCEPTED_WEIGHT)
         y = case.y
         if case.classes is None:
             y = np.clip(y * (1.0 + ULPS * rng.normal(size=y.shape)), -LARGEST, LARGEST)
