@@ -71,6 +71,9 @@ def read_batches(
     Numbers are taken as they are, in the units they come in. Words are hashed: a row has a 1 in the column that its
     word leads to. Memory is bounded by a batch; for text also by a block of 4 MiB.
 
+    The first file or frame settles which columns are features, in which order, and which of them hold words. Later ones
+    must have the same columns, in any order.
+
     Parameters
     ----------
     source : path, list of path, or object
@@ -82,8 +85,8 @@ def read_batches(
         The column to predict, or several. Without, all columns are features, and the targets of batches are None: for
         rows to predict. Not for svmlight, where each line begins with it.
     columns : list of str, optional
-        The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and an index
-        that pandas wrote into a file.
+        The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and the index
+        of a frame of pandas, also where it lies in a file.
     sample_weight : str, optional
         The column with weights of the rows.
     batch_size : int, default=8192
@@ -115,8 +118,8 @@ def read_batches(
     TypeError
         For a source of another kind.
     ValueError
-        For parameters that cannot be used; while reading, for missing columns, missing values and columns that hold
-        neither numbers nor words.
+        For parameters that cannot be used; while reading, for missing columns, missing values, columns that hold
+        neither numbers nor words, and files or frames with other columns than the first.
 
     See Also
     --------
@@ -158,18 +161,19 @@ def read_batches(
     reader = TableReader(target, None if columns is None else list(columns), sample_weight, n_hashed, transformer)
 
     def tables():
-        for path in paths if paths is not None else [None]:
-            if path is None:
-                yield from object_tables(source, reader.names(), batch_size)
-            elif formats == {"parquet"}:
-                yield from parquet_tables(path, reader.names(), batch_size)
+        for path in paths or ():
+            if formats == {"parquet"}:
+                of_file = parquet_tables(path, reader.names(), batch_size)
             else:
-                yield from csv_tables(path, reader.names(), delimiter)
+                of_file = csv_tables(path, reader.names(), delimiter)
+            for table in of_file:
+                yield path, table
+        if paths is None:
+            for number, table in enumerate(object_tables(source, reader.names(), batch_size)):
+                yield "a later table" if number else "the first table", table
 
-    def slices():
-        for table in tables():
-            for start in range(0, table.num_rows, batch_size):
-                yield reader.read(table.slice(start, batch_size))
+    def rows():
+        return reader.rows(tables(), batch_size)
 
     n_rows = None
     if formats == {"parquet"}:
@@ -178,7 +182,7 @@ def read_batches(
         n_rows = len(source)
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
-    return Batches(slices if paths is None else lambda: _read_ahead(slices()), n_rows, repeatable, file_sizes)
+    return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, file_sizes)
 
 
 def _cut(batches, batch_size):

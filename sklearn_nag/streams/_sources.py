@@ -132,7 +132,8 @@ def _lasting_type(kind):
 
 def check_names(names, columns, where):
     """Raise unless all ``columns`` are among the ``names`` of a table."""
-    missing = [name for name in columns or () if name not in names]
+    known = set(names)
+    missing = [name for name in columns or () if name not in known]
     if missing:
         raise ValueError(f"{where} has no column {missing[0]!r}; its columns are {', '.join(map(repr, names))}.")
 

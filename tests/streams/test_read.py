@@ -179,7 +179,7 @@ def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
         ({"source": "nothing-*.csv", "target": "y"}, FileNotFoundError, "there is no file 'nothing-"),
         ({"source": 3, "target": "y"}, TypeError, "source is a int"),
         ({"source": [(1, 2)], "target": "y"}, TypeError, "source yields a tuple"),
-        ({"source": FRAME, "target": "z"}, ValueError, "there is no column 'z'"),
+        ({"source": FRAME, "target": "z"}, ValueError, "first table has no column 'z'"),
         ({"source": FRAME, "target": "b", "columns": ["q"]}, ValueError, "DataFrame has no column 'q'"),
         ({"source": FRAME, "target": "b", "batch_size": 0}, ValueError, "batch_size"),
         ({"source": FRAME.assign(a=None, b=1.0), "target": "b"}, ValueError, "column 'a' holds null"),
@@ -210,6 +210,101 @@ def test_the_index_of_pandas_is_no_feature(tmp_path):
     assert "__index_level_0__" in parquet.read_schema(tmp_path / "rows.parquet").names
     rows, *_ = gathered(read_batches(tmp_path / "rows.parquet", "label", sample_weight="weight"))
     np.testing.assert_array_equal(rows, X[FRAME["b"] > 0])
+
+
+def test_a_named_index_of_pandas_is_no_feature_unless_it_is_named(tmp_path):
+    frame = FRAME.set_index("b")[["a", "label"]]
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for source in (tmp_path / "rows.parquet", frame, [frame, frame.reset_index()[["label", "a"]]]):
+        rows, _ = gathered(read_batches(source, "label"))
+        np.testing.assert_array_equal(rows[:N], X[:, :1])
+    for source in (tmp_path / "rows.parquet", frame):
+        rows, _ = gathered(read_batches(source, "label", columns=["b", "a"]))
+        np.testing.assert_array_equal(rows, X[:, [1, 0]])
+        np.testing.assert_array_equal(gathered(read_batches(source, "b", columns=["a"]))[1], FRAME["b"])
+        transformer = make_column_transformer(("passthrough", ["a", "b"])).fit(FRAME)
+        rows, _ = gathered(read_batches(source, "label", columns=["b", "a"], transformer=transformer))
+        np.testing.assert_array_equal(rows, X[:, :2])
+    without_metadata = pl.from_pandas(frame[["a"]]).with_columns(__index_level_0__=1)
+    ((rows, _),) = read_batches(without_metadata)
+    np.testing.assert_array_equal(rows, X[:, :1])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [([3, 1, 3], "i"), ([True, False, True], "b"), ([0.5, 1.0, 0.5], "f"), (["x", "y", "x"], "U")]
+)
+def test_targets_that_are_categories(values, kind):
+    """They come as what they stand for, also where other tables have them plain."""
+    plain = pd.DataFrame({"a": 1.0, "y": values})
+    _, y = gathered(read_batches([plain.astype({"y": "category"}), plain], "y"))
+    assert y.dtype.kind == kind
+    np.testing.assert_array_equal(y, values * 2)
+    with pytest.raises(ValueError, match="the target 'y' has missing values"):
+        list(read_batches(plain.assign(y=pd.Categorical([values[0], None, values[1]])), "y"))
+
+
+def written(frames, folder):
+    """The frames as Parquet files, and the list of their paths."""
+    paths = [folder / f"{number}.parquet" for number in range(len(frames))]
+    for frame, path in zip(frames, paths):
+        frame.to_parquet(path)
+    return paths
+
+
+@pytest.mark.parametrize("make", [written, lambda frames, folder: frames], ids=["files", "frames"])
+@pytest.mark.parametrize("columns", [None, ["a", "colour", "b"]])
+def test_the_first_table_settles_the_order_of_columns(make, columns, tmp_path):
+    frame = WORDS[["a", "b", "colour", "label"]]
+    frames = [
+        frame[:200],
+        frame.loc[200:350, ["colour", "label", "b", "a"]],
+        frame.loc[351:, ["b", "label", "colour", "a"]],
+    ]
+    options = {"columns": columns, "n_hashed": 64, "batch_size": 33}
+    rows, labels = gathered(read_batches(make(frames, tmp_path), "label", **options))
+    np.testing.assert_array_equal(rows, gathered(read_batches(frame, "label", **options))[0])
+    np.testing.assert_array_equal(labels, frame["label"])
+
+
+@pytest.mark.parametrize("make", [written, lambda frames, folder: frames], ids=["files", "frames"])
+@pytest.mark.parametrize(
+    ("second", "columns", "message"),
+    [
+        (pd.DataFrame({"a": [1.0], "y": 0}), None, "has no column 'b'; its columns are"),
+        (
+            pd.DataFrame({"a": [1.0], "b": 1.0, "y": 0, "c": 1}),
+            None,
+            "has a column 'c', which is no feature of the fir",
+        ),
+        (
+            pd.DataFrame({"a": [1.0], "b": "x", "y": 0}),
+            None,
+            "holds words in column 'b', which holds none in the first",
+        ),
+        (
+            pd.DataFrame({"a": [1.0], "b": 1, "y": "x"}),
+            ["b"],
+            "holds words in column 'y', which holds none in the first",
+        ),
+        (pd.DataFrame({"a": ["x"], "b": 1, "y": 0}), ["a"], "holds words in column 'a', which holds none in the first"),
+    ],
+)
+def test_later_tables_with_other_columns(make, second, columns, message, tmp_path):
+    source = make([pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4], "y": [0, 1]}), second], tmp_path)
+    batches = iter(read_batches(source, "y", columns=columns))
+    where = r"1\.parquet" if make is written else "^a later table"
+    with pytest.raises(ValueError, match=f"{where} {message}"):
+        list(batches)
+
+
+def test_numbers_where_the_first_table_has_words():
+    frames = [pd.DataFrame({"a": ["x"], "y": 0}), pd.DataFrame({"a": [1], "y": 0})]
+    with pytest.raises(
+        ValueError, match="a later table holds int64 in column 'a', which holds words in the first table"
+    ):
+        list(read_batches(frames, "y"))
+    with pytest.raises(ValueError, match="a later table holds words in column 'a', which holds none"):
+        list(read_batches(frames[::-1], "y"))
 
 
 def test_errors_of_files(tmp_path):
