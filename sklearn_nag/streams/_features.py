@@ -61,6 +61,8 @@ class TableReader:
         """
         schema, features, words = None, None, {}
         for where, table in tables:
+            if table.num_rows == 0:  # types of columns without values say nothing
+                continue
             if schema is None or not table.schema.equals(schema, check_metadata=True):
                 schema = table.schema
                 found = self._features(where, schema)
@@ -119,12 +121,10 @@ class TableReader:
 
 
 def _index_of_pandas(schema):
-    """Columns that are the index of a frame of pandas: its metadata name them, and if these are lost, some names do."""
-    index = (schema.pandas_metadata or {}).get(
-        "index_columns", []
-    )  # one that only counts rows is no column, but a dict
+    """Columns that are the index of a frame of pandas: by its metadata, or by their names where these are lost."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
     unnamed = filter(_PANDAS_INDEX.fullmatch, schema.names)
-    return {*unnamed, *(name for name in index if isinstance(name, str))}
+    return {*unnamed, *(name for name in index if isinstance(name, str))}  # an index that counts rows is a dict
 
 
 def _check_layout(where, schema, found, features):
