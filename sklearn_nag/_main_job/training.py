@@ -107,7 +107,7 @@ def train(options):
 
     start = time.perf_counter()
     model = fit_stream(
-        estimator, Batches(counted, batches.n_rows, batches.repeatable, batches.file_sizes), classes=classes,
+        estimator, Batches(counted, batches.n_rows, batches.repeatable, batches.settings), classes=classes,
         passes=options.passes, shuffle_buffer=options.shuffle_buffer, checkpoint=options.checkpoint,
         checkpoint_every=options.checkpoint_every,
     )  # fmt: skip

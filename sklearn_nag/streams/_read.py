@@ -42,12 +42,12 @@ class Batches:
         Number of rows, where the source tells it without reading them.
     repeatable : bool
         Whether rows can be read more than once.
-    file_sizes : list of int, optional
-        Bytes of each file that is read, by which a checkpoint knows the files again.
+    settings : dict, optional
+        What the rows depend on: the files and the parameters of `read_batches`, by which a checkpoint knows them again.
     """
 
-    def __init__(self, read: Any, n_rows: int | None, repeatable: bool, file_sizes: list[int] | None = None):
-        self._read, self.n_rows, self.repeatable, self.file_sizes = read, n_rows, repeatable, file_sizes
+    def __init__(self, read: Any, n_rows: int | None, repeatable: bool, settings: dict | None = None):
+        self._read, self.n_rows, self.repeatable, self.settings = read, n_rows, repeatable, settings or {}
 
     def __iter__(self) -> Iterator[tuple]:
         return self._read()
@@ -181,7 +181,11 @@ def open_batches(
 ):
     """What `read_batches` returns, of parameters that it has checked; ``columns=[]`` is for targets alone."""
     paths = find_paths(source)
-    file_sizes = None if paths is None else [path.stat().st_size for path in paths]
+    settings = {
+        "files": [path.name for path in paths or ()], "sizes of files": [path.stat().st_size for path in paths or ()],
+        "target": target, "columns": columns, "sample_weight": sample_weight, "n_hashed": n_hashed,
+        "transformer": transformer, "delimiter": delimiter, "n_features": n_features, "zero_based": zero_based,
+    }  # fmt: skip
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
         raise ValueError(f"source has files of several formats: {', '.join(sorted(formats))}; read them apart.")
@@ -200,7 +204,7 @@ def open_batches(
                         rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
                     yield rows
 
-        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, file_sizes)
+        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings)
     reader = TableReader(target, columns, sample_weight, n_hashed, transformer)
 
     def tables():
@@ -225,7 +229,7 @@ def open_batches(
         n_rows = len(source)
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
-    return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, file_sizes)
+    return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings)
 
 
 def _cut(batches, batch_size):

@@ -1,25 +1,37 @@
 """Training from a stream is `partial_fit`, whatever interrupts it."""
 
+import hashlib
 import itertools
 import os
+import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
+from sklearn_nag.constraints import L2Ball
 from sklearn_nag.streams import Batches, fit_stream, read_batches
+from sklearn_nag.streams._fit import _load
 
 from ..estimators.helpers import bits
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2000, 4)) * [1.0, 100.0, 1e-3, 5.0]
 Y = (X[:, 0] + X[:, 1] / 100 + RNG.normal(size=2000) > 0).astype(int)
+
+
+class Loud:
+    """Says so when it is unpickled."""
+
+    def __reduce__(self):
+        return print, ("unpickled",)
 
 
 def cut(*sizes, rows=X, y=Y, weight=None):
@@ -153,17 +165,94 @@ def test_checkpoints_of_another_run(tmp_path):
     path, options = tmp_path / "model", {"classes": [0, 1], "checkpoint_every": 100}
     with pytest.raises(OSError, match="disk"):
         fit_stream(NAGClassifier(), Cuttable(150, 150, fails_after=2), checkpoint=path, **options)
-    with pytest.raises(ValueError, match=r"run with other parameters: .*'eta0', 1\.0.*; now .*'eta0', 2\.0"):
+    with pytest.raises(ValueError, match=r"another run: its setting 'parameter eta0' was 1\.0; now it is 2\.0\."):
         fit_stream(NAGClassifier(eta0=2.0), Cuttable(150), checkpoint=path, **options)
-    with pytest.raises(ValueError, match="other passes: 1; now 2"):
+    with pytest.raises(ValueError, match="its setting 'passes' was 1; now it is 2"):
         fit_stream(NAGClassifier(), Cuttable(150), checkpoint=path, passes=2, **options)
     with pytest.raises(ValueError, match="after 300 rows, which is within a batch"):
         fit_stream(NAGClassifier(), Cuttable(200, 200), checkpoint=path, **options)
     with pytest.raises(ValueError, match="after 300 rows; this stream has only 150"):
         fit_stream(NAGClassifier(), [(X[:150], Y[:150])], checkpoint=path, **options)
-    path.write_bytes(b"")
-    with pytest.raises(ValueError, match="is no checkpoint"):
-        fit_stream(NAGClassifier(), Cuttable(150), checkpoint=path, **options)
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    """Whichever bit of it has changed, and wherever the file ends."""
+    path, options = tmp_path / "model", {"classes": [0, 1], "checkpoint": tmp_path / "model"}
+    rows = [(X[:50], Y[:50])]
+    expected = bits(fit_stream(NAGClassifier(), rows, **options))
+    content = path.read_bytes()
+    settings = pickle.loads(content)[0]
+    np.testing.assert_array_equal(bits(_load(path, settings).estimator), expected)
+    for position in (*range(0, len(content), 7), *range(len(content) - 40, len(content))):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+            _load(path, settings)
+    for length in (*range(0, len(content), 97), len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+            fit_stream(NAGClassifier(), rows, **options)
+
+
+@pytest.mark.parametrize("thing", [None, 3, {}, (1, 2, 3, 4), ({}, 1), NAGClassifier(), Loud()], ids=type)
+@pytest.mark.parametrize("digest", [True, False])
+def test_pickles_that_are_no_checkpoints(thing, digest, tmp_path, capsys):
+    pickled = pickle.dumps(thing)
+    path = tmp_path / "model"
+    path.write_bytes(pickled + hashlib.sha256(pickled).digest() * digest)
+    with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+        fit_stream(NAGClassifier(), [(X, Y)], classes=[0, 1], checkpoint=path)
+    assert digest or not capsys.readouterr().out  # without one nothing is unpickled
+
+
+def scaler_of(factor):
+    """Transformer that is fitted, and differs from others in what it has learnt alone."""
+    return FrozenEstimator(StandardScaler().fit(X * factor))
+
+
+def test_a_checkpoint_knows_the_steps(tmp_path):
+    path = tmp_path / "model"
+
+    def fit(*steps, classifier=None):
+        classifier = classifier or NAGClassifier()
+        return fit_stream(make_pipeline(*steps, classifier), [(X, Y)], classes=[0, 1], checkpoint=path)
+
+    fit(scaler_of(1), FunctionTransformer(np.abs))
+    fit(scaler_of(1), FunctionTransformer(np.abs))
+    for other in ((scaler_of(2), FunctionTransformer(np.abs)), (scaler_of(1), FunctionTransformer(np.sqrt)), ()):
+        with pytest.raises(ValueError, match="model is the checkpoint of another run: its setting 'steps' was another"):
+            fit(*other)
+    with pytest.raises(ValueError, match="its setting 'parameter constraint' was another one"):
+        fit(scaler_of(1), FunctionTransformer(np.abs), classifier=NAGClassifier(constraint=L2Ball(3.0)))
+    with pytest.raises(ValueError, match="its setting 'estimator' was .*NAGClassifier.*; now it is .*ScaleInvariant"):
+        fit(scaler_of(1), FunctionTransformer(np.abs), classifier=ScaleInvariantClassifier())
+
+
+def test_a_checkpoint_is_known_in_another_process(tmp_path):
+    """Functions have other addresses there, and sets and dicts another order."""
+    script = (
+        "import sys, numpy as np; from sklearn.pipeline import make_pipeline\n"
+        "from sklearn.preprocessing import FunctionTransformer; from sklearn_nag import NAGClassifier\n"
+        "from sklearn_nag.constraints import L2Ball; from sklearn_nag.streams import fit_stream\n"
+        "step = FunctionTransformer(np.clip, kw_args={'a_min': -9, 'a_max': 9})\n"
+        "model = make_pipeline(step, NAGClassifier(constraint=L2Ball(2.0)))\n"
+        "rows = [(np.eye(2), np.array([0, 1]))] if sys.argv[2] == 'learn' else iter([])\n"
+        "print(fit_stream(model, rows, classes=[0, 1], checkpoint=sys.argv[1])[-1].t_)\n"
+    )
+    for hash_seed, what in (("1", "learn"), ("2", "go on")):
+        environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path),
+                       "PYTHONHASHSEED": hash_seed}  # fmt: skip
+        command = [sys.executable, "-W", "ignore", "-c", script, str(tmp_path / "model"), what]
+        output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+        assert output.stdout == "2.0\n"
+
+
+def test_what_cannot_be_pickled_is_refused_before_the_first_row(tmp_path):
+    rows, options = iter([(X, Y)]), {"classes": [0, 1], "checkpoint": tmp_path / "model"}
+    with pytest.raises(ValueError, match="checkpoint needs an estimator that can be pickled"):
+        fit_stream(make_pipeline(FunctionTransformer(lambda X: X), NAGClassifier()), rows, **options)
+    fit_stream(make_pipeline(FunctionTransformer(lambda X: X), NAGClassifier()), rows, classes=[0, 1])  # all of them
 
 
 def test_checkpoints_of_other_files(tmp_path):
@@ -177,8 +266,41 @@ def test_checkpoints_of_other_files(tmp_path):
     fit_stream(NAGClassifier(), batches(), **options)
     assert fit_stream(NAGClassifier(), batches(), **options).t_ == 100
     np.savetxt(tmp_path / "2.csv", np.c_[X[100:], Y[100:]], delimiter=",", header="a,b,c,d,y", comments="")
-    with pytest.raises(ValueError, match="of a run with other sizes of files"):
+    with pytest.raises(ValueError, match=r"setting 'files' was \['1\.csv'\]; now it is \['1\.csv', '2\.csv'\]"):
         fit_stream(NAGClassifier(), batches(), **options)
+    (tmp_path / "2.csv").unlink()
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    (tmp_path / "1.csv").rename(moved / "1.csv")
+    assert fit_stream(NAGClassifier(), read_batches(moved / "1.csv", "y", columns=list("abcd")), **options).t_ == 100
+    with open(moved / "1.csv", "a") as file:
+        file.write("1,2,3,4,0\n")
+    with pytest.raises(ValueError, match="its setting 'sizes of files' was"):
+        fit_stream(NAGClassifier(), read_batches(moved / "1.csv", "y", columns=list("abcd")), **options)
+
+
+def test_checkpoints_of_other_batches(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=Y)
+    options = {"classes": [0, 1], "checkpoint": tmp_path / "model"}
+    given = {"target": "y", "columns": ["a", "b"], "transformer": StandardScaler().fit(frame[["a", "b"]])}
+    fit_stream(NAGClassifier(), read_batches(frame, **given), **options)
+    again = fit_stream(NAGClassifier(), read_batches(frame, **given, batch_size=7), **options)
+    assert again.t_ == len(X)
+    for name, value, message in [
+        ("columns", ["b", "a"], r"'columns' was \['a', 'b'\]; now it is \['b', 'a'\]"),
+        ("sample_weight", "c", "'sample_weight' was None; now it is 'c'"),
+        ("n_hashed", 8, "'n_hashed' was 65536; now it is 8"),
+        ("transformer", StandardScaler().fit(frame[["c", "d"]].to_numpy()), "'transformer' was another one"),
+    ]:
+        with pytest.raises(ValueError, match=f"is the checkpoint of another run: its setting {message}"):
+            fit_stream(NAGClassifier(), read_batches(frame, **{**given, name: value}), **options)
+    with pytest.raises(ValueError, match="its setting 'files' was"):
+        fit_stream(NAGClassifier(), [(X, Y)], **options)
+    given["transformer"] = FunctionTransformer(lambda X: X)
+    with pytest.raises(ValueError, match="checkpoint needs settings that can be pickled; transformer cannot"):
+        fit_stream(NAGClassifier(), read_batches(frame, **given), **options)
 
 
 @pytest.mark.parametrize(
