@@ -154,6 +154,7 @@ def fit_stream(
     n_seen, since = 0, 0
     with contextlib.closing(bar):
         for number in range(passes):
+            n_before = n_seen
             for X, y, weight in _shuffled(batches, shuffle_buffer, [random_state, number]):
                 n = len(y)
                 n_seen += n
@@ -176,6 +177,10 @@ def fit_stream(
                 if path is not None and since >= checkpoint_every:
                     _save(path, Checkpoint(settings, n_seen, False, pipeline.estimator))
                     since = 0
+            if n_before == n_seen > 0:
+                raise ValueError(
+                    f"passes={passes} needs batches that can begin anew; there were no rows in pass {number + 1}."
+                )
     if n_seen == 0:
         raise ValueError("there are no rows to learn from.")
     if n_seen < learnt:
@@ -230,15 +235,23 @@ def _part(batch, start, stop):
 
 def _join(batches):
     X, y, weight = zip(*batches)
-    if sparse.issparse(X[0]):
-        rows = sparse.vstack(X, format="csr")
+    if any(map(sparse.issparse, X)):
+        rows = sparse.vstack([part if sparse.issparse(part) else sparse.csr_array(part) for part in X], format="csr")
     elif hasattr(X[0], "iloc"):
         import pandas as pd
 
         rows = pd.concat(X)
+    elif type(X[0]).__module__.startswith("polars"):
+        import polars as pl
+
+        rows = pl.concat(X, how="vertical_relaxed")  # numbers of several types are numbers
     else:
         rows = np.concatenate(X)
-    return rows, np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
+    if all(part is None for part in weight):
+        return rows, np.concatenate(y), None
+    return rows, np.concatenate(y), np.concatenate([
+        np.ones(len(targets)) if part is None else part for targets, part in zip(y, weight)
+    ])  # fmt: skip
 
 
 # -- checkpoints
@@ -251,7 +264,11 @@ class Digest(str):
 def _settings(pipeline, others):
     """What a checkpoint compares: the estimator before it learns, and ``others``."""
     parameters = {f"parameter {name}": value for name, value in pipeline.learner.get_params(deep=False).items()}
-    settings = {"estimator": repr(type(pipeline.learner)), "steps": pipeline.transformers or None}
+    settings = {
+        "estimator": repr(type(pipeline.estimator)),
+        "learner": repr(type(pipeline.learner)),
+        "steps": pipeline.transformers,
+    }
     try:
         pickle.dumps(pipeline.estimator, protocol=5)
     except Exception as error:

@@ -93,6 +93,39 @@ def test_shuffling_does_not_depend_on_the_cuts():
     np.testing.assert_array_equal(bits(once), bits(NAGClassifier().partial_fit(X[rows], Y[rows], classes=[0, 1])))
 
 
+def test_shuffled_weights_that_are_missing_count_1():
+    weight = np.where(np.arange(2000) // 100 % 2, 1.0, RNG.uniform(1, 2, 2000))
+    batches = [batch if number % 2 == 0 else batch[:2] for number, batch in enumerate(cut(*[100] * 19, weight=weight))]
+    options = {"classes": [0, 1], "shuffle_buffer": 250}
+    expected = fit_stream(NAGClassifier(), Cuttable(weight=weight), **options)
+    for rows in (batches, [(X[:0], Y[:0]), *batches]):
+        np.testing.assert_array_equal(bits(fit_stream(NAGClassifier(), rows, **options)), bits(expected))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_shuffled_batches_of_which_some_are_sparse(first):
+    batches = [
+        (sparse.csr_array(rows) if number % 2 == first else rows, y)
+        for number, (rows, y) in enumerate(cut(*[100] * 19))
+    ]
+    options = {"classes": [0, 1], "shuffle_buffer": 250}
+    expected = fit_stream(NAGClassifier(), [(sparse.csr_array(X), Y)], **options)
+    np.testing.assert_array_equal(bits(fit_stream(NAGClassifier(), batches, **options)), bits(expected))
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_shuffled_frames_keep_their_names(package):
+    frames = pytest.importorskip(package)
+    rows = [frames.DataFrame(dict(zip("abcd", part.T))) for part, _ in cut(100, 700)]
+    whole = frames.DataFrame({"a": np.arange(3), "b": 1.0, "c": 1.0, "d": 1.0})  # whole numbers among others
+    options = {"classes": [0, 1], "shuffle_buffer": 850}
+    batches = [*zip(rows, (y for _, y in cut(100, 700))), (whole, Y[:3])]
+    model = fit_stream(NAGClassifier(), batches, **options)
+    assert list(model.feature_names_in_) == list("abcd")
+    plain = [(np.asarray(frame, dtype=float), y) for frame, y in batches]
+    np.testing.assert_array_equal(bits(model), bits(fit_stream(NAGClassifier(), plain, **options)))
+
+
 @pytest.mark.parametrize("shuffle_buffer", [0, 150])
 @pytest.mark.parametrize(
     "estimator",
@@ -225,7 +258,7 @@ def test_a_checkpoint_knows_the_steps(tmp_path):
             fit(*other)
     with pytest.raises(ValueError, match="its setting 'parameter constraint' was another one"):
         fit(scaler_of(1), FunctionTransformer(np.abs), classifier=NAGClassifier(constraint=L2Ball(3.0)))
-    with pytest.raises(ValueError, match="its setting 'estimator' was .*NAGClassifier.*; now it is .*ScaleInvariant"):
+    with pytest.raises(ValueError, match="its setting 'learner' was .*NAGClassifier.*; now it is .*ScaleInvariant"):
         fit(scaler_of(1), FunctionTransformer(np.abs), classifier=ScaleInvariantClassifier())
 
 
@@ -303,6 +336,16 @@ def test_checkpoints_of_other_batches(tmp_path):
         fit_stream(NAGClassifier(), read_batches(frame, **given), **options)
 
 
+class OnlyOnce:
+    """An iterable that has the same iterator each time."""
+
+    def __init__(self):
+        self.batches = iter([(X, Y)])
+
+    def __iter__(self):
+        return self.batches
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -310,7 +353,9 @@ def test_checkpoints_of_other_batches(tmp_path):
         ({"shuffle_buffer": -1}, "shuffle_buffer"),
         ({"batches": iter([]), "passes": 2}, "passes=2 needs batches that can begin anew"),
         ({"batches": Batches(lambda: iter([]), None, False), "passes": 2}, "can begin anew"),
+        ({"batches": OnlyOnce(), "passes": 2}, "passes=2 needs .* begin anew; there were no rows in pass 2"),
         ({"batches": []}, "there are no rows"),
+        ({"batches": [], "passes": 2}, "there are no rows"),
         ({"classes": None}, "classes must be given"),
         ({"progress": "yes"}, "'progress' parameter must be one of"),
     ],
