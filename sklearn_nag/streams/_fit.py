@@ -91,8 +91,8 @@ def fit_stream(
     checkpoint_every : int, default=1000000
         Rows after which it is written, to a new file that takes the place of the old one when it is whole.
     progress : bool or "auto", default="auto"
-        Whether to show rows, rows a second and the progressive loss; ``"auto"`` does in a terminal, by tqdm where it
-        is installed.
+        Whether to show rows, rows a second and the progressive loss; ``"auto"`` does in a terminal where tqdm or rich
+        is installed. With both it is tqdm.
 
     Returns
     -------
@@ -101,6 +101,8 @@ def fit_stream(
 
     Raises
     ------
+    ImportError
+        For ``progress=True`` with neither tqdm nor rich.
     TypeError
         For an estimator that cannot learn from a stream.
     ValueError

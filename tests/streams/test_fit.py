@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -373,3 +374,62 @@ def test_the_bar_shows_rows_and_loss(capsys):
     assert "progressive loss 0." in shown
     fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1])  # a pipe
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def no_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+
+
+def test_without_tqdm_rich_shows_the_same(no_tqdm, capsys):
+    pytest.importorskip("rich")
+    fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1], progress=True)
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "2,000 rows" in shown
+    assert "rows/s progressive loss 0." in shown
+
+
+class FakeProgress:
+    """As much of `rich.progress.Progress` as is used; ``last`` is the one made last."""
+
+    def __init__(self, *parts, console):
+        assert console.stderr
+        self.tasks, self.running = [], False
+        FakeProgress.last = self
+
+    def add_task(self, description, total, **fields):
+        self.tasks.append(types.SimpleNamespace(completed=0, elapsed=None, total=total, fields=fields))
+        return 0
+
+    def start(self):
+        self.running = True
+
+    def update(self, task, advance=0, **fields):
+        self.tasks[task].completed += advance
+        self.tasks[task].elapsed = 0.5
+        self.tasks[task].fields |= fields
+
+    def stop(self):
+        self.running = False
+
+
+@pytest.mark.parametrize("progress", [True, "auto"])
+def test_what_rich_is_told(progress, no_tqdm, monkeypatch):
+    columns = dict.fromkeys(["BarColumn", "TextColumn", "TimeElapsedColumn"], lambda *text: None)
+    monkeypatch.setitem(sys.modules, "rich", types.ModuleType("rich"))
+    monkeypatch.setitem(sys.modules, "rich.console", types.SimpleNamespace(Console=types.SimpleNamespace))
+    monkeypatch.setitem(sys.modules, "rich.progress", types.SimpleNamespace(Progress=FakeProgress, **columns))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    model = fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1], progress=progress)
+    bar, (task,) = FakeProgress.last, FakeProgress.last.tasks
+    assert (task.completed, task.total, bar.running) == (2000, None, False)
+    assert task.fields == {"speed": "4,000 rows/s", "loss": f"progressive loss {model.progressive_loss_:.6g}"}
+
+
+def test_without_tqdm_and_rich(no_tqdm, monkeypatch):
+    for name in ("rich", "rich.console", "rich.progress"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1]).t_ == 2000
+    with pytest.raises(ImportError, match="progress=True needs tqdm or rich, and neither is installed"):
+        fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1], progress=True)
