@@ -91,8 +91,8 @@ def fit_stream(
     checkpoint_every : int, default=1000000
         Rows after which it is written, to a new file that takes the place of the old one when it is whole.
     progress : bool or "auto", default="auto"
-        Whether to show rows, rows a second and the progressive loss; ``"auto"`` does in a terminal where tqdm or rich
-        is installed. With both it is tqdm.
+        Whether to show rows, rows a second and the progressive loss, by tqdm or, where it is missing, by rich;
+        ``"auto"`` does in a terminal where one of them is installed.
 
     Returns
     -------
