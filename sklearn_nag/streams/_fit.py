@@ -282,8 +282,8 @@ def _comparable(name, value):
     """A setting as it is where it can be shown, or its hash, which is the same in other processes."""
     if _is_plain(value):
         return value
-    try:
-        return Digest(joblib.hash(value))
+    try:  # of what a pickle gives back: what is fitted here and what was saved and loaded lie in memory in other ways
+        return Digest(joblib.hash(pickle.loads(pickle.dumps(value, protocol=5))))
     except Exception as error:
         raise ValueError(f"checkpoint needs settings that can be pickled; {name} cannot: {error}.") from error
 

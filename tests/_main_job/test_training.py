@@ -168,6 +168,15 @@ def test_killed_and_started_again(run, tmp_path):
     assert "nothing was left to learn: kept is from a run that has ended" in run(*options)
 
 
+def test_a_checkpoint_of_other_columns(run):
+    FRAME.to_csv("rows.csv", index=False)
+    options = ["rows.csv", "--target", "sold", "--checkpoint", "kept", "--columns"]
+    run(*options, "size")
+    code, err = run(*options, "price")
+    assert code == 2
+    assert "kept is the checkpoint of another run: its setting 'columns' was ['size']; now it is ['price']." in err
+
+
 UGLY = {
     "junk.csv": bytes(range(256)) * 20,
     "junk.parquet": b"no parquet",

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.constraints import L2Ball
@@ -261,6 +261,16 @@ def test_a_checkpoint_knows_the_steps(tmp_path):
         fit(scaler_of(1), FunctionTransformer(np.abs), classifier=NAGClassifier(constraint=L2Ball(3.0)))
     with pytest.raises(ValueError, match="its setting 'learner' was .*NAGClassifier.*; now it is .*ScaleInvariant"):
         fit(scaler_of(1), FunctionTransformer(np.abs), classifier=ScaleInvariantClassifier())
+
+
+def test_a_step_that_was_saved_and_loaded_is_the_same(tmp_path):
+    step, options = (
+        FrozenEstimator(QuantileTransformer(n_quantiles=10).fit(X)),
+        {"classes": [0, 1], "checkpoint": tmp_path / "model"},
+    )
+    for same in (step, pickle.loads(pickle.dumps(step))):
+        model = fit_stream(make_pipeline(same, NAGClassifier()), [(X, Y)], **options)
+        assert model[-1].t_ == len(X)
 
 
 def test_a_checkpoint_is_known_in_another_process(tmp_path):
