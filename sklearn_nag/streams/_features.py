@@ -180,10 +180,10 @@ def _numbers(column, name):
 def _target(column, name):
     """The target as numbers, or as words."""
     types = import_pyarrow().types
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     if column.null_count:
         raise ValueError(f"the target {name!r} has missing values; leave these rows out.")
+    if types.is_dictionary(column.type):
+        return _target(column.dictionary, name)[column.indices.to_numpy()]
     if _holds_words(column.type):
         return np.array(column.to_pylist(), dtype=str)
     if types.is_decimal(column.type):

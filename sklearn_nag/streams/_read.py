@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from typing import Any
@@ -160,8 +160,8 @@ def _check_target(target):
 
 def _checked_columns(columns, target, sample_weight):
     """The names of features as a list; raise where they cannot be."""
-    if isinstance(columns, str):
-        raise ValueError(f"columns is {columns!r}; it must be a list of names, such as [{columns!r}].")
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ValueError(f"columns is {columns!r}; it must be a list of names, such as [{str(columns)!r}].")
     columns = list(columns)
     if not columns:
         raise ValueError("columns is empty; it must name at least one feature, or be None for all.")

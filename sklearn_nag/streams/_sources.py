@@ -136,7 +136,7 @@ def csv_tables(path, columns, delimiter):
                              "the column out by columns.")  # fmt: skip
         if has_rows and pyarrow.types.is_null(field.type):
             raise ValueError(f"{path} has no value of column {field.name!r} in its first 4 MiB, which tell what it "
-                             "holds: leave it out by columns.")  # fmt: skip
+                             "holds: fill it in, or leave it out by columns.")  # fmt: skip
     types = {field.name: _lasting_type(field.type) for field in schema}
     with naming(path, hint), reader(column_types=types, include_columns=columns or []) as tables:
         yield from tables

@@ -241,6 +241,7 @@ def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
         ({"source": pd.DataFrame({"day": pd.date_range("2020", periods=2), "b": 1}), "target": "b"}, ValueError,
          "column 'day' holds timestamp"),
         ({"source": FRAME, "columns": "a"}, ValueError, r"columns is 'a'; it must be a list of names, such as \['a'\]"),
+        ({"source": FRAME, "columns": 5}, ValueError, "columns is 5; it must be a list of names"),
         ({"source": FRAME, "columns": []}, ValueError, "columns is empty"),
         ({"source": FRAME, "columns": ["a", "b", "a"]}, ValueError, "columns has 'a' twice"),
         ({"source": FRAME, "target": ["b", "a"], "columns": ["a"]}, ValueError, "columns has 'a', which is target"),
@@ -305,6 +306,9 @@ def test_targets_that_are_categories(values, kind):
     _, y = gathered(read_batches([plain.astype({"y": "category"}), plain], "y"))
     assert y.dtype.kind == kind
     np.testing.assert_array_equal(y, values * 2)
+    if kind == "U":
+        categories = pl.DataFrame({"a": 1.0, "y": values}, schema_overrides={"y": pl.Categorical})
+        np.testing.assert_array_equal(gathered(read_batches(categories, "y"))[1], values)
     with pytest.raises(ValueError, match="the target 'y' has missing values"):
         list(read_batches(plain.assign(y=pd.Categorical([values[0], None, values[1]])), "y"))
 
@@ -361,6 +365,12 @@ def test_later_tables_with_other_columns(make, second, columns, message, tmp_pat
     where = r"1\.parquet" if make is written else "^a later table"
     with pytest.raises(ValueError, match=f"{where} {message}"):
         list(batches)
+
+
+def test_frames_without_rows_settle_nothing():
+    empty = WORDS[["label", "colour"]][:0].astype(object)  # of which pyarrow makes columns of nothing
+    rows, _ = gathered(read_batches([empty, WORDS[["colour", "label"]], empty], "label", n_hashed=64))
+    np.testing.assert_array_equal(rows.sum(axis=1), np.ones(N))
 
 
 def test_numbers_where_the_first_table_has_words():
