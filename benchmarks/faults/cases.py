@@ -447,5 +447,5 @@ def weights_of(rng, n):
     if kind == "counts":
         return rng.integers(0, 3, n) * rng.choice([1.0, 0.3])
     if kind == "sizes":
-        return 10.0 ** rng.integers(-99, 100, n)
+        return 10.0 ** rng.integers(-99, rng.choice([50, 100]), n)
     return np.abs(rng.choice(EXTREMES, n))

@@ -21,6 +21,7 @@ from sklearn.base import is_classifier
 from .. import estimators
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._fit import write_whole
+from ..streams._read import open_batches
 from .tables import MOST_CLASSES
 
 PROGRAM = "python -m sklearn_nag train"
@@ -95,8 +96,8 @@ def train(options):
     ValueError, OSError, EOFError, ImportError, NotImplementedError, zlib.error
         For files that cannot be read or learnt from, as `read_batches` and `fit_stream` say.
     """
+    batches = batches_of(options, read_batches, options.columns)
     estimator, classes = learner(options)
-    batches = batches_of(options, options.columns)
     n_read = 0
 
     def counted():
@@ -109,7 +110,7 @@ def train(options):
 
     start = time.perf_counter()
     model = fit_stream(
-        estimator, Batches(counted, batches.n_rows, batches.repeatable, batches.file_sizes), classes=classes,
+        estimator, Batches(counted, batches.n_rows, batches.repeatable, batches.settings), classes=classes,
         passes=options.passes, shuffle_buffer=options.shuffle_buffer, checkpoint=options.checkpoint,
         checkpoint_every=options.checkpoint_every,
     )  # fmt: skip
@@ -125,11 +126,11 @@ def train(options):
     ])  # fmt: skip
 
 
-def batches_of(options, columns):
-    """Batches of the files, with some columns as features."""
-    return read_batches(
+def batches_of(options, read, columns):
+    """Batches of the files, by `read_batches` or, for targets alone, by `open_batches` without columns."""
+    return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
-        batch_size=options.batch_size, n_hashed=options.n_hashed, delimiter=options.delimiter,
+        batch_size=options.batch_size, n_hashed=options.n_hashed, transformer=None, delimiter=options.delimiter,
         n_features=options.n_features, zero_based=not options.one_based,
     )  # fmt: skip
 
@@ -140,7 +141,7 @@ def learner(options):
     if classes is not None and name is not None and name.endswith("Regressor"):
         raise ValueError(f"--classes is for classifiers; --estimator is {name}.")
     what = target_of(options)
-    targets = targets_of(batches_of(options, None if options.target is None else [options.target]), what)
+    targets = targets_of(batches_of(options, open_batches, None if options.target is None else []), what)
     if name is not None and name.endswith("Regressor"):
         if next(targets, np.empty(0)).dtype.kind in "US":
             raise ValueError(f"{name} needs numbers as targets; {what} holds words.")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
-from ._sources import import_pyarrow
+from ._sources import check_names, import_pyarrow
 
 _TILE = 512  # rows
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name in a file
@@ -34,41 +34,72 @@ class TableReader:
     def __init__(self, target, columns, sample_weight, n_hashed, transformer):
         self.target, self.columns, self.sample_weight = target, columns, sample_weight
         self.targets = [target] if isinstance(target, str) else list(target or ())
+        self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
         self.transformer = transformer
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
         """Columns to read; None for all."""
-        if self.columns is None:
-            return None
-        weights = [] if self.sample_weight is None else [self.sample_weight]
-        return list(dict.fromkeys([*self.columns, *self.targets, *weights]))
+        return None if self.columns is None else list(dict.fromkeys([*self.columns, *self.needed]))
 
-    def read(self, table):
-        """Features, targets and, where there is a column of them, weights of a record batch."""
-        other = {*self.targets, self.sample_weight}
-        names = table.schema.names
+    def rows(self, tables, batch_size):
+        """Features, targets and, where there is a column of them, weights of at most ``batch_size`` rows each.
+
+        The first table settles which columns are features, in which order, and which columns hold words.
+
+        Parameters
+        ----------
+        tables : iterable of (str or Path, pyarrow.RecordBatch)
+            Tables, and what to call each of them in an error.
+        batch_size : int
+            Most rows of a batch.
+
+        Yields
+        ------
+        tuple
+            ``(X, y)`` or ``(X, y, sample_weight)``.
+        """
+        schema, features, words = None, None, {}
+        for where, table in tables:
+            if table.num_rows == 0:  # types of columns without values say nothing
+                continue
+            if schema is None or not table.schema.equals(schema, check_metadata=True):
+                schema = table.schema
+                found = self._features(where, schema)
+                features = found if features is None else features
+                _check_layout(where, schema, found, features)
+                _check_words(where, schema, features, self.targets, words)
+            for start in range(0, table.num_rows, batch_size):
+                yield self._read(table.slice(start, batch_size), features)
+
+    def _features(self, where, schema):
+        """Names of the columns of one table that are features."""
+        names = schema.names
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"there are {names.count(twice)} columns {twice!r}; names must differ.")
-        for name in (*self.targets, *([] if self.sample_weight is None else [self.sample_weight])):
-            if name not in names:
-                raise ValueError(f"there is no column {name!r}; columns are {', '.join(map(repr, names))}.")
-        features = self.columns or [name for name in names if name not in other and not _PANDAS_INDEX.fullmatch(name)]
-        X = self._features(table.select(features))
+            raise ValueError(f"{where} has {names.count(twice)} columns {twice!r}; names must differ.")
+        check_names(names, self.needed, where)
+        if self.columns is not None:
+            return self.columns
+        others = {*self.needed, *_index_of_pandas(schema)}
+        return [name for name in names if name not in others]
+
+    def _read(self, table, features):
+        X = self._rows(table.select(features))
         y = [_target(table.column(name), name) for name in self.targets]
         y = None if not y else y[0] if isinstance(self.target, str) else np.column_stack(y)
         if self.sample_weight is None:
             return X, y
         return X, y, _numbers(table.column(self.sample_weight), self.sample_weight)
 
-    def _features(self, table):
+    def _rows(self, table):
         if self.transformer is not None:
-            return self.transformer.transform(table.to_pandas())
+            named = _index_of_pandas(table.schema).intersection(table.schema.names)  # columns here, and not the index
+            return self.transformer.transform(table.to_pandas(ignore_metadata=bool(named)))
         holds_words = {kind: _holds_words(kind) for kind in set(table.schema.types)}
         words = [field.name for field in table.schema if holds_words[field.type]]
-        numbers = [name for name in table.schema.names if name not in words]
-        X = _rows([_numbers(table.column(name), name) for name in numbers], table.num_rows)
+        numbers = [field.name for field in table.schema if not holds_words[field.type]]
+        X = _side_by_side([_numbers(table.column(name), name) for name in numbers], table.num_rows)
         if not words:
             return X
         hashed = [self._hash(table.column(name), name) for name in words]
@@ -84,11 +115,42 @@ class TableReader:
         words = column.dictionary.to_pylist()
         if column.null_count:  # a missing word is a word of its own
             codes = np.where(np.isnan(codes), len(words), codes).astype(np.int64)
-        table = self.hasher.transform([[f"{name}={word}"] for word in [*words, None]])
+        # The name alone stands for a missing word, which is not the word "None".
+        table = self.hasher.transform([[name if word is None else f"{name}={word}"] for word in [*words, None]])
         return sparse.csr_array(table[codes])
 
 
-def _rows(columns, n_rows):
+def _index_of_pandas(schema):
+    """Columns that are the index of a frame of pandas: by its metadata, or by their names where these are lost."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    unnamed = filter(_PANDAS_INDEX.fullmatch, schema.names)
+    return {*unnamed, *(name for name in index if isinstance(name, str))}  # an index that counts rows is a dict
+
+
+def _check_layout(where, schema, found, features):
+    """Raise unless a table whose own features are ``found`` has the ``features`` of the first one, in any order."""
+    check_names(schema.names, features, where)
+    known = set(features)
+    for name in found:
+        if name not in known:
+            raise ValueError(
+                f"{where} has a column {name!r}, which is no feature of the first table; name the features by columns."
+            )
+
+
+def _check_words(where, schema, features, targets, words):
+    """Raise unless the same columns hold words as before; ``words`` says which do, and is filled by the first table."""
+    for name in (*features, *targets):
+        kind = schema.field(name).type
+        if name in targets and import_pyarrow().types.is_dictionary(kind):  # targets are taken as what they stand for
+            kind = kind.value_type
+        holds = _holds_words(kind)
+        if words.setdefault(name, holds) != holds:
+            here, first = ("words", "none") if holds else (str(kind), "words")
+            raise ValueError(f"{where} holds {here} in column {name!r}, which holds {first} in the first table.")
+
+
+def _side_by_side(columns, n_rows):
     """Columns side by side, in C order, some rows at a time: writing by columns misses the cache at every row."""
     X = np.empty((n_rows, len(columns)))
     for start in range(0, n_rows, _TILE):
@@ -120,6 +182,8 @@ def _target(column, name):
     types = import_pyarrow().types
     if column.null_count:
         raise ValueError(f"the target {name!r} has missing values; leave these rows out.")
+    if types.is_dictionary(column.type):
+        return _target(column.dictionary, name)[column.indices.to_numpy()]
     if _holds_words(column.type):
         return np.array(column.to_pylist(), dtype=str)
     if types.is_decimal(column.type):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import pickle
+import reprlib
 import uuid
 from collections.abc import Iterable
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
@@ -20,8 +23,11 @@ from ..estimators._online import OnlineLinear
 from ..estimators._validation import check_number, check_option
 from ..model_selection._streams import StreamPipeline, cut_batches, known_classes
 from ._progress import progress_bar
+from ._read import Batches
 
 _MOST_ROWS = 2**16  # of a batch that is learnt in one call
+_SHORT = reprlib.Repr()  # shows long lists of files or columns in part
+_SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxstring = 10, 10, 60
 
 
 class Checkpoint(NamedTuple):
@@ -30,7 +36,7 @@ class Checkpoint(NamedTuple):
     Attributes
     ----------
     settings : dict
-        What the result depends on, beside the rows.
+        What the result depends on, beside the rows: values that can be read, and a `Digest` of each other one.
     n_rows : int
         Rows learnt, over all passes.
     done : bool
@@ -78,13 +84,15 @@ def fit_stream(
     checkpoint : path, optional
         File for what has been learnt so far. Where it exists, training goes on from it: the rows before are read, not
         learnt, and the model gets the bits that it would have had without the interruption. When all rows are learnt
-        the model is returned at once. Of `read_batches` it knows the sizes of the files; that any other iterable yields
-        the same rows again is up to you. It is a pickle: use only files that you trust.
+        the model is returned at once. It knows the parameters of this call and of the estimator, which must be one that
+        can be pickled, and of `read_batches` the parameters and the names and sizes of the files; that any other
+        iterable yields the same rows again is up to you. A damaged file is refused. It is a pickle: use only files that
+        you trust.
     checkpoint_every : int, default=1000000
         Rows after which it is written, to a new file that takes the place of the old one when it is whole.
     progress : bool or "auto", default="auto"
-        Whether to show rows, rows a second and the progressive loss; ``"auto"`` does in a terminal, by tqdm where it
-        is installed.
+        Whether to show rows, rows a second and the progressive loss, by tqdm or, where it is missing, by rich;
+        ``"auto"`` does in a terminal where one of them is installed.
 
     Returns
     -------
@@ -93,11 +101,13 @@ def fit_stream(
 
     Raises
     ------
+    ImportError
+        For ``progress=True`` with neither tqdm nor rich.
     TypeError
         For an estimator that cannot learn from a stream.
     ValueError
-        For parameters that cannot be used, for a stream without rows, and for a checkpoint of another run: other
-        parameters, other files, or a stream with other batches.
+        For parameters that cannot be used, for a stream without rows, for a damaged checkpoint, and for one of another
+        run: other parameters, other files, or a stream with other batches.
 
     See Also
     --------
@@ -126,16 +136,15 @@ def fit_stream(
         raise ValueError(f"passes={passes} needs batches that can begin anew; this iterator can be read only once.")
     pipeline = StreamPipeline(estimator)
     all_classes = known_classes(pipeline.learner, None, classes)
-    settings = {
-        "estimator": repr(estimator.__class__),
-        "parameters": repr(sorted(estimator.get_params().items(), key=lambda item: item[0])),
-        "classes": None if all_classes is None else list(all_classes),
-        "passes": int(passes),
-        "shuffle_buffer": int(shuffle_buffer),
-        "random_state": int(random_state),
-        "sizes of files": getattr(batches, "file_sizes", None),
-    }
-    path, learnt = None if checkpoint is None else Path(checkpoint), 0
+    path, learnt, settings = None if checkpoint is None else Path(checkpoint), 0, {}
+    if path is not None:
+        settings = _settings(pipeline, {
+            "classes": None if all_classes is None else all_classes.tolist(),
+            "passes": int(passes),
+            "shuffle_buffer": int(shuffle_buffer),
+            "random_state": int(random_state),
+            **(batches.settings if isinstance(batches, Batches) else {}),
+        })  # fmt: skip
     if path is not None and path.exists():
         saved = _load(path, settings)
         if saved.done:
@@ -147,6 +156,7 @@ def fit_stream(
     n_seen, since = 0, 0
     with contextlib.closing(bar):
         for number in range(passes):
+            n_before = n_seen
             for X, y, weight in _shuffled(batches, shuffle_buffer, [random_state, number]):
                 n = len(y)
                 n_seen += n
@@ -169,6 +179,10 @@ def fit_stream(
                 if path is not None and since >= checkpoint_every:
                     _save(path, Checkpoint(settings, n_seen, False, pipeline.estimator))
                     since = 0
+            if n_before == n_seen > 0:
+                raise ValueError(
+                    f"passes={passes} needs batches that can begin anew; there were no rows in pass {number + 1}."
+                )
     if n_seen == 0:
         raise ValueError("there are no rows to learn from.")
     if n_seen < learnt:
@@ -223,22 +237,83 @@ def _part(batch, start, stop):
 
 def _join(batches):
     X, y, weight = zip(*batches)
-    if sparse.issparse(X[0]):
-        rows = sparse.vstack(X, format="csr")
+    if any(map(sparse.issparse, X)):
+        rows = sparse.vstack([part if sparse.issparse(part) else sparse.csr_array(part) for part in X], format="csr")
     elif hasattr(X[0], "iloc"):
         import pandas as pd
 
         rows = pd.concat(X)
+    elif type(X[0]).__module__.startswith("polars"):
+        import polars as pl
+
+        rows = pl.concat(X, how="vertical_relaxed")  # numbers of several types are numbers
     else:
         rows = np.concatenate(X)
-    return rows, np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
+    if all(part is None for part in weight):
+        return rows, np.concatenate(y), None
+    return rows, np.concatenate(y), np.concatenate([
+        np.ones(len(targets)) if part is None else part for targets, part in zip(y, weight)
+    ])  # fmt: skip
 
 
 # -- checkpoints
 
 
+class Digest(str):
+    """A hash, for a setting that is compared and cannot be shown."""
+
+
+def _settings(pipeline, others):
+    """What a checkpoint compares: the estimator before it learns, and ``others``."""
+    parameters = {f"parameter {name}": value for name, value in pipeline.learner.get_params(deep=False).items()}
+    settings = {
+        "estimator": repr(type(pipeline.estimator)),
+        "learner": repr(type(pipeline.learner)),
+        "steps": pipeline.transformers,
+    }
+    try:
+        pickle.dumps(pipeline.estimator, protocol=5)
+    except Exception as error:
+        raise ValueError(f"checkpoint needs an estimator that can be pickled: {error}.") from error
+    return {name: _comparable(name, value) for name, value in {**settings, **parameters, **others}.items()}
+
+
+def _comparable(name, value):
+    """A setting as it is where it can be shown, or its hash, which is the same in other processes."""
+    if _is_plain(value):
+        return value
+    try:  # of what a pickle gives back: what is fitted here and what was saved and loaded lie in memory in other ways
+        return Digest(joblib.hash(pickle.loads(pickle.dumps(value, protocol=5))))
+    except Exception as error:
+        raise ValueError(f"checkpoint needs settings that can be pickled; {name} cannot: {error}.") from error
+
+
+def _is_plain(value):
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or (isinstance(value, bool | int | float | str) and value == value)  # NaN is equal by its hash
+
+
+class _Hashing:
+    """A file that hashes what is written to it."""
+
+    def __init__(self, file):
+        self.file, self.hash = file, hashlib.sha256()
+
+    def write(self, data):
+        self.hash.update(data)
+        return self.file.write(data)
+
+
 def _save(path, checkpoint):
-    write_whole(path, lambda file: pickle.dump(tuple(checkpoint), file, protocol=5))
+    """Write a checkpoint: a pickle, and its SHA-256 behind it."""
+
+    def write(file):
+        hashing = _Hashing(file)
+        pickle.dump(tuple(checkpoint), hashing, protocol=5)
+        file.write(hashing.hash.digest())
+
+    write_whole(path, write)
 
 
 def write_whole(path, write):
@@ -257,16 +332,23 @@ def write_whole(path, write):
 
 
 def _load(path, settings):
-    """Read a checkpoint; raise for one of another run."""
+    """Read a checkpoint; raise for a damaged one, and for one of another run."""
+    content = memoryview(path.read_bytes())
+    n_digest = hashlib.sha256().digest_size
+    pickled, digest = content[:-n_digest], content[-n_digest:]
     try:
-        with open(path, "rb") as file:
-            saved = Checkpoint(*pickle.load(file))
-    except (pickle.UnpicklingError, EOFError, TypeError) as error:
-        raise ValueError(f"{path} is no checkpoint: {error}.") from error
-    for name, value in settings.items():
-        if saved.settings.get(name) != value:
+        if hashlib.sha256(pickled).digest() != digest:
+            raise ValueError("its digest is another one")
+        saved = Checkpoint(*pickle.loads(pickled))
+        before = dict(saved.settings)
+    except Exception as error:  # pickles raise all kinds
+        raise ValueError(f"{path} is no checkpoint, or a damaged one: {error}.") from error
+    for name in {**before, **settings}:
+        was, now = before.get(name), settings.get(name)
+        if was != now:
+            hidden = isinstance(was, Digest) or isinstance(now, Digest)
+            difference = "was another one" if hidden else f"was {_SHORT.repr(was)}; now it is {_SHORT.repr(now)}"
             raise ValueError(
-                f"{path} is the checkpoint of a run with other {name}: {saved.settings.get(name)}; now {value}. Remove "
-                "it to begin anew."
+                f"{path} is the checkpoint of another run: its setting {name!r} {difference}. Remove it to begin anew."
             )
     return saved

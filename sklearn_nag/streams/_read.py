@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from typing import Any
@@ -42,12 +42,12 @@ class Batches:
         Number of rows, where the source tells it without reading them.
     repeatable : bool
         Whether rows can be read more than once.
-    file_sizes : list of int, optional
-        Bytes of each file that is read, by which a checkpoint knows the files again.
+    settings : dict, optional
+        What the rows depend on: the files and the parameters of `read_batches`, by which a checkpoint knows them again.
     """
 
-    def __init__(self, read: Any, n_rows: int | None, repeatable: bool, file_sizes: list[int] | None = None):
-        self._read, self.n_rows, self.repeatable, self.file_sizes = read, n_rows, repeatable, file_sizes
+    def __init__(self, read: Any, n_rows: int | None, repeatable: bool, settings: dict | None = None):
+        self._read, self.n_rows, self.repeatable, self.settings = read, n_rows, repeatable, settings or {}
 
     def __iter__(self) -> Iterator[tuple]:
         return self._read()
@@ -69,21 +69,26 @@ def read_batches(
     """Read rows in batches from files or streams that need not fit in memory.
 
     Numbers are taken as they are, in the units they come in. Words are hashed: a row has a 1 in the column that its
-    word leads to. Memory is bounded by a batch; for text also by a block of 4 MiB.
+    word leads to, and a missing word is a word of its own. In CSV files a field is missing where it is empty, ``NA``,
+    ``null``, ``NaN`` or the like, with quotes or without. Memory is bounded by a batch; for text also by a block of
+    4 MiB.
+
+    The first file or frame settles which columns are features, in which order, and which of them hold words. Later ones
+    must have the same columns, in any order.
 
     Parameters
     ----------
     source : path, list of path, or object
-        A file, a glob such as ``"day-*.parquet"``, or a list of these, by the end of their names: ``.parquet``,
-        ``.csv`` or ``.tsv`` with a header, ``.svm``, ``.svmlight`` or ``.libsvm``; text also with ``.gz`` or ``.bz2``
-        behind it. Or an object with ``__arrow_c_stream__`` (tables and readers of pyarrow, frames of pandas and polars,
-        results of DuckDB), a polars LazyFrame, or an iterable of data frames.
+        A file, a glob such as ``"day-*.parquet"``, or a list of these, by the end of their names, in small letters or
+        capitals: ``.parquet``, ``.csv`` or ``.tsv`` with a header, ``.svm``, ``.svmlight`` or ``.libsvm``; text also
+        with ``.gz`` or ``.bz2`` behind it. Or an object with ``__arrow_c_stream__`` (tables and readers of pyarrow,
+        frames of pandas and polars, results of DuckDB), a polars LazyFrame, or an iterable of data frames.
     target : str or list of str, optional
         The column to predict, or several. Without, all columns are features, and the targets of batches are None: for
         rows to predict. Not for svmlight, where each line begins with it.
     columns : list of str, optional
-        The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and an index
-        that pandas wrote into a file.
+        The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and the index
+        of a frame of pandas, also where it lies in a file.
     sample_weight : str, optional
         The column with weights of the rows.
     batch_size : int, default=8192
@@ -93,7 +98,7 @@ def read_batches(
     transformer : object, optional
         Fitted transformer that makes ``X`` of a pandas data frame with the features, instead of hashing.
     delimiter : str, optional
-        Of CSV files; by default a comma, and a tab for ``.tsv``.
+        Of CSV files, one character; by default a comma, and a tab for ``.tsv``.
     n_features : int, optional
         Number of features of svmlight files, which do not say.
     zero_based : bool, default=True
@@ -113,10 +118,10 @@ def read_batches(
     ImportError
         When pyarrow is missing, which everything but svmlight needs.
     TypeError
-        For a source of another kind.
+        For a source or a target of another kind.
     ValueError
-        For parameters that cannot be used; while reading, for missing columns, missing values and columns that hold
-        neither numbers nor words.
+        For parameters that cannot be used; while reading, for missing columns, missing values, columns that hold
+        neither numbers nor words, and files or frames with other columns than the first.
 
     See Also
     --------
@@ -134,8 +139,53 @@ def read_batches(
     check_number("batch_size", batch_size, Integral, min_val=1)
     check_number("n_hashed", n_hashed, Integral, min_val=1)
     check_flag("zero_based", zero_based)
+    _check_target(target)
+    if columns is not None:
+        columns = _checked_columns(columns, target, sample_weight)
+    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()):
+        raise ValueError(f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';'.")
+    return open_batches(
+        source, target, columns=columns, sample_weight=sample_weight, batch_size=batch_size, n_hashed=n_hashed,
+        transformer=transformer, delimiter=delimiter, n_features=n_features, zero_based=bool(zero_based),
+    )  # fmt: skip
+
+
+def _check_target(target):
+    """Raise unless the target is a name, a list of names, or None."""
+    if target is None or isinstance(target, str):
+        return
+    if not (isinstance(target, list | tuple) and target and all(isinstance(name, str) for name in target)):
+        raise TypeError(f"target is {target!r}; it must be the name of a column, a list of names, or None.")
+
+
+def _checked_columns(columns, target, sample_weight):
+    """The names of features as a list; raise where they cannot be."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ValueError(f"columns is {columns!r}; it must be a list of names, such as [{str(columns)!r}].")
+    columns = list(columns)
+    if not columns:
+        raise ValueError("columns is empty; it must name at least one feature, or be None for all.")
+    others = {"target": [target] if isinstance(target, str) else target or [], "sample_weight": [sample_weight]}
+    for parameter, names in others.items():
+        both = [name for name in names if name in columns]
+        if both:
+            raise ValueError(f"columns has {both[0]!r}, which is {parameter}: it cannot be a feature.")
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"columns has {twice!r} twice; each feature is named once.")
+    return columns
+
+
+def open_batches(
+    source, target, *, columns, sample_weight, batch_size, n_hashed, transformer, delimiter, n_features, zero_based
+):
+    """What `read_batches` returns, of parameters that it has checked; ``columns=[]`` is for targets alone."""
     paths = find_paths(source)
-    file_sizes = None if paths is None else [path.stat().st_size for path in paths]
+    settings = {
+        "files": [path.name for path in paths or ()], "sizes of files": [path.stat().st_size for path in paths or ()],
+        "target": target, "columns": columns, "sample_weight": sample_weight, "n_hashed": n_hashed,
+        "transformer": transformer, "delimiter": delimiter, "n_features": n_features, "zero_based": zero_based,
+    }  # fmt: skip
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
         raise ValueError(f"source has files of several formats: {', '.join(sorted(formats))}; read them apart.")
@@ -151,25 +201,26 @@ def read_batches(
             for path in paths:
                 for text in svmlight_blocks(path, _SVMLIGHT_BLOCK):
                     with naming(path):
-                        rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=bool(zero_based))
+                        rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
                     yield rows
 
-        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, file_sizes)
-    reader = TableReader(target, None if columns is None else list(columns), sample_weight, n_hashed, transformer)
+        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings)
+    reader = TableReader(target, columns, sample_weight, n_hashed, transformer)
 
     def tables():
-        for path in paths if paths is not None else [None]:
-            if path is None:
-                yield from object_tables(source, reader.names(), batch_size)
-            elif formats == {"parquet"}:
-                yield from parquet_tables(path, reader.names(), batch_size)
+        for path in paths or ():
+            if formats == {"parquet"}:
+                of_file = parquet_tables(path, reader.names(), batch_size)
             else:
-                yield from csv_tables(path, reader.names(), delimiter)
+                of_file = csv_tables(path, reader.names(), delimiter)
+            for table in of_file:
+                yield path, table
+        if paths is None:
+            for number, table in enumerate(object_tables(source, reader.names(), batch_size)):
+                yield "a later table" if number else "the first table", table
 
-    def slices():
-        for table in tables():
-            for start in range(0, table.num_rows, batch_size):
-                yield reader.read(table.slice(start, batch_size))
+    def rows():
+        return reader.rows(tables(), batch_size)
 
     n_rows = None
     if formats == {"parquet"}:
@@ -178,7 +229,7 @@ def read_batches(
         n_rows = len(source)
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
-    return Batches(slices if paths is None else lambda: _read_ahead(slices()), n_rows, repeatable, file_sizes)
+    return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings)
 
 
 def _cut(batches, batch_size):

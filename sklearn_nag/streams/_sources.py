@@ -25,6 +25,7 @@ FORMATS = {
     ".libsvm": "svmlight",
 }
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
+_PACKING = {".gz": "gzip", ".bz2": "bz2", "": None}  # as pyarrow calls it
 _CSV_BLOCK = 2**22  # bytes of text that are read at a time
 _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without, all of a row group
 
@@ -53,14 +54,20 @@ def find_paths(source):
     return [Path(path) for path in paths]
 
 
+def _suffixes(path):
+    """The suffix that says the format of a file, and that of its packing or "", both in lower case."""
+    *_, last = suffixes = ["", *map(str.lower, path.suffixes)]
+    return (suffixes[-2], last) if last in _OPEN else (last, "")
+
+
 def format_of(path):
     """Format of a file by its name: "parquet", "csv" or "svmlight"."""
-    suffixes = [suffix for suffix in path.suffixes[-2:] if suffix not in _OPEN]
-    if not suffixes or suffixes[-1] not in FORMATS:
+    suffix, _ = _suffixes(path)
+    if suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise ValueError(f"{path} has a name that says no format: it must end in {known}, the last ones also with .gz "
                          "or .bz2 after it.")  # fmt: skip
-    return FORMATS[suffixes[-1]]
+    return FORMATS[suffix]
 
 
 @contextlib.contextmanager
@@ -68,7 +75,7 @@ def naming(path, hint=""):
     """Raise errors of a reader as ValueError that names the file, but those that name it already."""
     try:
         yield
-    except (ValueError, OSError, EOFError, zlib.error) as error:
+    except (ValueError, OSError, EOFError, OverflowError, zlib.error) as error:
         if getattr(error, "filename", None) is not None:  # it is not there, or may not be read
             raise
         raise ValueError(f"{path} cannot be read: {str(error).rstrip('.')}.{hint}") from error
@@ -104,35 +111,47 @@ def csv_tables(path, columns, delimiter):
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
     The first block tells the types. They are then given for all columns, as the reader takes half as long again where
-    it has to infer them.
+    it has to infer them. Fields that are empty, NA, null or the like are missing, in words as in numbers.
     """
-    import_pyarrow()
+    pyarrow = import_pyarrow()
     from pyarrow import csv
 
+    suffix, packing = _suffixes(path)
     read = csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False)
-    delimiter = delimiter or ("\t" if ".tsv" in path.suffixes else ",")
-    parse = csv.ParseOptions(delimiter=delimiter)
+    parse = csv.ParseOptions(delimiter=delimiter or ("\t" if suffix == ".tsv" else ","), newlines_in_values=True)
     hint = " Text must be UTF-8; types of columns are those of its first 4 MiB."
-    with naming(path, hint), csv.open_csv(path, read, parse) as reader:
-        schema, names = reader.schema, reader.schema.names
+
+    def reader(**convert):
+        options = csv.ConvertOptions(strings_can_be_null=True, **convert)
+        return csv.open_csv(pyarrow.input_stream(path, compression=_PACKING[packing]), read, parse, options)
+
+    with naming(path, hint), reader() as first:
+        schema, names = first.schema, first.schema.names
+        has_rows = any(map(pyarrow.types.is_null, schema.types)) and any(block.num_rows for block in first)
     check_names(names, columns, path)
+    used = set(names if columns is None else columns)
+    for field in (field for field in schema if field.name in used):
+        if pyarrow.types.is_binary(field.type):
+            raise ValueError(f"{path} has text in column {field.name!r} that is not UTF-8: write it as UTF-8, or leave "
+                             "the column out by columns.")  # fmt: skip
+        if has_rows and pyarrow.types.is_null(field.type):
+            raise ValueError(f"{path} has no value of column {field.name!r} in its first 4 MiB, which tell what it "
+                             "holds: fill it in, or leave it out by columns.")  # fmt: skip
     types = {field.name: _lasting_type(field.type) for field in schema}
-    convert = csv.ConvertOptions(column_types=types, include_columns=columns or [])
-    with naming(path, hint), csv.open_csv(path, read, parse, convert) as reader:
-        yield from reader
+    with naming(path, hint), reader(column_types=types, include_columns=columns or []) as tables:
+        yield from tables
 
 
 def _lasting_type(kind):
     """Type to read a column with whose values have been of a ``kind`` so far."""
     pyarrow = import_pyarrow()
-    if pyarrow.types.is_integer(kind):
-        return pyarrow.float64()
-    return pyarrow.string() if pyarrow.types.is_null(kind) else kind
+    return pyarrow.float64() if pyarrow.types.is_integer(kind) else kind
 
 
 def check_names(names, columns, where):
     """Raise unless all ``columns`` are among the ``names`` of a table."""
-    missing = [name for name in columns or () if name not in names]
+    known = set(names)
+    missing = [name for name in columns or () if name not in known]
     if missing:
         raise ValueError(f"{where} has no column {missing[0]!r}; its columns are {', '.join(map(repr, names))}.")
 
@@ -157,6 +176,8 @@ def object_tables(source, columns, batch_size) -> Iterator:
     if type(source).__module__.startswith("pandas"):  # before version 2.2
         yield from object_tables(pyarrow.Table.from_pandas(source, preserve_index=False), columns, batch_size)
         return
+    if type(source).__module__.startswith("polars") and type(source).__name__ == "LazyFrame":
+        raise TypeError("source is a LazyFrame of a polars that cannot collect it in batches: update polars.")
     if isinstance(source, str | bytes | dict) or not isinstance(source, Iterable):
         raise TypeError(
             f"source is a {type(source).__name__}; it must be a path, a glob, a list of them, an object with "
@@ -173,7 +194,7 @@ def object_tables(source, columns, batch_size) -> Iterator:
 
 def svmlight_blocks(path, block):
     """Whole lines of a text file, plain or compressed, about ``block`` bytes at a time."""
-    opener = _OPEN.get(path.suffix, io.open)
+    opener = _OPEN.get(_suffixes(path)[1], io.open)
     with naming(path), opener(path, "rb") as file:
         while text := file.read(block):
             yield text + file.readline()

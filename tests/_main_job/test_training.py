@@ -169,6 +169,15 @@ def test_killed_and_started_again(run, tmp_path):
     assert "nothing was left to learn: kept is from a run that has ended" in run(*options)
 
 
+def test_a_checkpoint_of_other_columns(run):
+    FRAME.to_csv("rows.csv", index=False)
+    options = ["rows.csv", "--target", "sold", "--checkpoint", "kept", "--columns"]
+    run(*options, "size")
+    code, err = run(*options, "price")
+    assert code == 2
+    assert "kept is the checkpoint of another run: its setting 'columns' was ['size']; now it is ['price']." in err
+
+
 UGLY = {
     "junk.csv": bytes(range(256)) * 20,
     "junk.parquet": b"no parquet",
@@ -203,7 +212,7 @@ UGLY = {
         (["header.csv", "--target", "y"], "the target column 'y' of header.csv has no rows to learn from"),
         (["header.csv", "--target", "y", "--estimator", "NAGRegressor"], "'y' of header.csv has no rows to learn from"),
         (["blank.svm", "--n-features", "2"], "the target of blank.svm has no rows to learn from"),
-        (["blank.csv", "--target", "y"], "nothing to learn: the target column 'y' of blank.csv is '' in all rows"),
+        (["blank.csv", "--target", "y"], "blank.csv has no value of column 'y' in its first 4 MiB"),
         (["alone.csv", "--target", "y"], "the target column 'y' of alone.csv has no features beside it"),
         (["alone.csv", "same.csv", "--target", "y"], "the target column 'y' of alone.csv and 1 more has no features"),
         (

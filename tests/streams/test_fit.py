@@ -1,25 +1,38 @@
 """Training from a stream is `partial_fit`, whatever interrupts it."""
 
+import hashlib
 import itertools
 import os
+import pickle
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
+from sklearn_nag.constraints import L2Ball
 from sklearn_nag.streams import Batches, fit_stream, read_batches
+from sklearn_nag.streams._fit import _load
 
 from ..estimators.helpers import bits
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2000, 4)) * [1.0, 100.0, 1e-3, 5.0]
 Y = (X[:, 0] + X[:, 1] / 100 + RNG.normal(size=2000) > 0).astype(int)
+
+
+class Loud:
+    """Says so when it is unpickled."""
+
+    def __reduce__(self):
+        return print, ("unpickled",)
 
 
 def cut(*sizes, rows=X, y=Y, weight=None):
@@ -79,6 +92,39 @@ def test_shuffling_does_not_depend_on_the_cuts():
     assert sorted(rows) == list(range(2000))
     once = fit_stream(NAGClassifier(), Cuttable(77), classes=[0, 1], shuffle_buffer=300, random_state=3)
     np.testing.assert_array_equal(bits(once), bits(NAGClassifier().partial_fit(X[rows], Y[rows], classes=[0, 1])))
+
+
+def test_shuffled_weights_that_are_missing_count_1():
+    weight = np.where(np.arange(2000) // 100 % 2, 1.0, RNG.uniform(1, 2, 2000))
+    batches = [batch if number % 2 == 0 else batch[:2] for number, batch in enumerate(cut(*[100] * 19, weight=weight))]
+    options = {"classes": [0, 1], "shuffle_buffer": 250}
+    expected = fit_stream(NAGClassifier(), Cuttable(weight=weight), **options)
+    for rows in (batches, [(X[:0], Y[:0]), *batches]):
+        np.testing.assert_array_equal(bits(fit_stream(NAGClassifier(), rows, **options)), bits(expected))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_shuffled_batches_of_which_some_are_sparse(first):
+    batches = [
+        (sparse.csr_array(rows) if number % 2 == first else rows, y)
+        for number, (rows, y) in enumerate(cut(*[100] * 19))
+    ]
+    options = {"classes": [0, 1], "shuffle_buffer": 250}
+    expected = fit_stream(NAGClassifier(), [(sparse.csr_array(X), Y)], **options)
+    np.testing.assert_array_equal(bits(fit_stream(NAGClassifier(), batches, **options)), bits(expected))
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_shuffled_frames_keep_their_names(package):
+    frames = pytest.importorskip(package)
+    rows = [frames.DataFrame(dict(zip("abcd", part.T))) for part, _ in cut(100, 700)]
+    whole = frames.DataFrame({"a": np.arange(3), "b": 1.0, "c": 1.0, "d": 1.0})  # whole numbers among others
+    options = {"classes": [0, 1], "shuffle_buffer": 850}
+    batches = [*zip(rows, (y for _, y in cut(100, 700))), (whole, Y[:3])]
+    model = fit_stream(NAGClassifier(), batches, **options)
+    assert list(model.feature_names_in_) == list("abcd")
+    plain = [(np.asarray(frame, dtype=float), y) for frame, y in batches]
+    np.testing.assert_array_equal(bits(model), bits(fit_stream(NAGClassifier(), plain, **options)))
 
 
 @pytest.mark.parametrize("shuffle_buffer", [0, 150])
@@ -153,17 +199,102 @@ def test_checkpoints_of_another_run(tmp_path):
     path, options = tmp_path / "model", {"classes": [0, 1], "checkpoint_every": 100}
     with pytest.raises(OSError, match="disk"):
         fit_stream(NAGClassifier(), Cuttable(150, 150, fails_after=2), checkpoint=path, **options)
-    with pytest.raises(ValueError, match=r"run with other parameters: .*'eta0', 1\.0.*; now .*'eta0', 2\.0"):
+    with pytest.raises(ValueError, match=r"another run: its setting 'parameter eta0' was 1\.0; now it is 2\.0\."):
         fit_stream(NAGClassifier(eta0=2.0), Cuttable(150), checkpoint=path, **options)
-    with pytest.raises(ValueError, match="other passes: 1; now 2"):
+    with pytest.raises(ValueError, match="its setting 'passes' was 1; now it is 2"):
         fit_stream(NAGClassifier(), Cuttable(150), checkpoint=path, passes=2, **options)
     with pytest.raises(ValueError, match="after 300 rows, which is within a batch"):
         fit_stream(NAGClassifier(), Cuttable(200, 200), checkpoint=path, **options)
     with pytest.raises(ValueError, match="after 300 rows; this stream has only 150"):
         fit_stream(NAGClassifier(), [(X[:150], Y[:150])], checkpoint=path, **options)
-    path.write_bytes(b"")
-    with pytest.raises(ValueError, match="is no checkpoint"):
-        fit_stream(NAGClassifier(), Cuttable(150), checkpoint=path, **options)
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    """Whichever bit of it has changed, and wherever the file ends."""
+    path, options = tmp_path / "model", {"classes": [0, 1], "checkpoint": tmp_path / "model"}
+    rows = [(X[:50], Y[:50])]
+    expected = bits(fit_stream(NAGClassifier(), rows, **options))
+    content = path.read_bytes()
+    settings = pickle.loads(content)[0]
+    np.testing.assert_array_equal(bits(_load(path, settings).estimator), expected)
+    for position in (*range(0, len(content), 7), *range(len(content) - 40, len(content))):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+            _load(path, settings)
+    for length in (*range(0, len(content), 97), len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+            fit_stream(NAGClassifier(), rows, **options)
+
+
+@pytest.mark.parametrize("thing", [None, 3, {}, (1, 2, 3, 4), ({}, 1), NAGClassifier(), Loud()], ids=type)
+@pytest.mark.parametrize("digest", [True, False])
+def test_pickles_that_are_no_checkpoints(thing, digest, tmp_path, capsys):
+    pickled = pickle.dumps(thing)
+    path = tmp_path / "model"
+    path.write_bytes(pickled + hashlib.sha256(pickled).digest() * digest)
+    with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+        fit_stream(NAGClassifier(), [(X, Y)], classes=[0, 1], checkpoint=path)
+    assert digest or not capsys.readouterr().out  # without one nothing is unpickled
+
+
+def scaler_of(factor):
+    """Transformer that is fitted, and differs from others in what it has learnt alone."""
+    return FrozenEstimator(StandardScaler().fit(X * factor))
+
+
+def test_a_checkpoint_knows_the_steps(tmp_path):
+    path = tmp_path / "model"
+
+    def fit(*steps, classifier=None):
+        classifier = classifier or NAGClassifier()
+        return fit_stream(make_pipeline(*steps, classifier), [(X, Y)], classes=[0, 1], checkpoint=path)
+
+    fit(scaler_of(1), FunctionTransformer(np.abs))
+    fit(scaler_of(1), FunctionTransformer(np.abs))
+    for other in ((scaler_of(2), FunctionTransformer(np.abs)), (scaler_of(1), FunctionTransformer(np.sqrt)), ()):
+        with pytest.raises(ValueError, match="model is the checkpoint of another run: its setting 'steps' was another"):
+            fit(*other)
+    with pytest.raises(ValueError, match="its setting 'parameter constraint' was another one"):
+        fit(scaler_of(1), FunctionTransformer(np.abs), classifier=NAGClassifier(constraint=L2Ball(3.0)))
+    with pytest.raises(ValueError, match="its setting 'learner' was .*NAGClassifier.*; now it is .*ScaleInvariant"):
+        fit(scaler_of(1), FunctionTransformer(np.abs), classifier=ScaleInvariantClassifier())
+
+
+def test_a_step_that_was_saved_and_loaded_is_the_same(tmp_path):
+    column, options = X[:, :1], {"classes": [0, 1], "checkpoint": tmp_path / "model"}
+    step = FrozenEstimator(QuantileTransformer(n_quantiles=10).fit(column))
+    for same in (step, pickle.loads(pickle.dumps(step))):
+        model = fit_stream(make_pipeline(same, NAGClassifier()), [(column, Y)], **options)
+        assert model[-1].t_ == len(X)
+
+
+def test_a_checkpoint_is_known_in_another_process(tmp_path):
+    """Functions have other addresses there, and sets and dicts another order."""
+    script = (
+        "import sys, numpy as np; from sklearn.pipeline import make_pipeline\n"
+        "from sklearn.preprocessing import FunctionTransformer; from sklearn_nag import NAGClassifier\n"
+        "from sklearn_nag.constraints import L2Ball; from sklearn_nag.streams import fit_stream\n"
+        "step = FunctionTransformer(np.clip, kw_args={'a_min': -9, 'a_max': 9})\n"
+        "model = make_pipeline(step, NAGClassifier(constraint=L2Ball(2.0)))\n"
+        "rows = [(np.eye(2), np.array([0, 1]))] if sys.argv[2] == 'learn' else iter([])\n"
+        "print(fit_stream(model, rows, classes=[0, 1], checkpoint=sys.argv[1])[-1].t_)\n"
+    )
+    for hash_seed, what in (("1", "learn"), ("2", "go on")):
+        environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path),
+                       "PYTHONHASHSEED": hash_seed}  # fmt: skip
+        command = [sys.executable, "-W", "ignore", "-c", script, str(tmp_path / "model"), what]
+        output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+        assert output.stdout == "2.0\n"
+
+
+def test_what_cannot_be_pickled_is_refused_before_the_first_row(tmp_path):
+    rows, options = iter([(X, Y)]), {"classes": [0, 1], "checkpoint": tmp_path / "model"}
+    with pytest.raises(ValueError, match="checkpoint needs an estimator that can be pickled"):
+        fit_stream(make_pipeline(FunctionTransformer(lambda X: X), NAGClassifier()), rows, **options)
+    fit_stream(make_pipeline(FunctionTransformer(lambda X: X), NAGClassifier()), rows, classes=[0, 1])  # all of them
 
 
 def test_checkpoints_of_other_files(tmp_path):
@@ -177,8 +308,51 @@ def test_checkpoints_of_other_files(tmp_path):
     fit_stream(NAGClassifier(), batches(), **options)
     assert fit_stream(NAGClassifier(), batches(), **options).t_ == 100
     np.savetxt(tmp_path / "2.csv", np.c_[X[100:], Y[100:]], delimiter=",", header="a,b,c,d,y", comments="")
-    with pytest.raises(ValueError, match="of a run with other sizes of files"):
+    with pytest.raises(ValueError, match=r"setting 'files' was \['1\.csv'\]; now it is \['1\.csv', '2\.csv'\]"):
         fit_stream(NAGClassifier(), batches(), **options)
+    (tmp_path / "2.csv").unlink()
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    (tmp_path / "1.csv").rename(moved / "1.csv")
+    assert fit_stream(NAGClassifier(), read_batches(moved / "1.csv", "y", columns=list("abcd")), **options).t_ == 100
+    with open(moved / "1.csv", "a") as file:
+        file.write("1,2,3,4,0\n")
+    with pytest.raises(ValueError, match="its setting 'sizes of files' was"):
+        fit_stream(NAGClassifier(), read_batches(moved / "1.csv", "y", columns=list("abcd")), **options)
+
+
+def test_checkpoints_of_other_batches(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=Y)
+    options = {"classes": [0, 1], "checkpoint": tmp_path / "model"}
+    given = {"target": "y", "columns": ["a", "b"], "transformer": StandardScaler().fit(frame[["a", "b"]])}
+    fit_stream(NAGClassifier(), read_batches(frame, **given), **options)
+    again = fit_stream(NAGClassifier(), read_batches(frame, **given, batch_size=7), **options)
+    assert again.t_ == len(X)
+    for name, value, message in [
+        ("columns", ["b", "a"], r"'columns' was \['a', 'b'\]; now it is \['b', 'a'\]"),
+        ("sample_weight", "c", "'sample_weight' was None; now it is 'c'"),
+        ("n_hashed", 8, "'n_hashed' was 65536; now it is 8"),
+        ("transformer", StandardScaler().fit(frame[["c", "d"]].to_numpy()), "'transformer' was another one"),
+    ]:
+        with pytest.raises(ValueError, match=f"is the checkpoint of another run: its setting {message}"):
+            fit_stream(NAGClassifier(), read_batches(frame, **{**given, name: value}), **options)
+    with pytest.raises(ValueError, match="its setting 'files' was"):
+        fit_stream(NAGClassifier(), [(X, Y)], **options)
+    given["transformer"] = FunctionTransformer(lambda X: X)
+    with pytest.raises(ValueError, match="checkpoint needs settings that can be pickled; transformer cannot"):
+        fit_stream(NAGClassifier(), read_batches(frame, **given), **options)
+
+
+class OnlyOnce:
+    """An iterable that has the same iterator each time."""
+
+    def __init__(self):
+        self.batches = iter([(X, Y)])
+
+    def __iter__(self):
+        return self.batches
 
 
 @pytest.mark.parametrize(
@@ -188,7 +362,9 @@ def test_checkpoints_of_other_files(tmp_path):
         ({"shuffle_buffer": -1}, "shuffle_buffer"),
         ({"batches": iter([]), "passes": 2}, "passes=2 needs batches that can begin anew"),
         ({"batches": Batches(lambda: iter([]), None, False), "passes": 2}, "can begin anew"),
+        ({"batches": OnlyOnce(), "passes": 2}, "passes=2 needs .* begin anew; there were no rows in pass 2"),
         ({"batches": []}, "there are no rows"),
+        ({"batches": [], "passes": 2}, "there are no rows"),
         ({"classes": None}, "classes must be given"),
         ({"progress": "yes"}, "'progress' parameter must be one of"),
     ],
@@ -206,3 +382,62 @@ def test_the_bar_shows_rows_and_loss(capsys):
     assert "progressive loss 0." in shown
     fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1])  # a pipe
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def no_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+
+
+def test_without_tqdm_rich_shows_the_same(no_tqdm, capsys):
+    pytest.importorskip("rich")
+    fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1], progress=True)
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "2,000 rows" in shown
+    assert "rows/s progressive loss 0." in shown
+
+
+class FakeProgress:
+    """As much of `rich.progress.Progress` as is used; ``last`` is the one made last."""
+
+    def __init__(self, *parts, console):
+        assert console.stderr
+        self.tasks, self.running = [], False
+        FakeProgress.last = self
+
+    def add_task(self, description, total, **fields):
+        self.tasks.append(types.SimpleNamespace(completed=0, elapsed=None, total=total, fields=fields))
+        return 0
+
+    def start(self):
+        self.running = True
+
+    def update(self, task, advance=0, **fields):
+        self.tasks[task].completed += advance
+        self.tasks[task].elapsed = 0.5
+        self.tasks[task].fields |= fields
+
+    def stop(self):
+        self.running = False
+
+
+@pytest.mark.parametrize("progress", [True, "auto"])
+def test_what_rich_is_told(progress, no_tqdm, monkeypatch):
+    columns = dict.fromkeys(["BarColumn", "TextColumn", "TimeElapsedColumn"], lambda *text: None)
+    monkeypatch.setitem(sys.modules, "rich", types.ModuleType("rich"))
+    monkeypatch.setitem(sys.modules, "rich.console", types.SimpleNamespace(Console=types.SimpleNamespace))
+    monkeypatch.setitem(sys.modules, "rich.progress", types.SimpleNamespace(Progress=FakeProgress, **columns))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    model = fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1], progress=progress)
+    bar, (task,) = FakeProgress.last, FakeProgress.last.tasks
+    assert (task.completed, task.total, bar.running) == (2000, None, False)
+    assert task.fields == {"speed": "4,000 rows/s", "loss": f"progressive loss {model.progressive_loss_:.6g}"}
+
+
+def test_without_tqdm_and_rich(no_tqdm, monkeypatch):
+    for name in ("rich", "rich.console", "rich.progress"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1]).t_ == 2000
+    with pytest.raises(ImportError, match="progress=True needs tqdm or rich, and neither is installed"):
+        fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1], progress=True)

@@ -136,12 +136,63 @@ def test_words_are_hashed(make):
     assert len(set(place)) == 3
 
 
-def test_a_missing_word_is_a_word(tmp_path):
-    frame = pd.DataFrame({"word": ["x", None, "x", None], "y": [0, 1, 0, 1]})
+def test_a_missing_word_is_a_word_of_its_own(tmp_path):
+    """The same from every source, and another one than the word "None"."""
+    frame = pd.DataFrame({"word": ["x", None, "x", None, "None"], "y": [0, 1, 0, 1, 1]})
+    (tmp_path / "rows.csv").write_text("word,y\nx,0\n,1\nx,0\nNA,1\nNone,1\n")
+    (tmp_path / "quoted.csv").write_text('word,y\n"x",0\n"",1\n"x",0\n"NaN",1\n"None",1\n')
+    in_dictionary = pa.DictionaryArray.from_arrays([0, 1, 0, 1, 2], pa.array(["x", None, "None"]))
+    frame.to_parquet(tmp_path / "rows.parquet")
     rows, _ = gathered(read_batches(frame, "y", n_hashed=64))
     assert (rows[0] == rows[2]).all()
     assert (rows[1] == rows[3]).all()
     assert (rows[0] != rows[1]).any()
+    assert (rows[4] != rows[1]).any()
+    others = (*(tmp_path / name for name in ("rows.csv", "quoted.csv", "rows.parquet")),
+              pa.table({"word": in_dictionary, "y": frame["y"]}))  # fmt: skip
+    for source in others:
+        np.testing.assert_array_equal(gathered(read_batches(source, "y", n_hashed=64))[0], rows)
+        with pytest.raises(ValueError, match="the target 'word' has missing values"):
+            list(read_batches(source, "word"))
+
+
+def test_newlines_in_words_of_csv(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_BLOCK", 100)
+    frame = pd.DataFrame({"a": np.arange(200.0), "word": ["one\ntwo\nthree", "one, two"] * 100, "y": [0, 1] * 100})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    rows, y = gathered(read_batches(tmp_path / "rows.csv", "y", n_hashed=64))
+    np.testing.assert_array_equal(rows, gathered(read_batches(frame, "y", n_hashed=64))[0])
+    np.testing.assert_array_equal(y, frame["y"])
+
+
+def test_a_csv_column_that_is_empty_at_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_BLOCK", 100)
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,y\n" + "1,,0\n" * 50 + "1,5,1\n" * 50)
+    with pytest.raises(ValueError, match=r"rows\.csv has no value of column 'b' in its first 4 MiB"):
+        list(read_batches(path, "y"))
+    rows, _ = gathered(read_batches(path, "y", columns=["a"]))
+    np.testing.assert_array_equal(rows, np.ones((100, 1)))
+    path.write_text("a,b,y\n")
+    assert list(read_batches(path, "y")) == []
+
+
+def test_a_csv_column_that_is_not_utf_8(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes("a,town,y\n1,Köln,0\n2,Bonn,1\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"rows\.csv has text in column 'town' that is not UTF-8"):
+        list(read_batches(path, "y"))
+    np.testing.assert_array_equal(gathered(read_batches(path, "y", columns=["a"]))[0], [[1.0], [2.0]])
+
+
+@pytest.mark.parametrize("name", ["X.CSV", "x.tsv.csv", "X.Csv.GZ", "x.Csv.bz2", "x.SVM.GZ"])
+def test_the_last_suffix_counts_in_any_case(name, tmp_path):
+    svmlight = ".SVM" in name
+    text = b"0 0:1\n1 0:2\n" if svmlight else b"a,y\n1,0\n2,1\n"
+    packed = gzip.compress(text) if name.endswith("GZ") else bz2.compress(text) if name.endswith("bz2") else text
+    (tmp_path / name).write_bytes(packed)
+    batches = read_batches(tmp_path / name, **({"n_features": 1} if svmlight else {"target": "y"}))
+    np.testing.assert_array_equal(gathered(batches)[0], [[1.0], [2.0]])
 
 
 def test_a_fitted_transformer_instead_of_hashing():
@@ -179,7 +230,7 @@ def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
         ({"source": "nothing-*.csv", "target": "y"}, FileNotFoundError, "there is no file 'nothing-"),
         ({"source": 3, "target": "y"}, TypeError, "source is a int"),
         ({"source": [(1, 2)], "target": "y"}, TypeError, "source yields a tuple"),
-        ({"source": FRAME, "target": "z"}, ValueError, "there is no column 'z'"),
+        ({"source": FRAME, "target": "z"}, ValueError, "first table has no column 'z'"),
         ({"source": FRAME, "target": "b", "columns": ["q"]}, ValueError, "DataFrame has no column 'q'"),
         ({"source": FRAME, "target": "b", "batch_size": 0}, ValueError, "batch_size"),
         ({"source": FRAME.assign(a=None, b=1.0), "target": "b"}, ValueError, "column 'a' holds null"),
@@ -189,11 +240,27 @@ def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
          "the target 'b' has missing values"),
         ({"source": pd.DataFrame({"day": pd.date_range("2020", periods=2), "b": 1}), "target": "b"}, ValueError,
          "column 'day' holds timestamp"),
+        ({"source": FRAME, "columns": "a"}, ValueError, r"columns is 'a'; it must be a list of names, such as \['a'\]"),
+        ({"source": FRAME, "columns": 5}, ValueError, "columns is 5; it must be a list of names"),
+        ({"source": FRAME, "columns": []}, ValueError, "columns is empty"),
+        ({"source": FRAME, "columns": ["a", "b", "a"]}, ValueError, "columns has 'a' twice"),
+        ({"source": FRAME, "target": ["b", "a"], "columns": ["a"]}, ValueError, "columns has 'a', which is target"),
+        ({"source": FRAME, "sample_weight": "b", "columns": ["a", "b"]}, ValueError, "'b', which is sample_weight"),
+        ({"source": FRAME, "target": 3}, TypeError, "target is 3; it must be the name of a column, a list"),
+        ({"source": FRAME, "target": ["a", 3]}, TypeError, r"target is \['a', 3\]; it must be the name"),
+        ({"source": FRAME, "delimiter": ";;"}, ValueError, "delimiter is ';;'; it must be one ASCII character"),
+        ({"source": FRAME, "delimiter": ""}, ValueError, "delimiter is ''; it must be one ASCII character"),
     ],
 )  # fmt: skip
 def test_errors(options, error, message):
     with pytest.raises(error, match=message):
         list(read_batches(**options))
+
+
+def test_a_lazy_frame_of_an_older_polars():
+    lazy = type("LazyFrame", (), {"__module__": "polars.lazyframe.frame"})()
+    with pytest.raises(TypeError, match="update polars"):
+        list(read_batches(lazy))
 
 
 def test_rows_to_predict_have_no_target():
@@ -212,11 +279,118 @@ def test_the_index_of_pandas_is_no_feature(tmp_path):
     np.testing.assert_array_equal(rows, X[FRAME["b"] > 0])
 
 
+def test_a_named_index_of_pandas_is_no_feature_unless_it_is_named(tmp_path):
+    frame = FRAME.set_index("b")[["a", "label"]]
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for source in (tmp_path / "rows.parquet", frame, [frame, frame.reset_index()[["label", "a"]]]):
+        rows, _ = gathered(read_batches(source, "label"))
+        np.testing.assert_array_equal(rows[:N], X[:, :1])
+    for source in (tmp_path / "rows.parquet", frame):
+        rows, _ = gathered(read_batches(source, "label", columns=["b", "a"]))
+        np.testing.assert_array_equal(rows, X[:, [1, 0]])
+        np.testing.assert_array_equal(gathered(read_batches(source, "b", columns=["a"]))[1], FRAME["b"])
+        transformer = make_column_transformer(("passthrough", ["a", "b"])).fit(FRAME)
+        rows, _ = gathered(read_batches(source, "label", columns=["b", "a"], transformer=transformer))
+        np.testing.assert_array_equal(rows, X[:, :2])
+    without_metadata = pl.from_pandas(frame[["a"]]).with_columns(__index_level_0__=1)
+    ((rows, _),) = read_batches(without_metadata)
+    np.testing.assert_array_equal(rows, X[:, :1])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [([3, 1, 3], "i"), ([True, False, True], "b"), ([0.5, 1.0, 0.5], "f"), (["x", "y", "x"], "U")]
+)
+def test_targets_that_are_categories(values, kind):
+    """They come as what they stand for, also where other tables have them plain."""
+    plain = pd.DataFrame({"a": 1.0, "y": values})
+    _, y = gathered(read_batches([plain.astype({"y": "category"}), plain], "y"))
+    assert y.dtype.kind == kind
+    np.testing.assert_array_equal(y, values * 2)
+    if kind == "U":
+        categories = pl.DataFrame({"a": 1.0, "y": values}, schema_overrides={"y": pl.Categorical})
+        np.testing.assert_array_equal(gathered(read_batches(categories, "y"))[1], values)
+    with pytest.raises(ValueError, match="the target 'y' has missing values"):
+        list(read_batches(plain.assign(y=pd.Categorical([values[0], None, values[1]])), "y"))
+
+
+def written(frames, folder):
+    """The frames as Parquet files, and the list of their paths."""
+    paths = [folder / f"{number}.parquet" for number in range(len(frames))]
+    for frame, path in zip(frames, paths):
+        frame.to_parquet(path)
+    return paths
+
+
+@pytest.mark.parametrize("make", [written, lambda frames, folder: frames], ids=["files", "frames"])
+@pytest.mark.parametrize("columns", [None, ["a", "colour", "b"]])
+def test_the_first_table_settles_the_order_of_columns(make, columns, tmp_path):
+    frame = WORDS[["a", "b", "colour", "label"]]
+    frames = [
+        frame[:200],
+        frame.loc[200:350, ["colour", "label", "b", "a"]],
+        frame.loc[351:, ["b", "label", "colour", "a"]],
+    ]
+    options = {"columns": columns, "n_hashed": 64, "batch_size": 33}
+    rows, labels = gathered(read_batches(make(frames, tmp_path), "label", **options))
+    np.testing.assert_array_equal(rows, gathered(read_batches(frame, "label", **options))[0])
+    np.testing.assert_array_equal(labels, frame["label"])
+
+
+@pytest.mark.parametrize("make", [written, lambda frames, folder: frames], ids=["files", "frames"])
+@pytest.mark.parametrize(
+    ("second", "columns", "message"),
+    [
+        (pd.DataFrame({"a": [1.0], "y": 0}), None, "has no column 'b'; its columns are"),
+        (
+            pd.DataFrame({"a": [1.0], "b": 1.0, "y": 0, "c": 1}),
+            None,
+            "has a column 'c', which is no feature of the fir",
+        ),
+        (
+            pd.DataFrame({"a": [1.0], "b": "x", "y": 0}),
+            None,
+            "holds words in column 'b', which holds none in the first",
+        ),
+        (
+            pd.DataFrame({"a": [1.0], "b": 1, "y": "x"}),
+            ["b"],
+            "holds words in column 'y', which holds none in the first",
+        ),
+        (pd.DataFrame({"a": ["x"], "b": 1, "y": 0}), ["a"], "holds words in column 'a', which holds none in the first"),
+    ],
+)
+def test_later_tables_with_other_columns(make, second, columns, message, tmp_path):
+    source = make([pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4], "y": [0, 1]}), second], tmp_path)
+    batches = iter(read_batches(source, "y", columns=columns))
+    where = r"1\.parquet" if make is written else "^a later table"
+    with pytest.raises(ValueError, match=f"{where} {message}"):
+        list(batches)
+
+
+def test_frames_without_rows_settle_nothing():
+    empty = WORDS[["label", "colour"]][:0].astype(object)  # of which pyarrow makes columns of nothing
+    rows, _ = gathered(read_batches([empty, WORDS[["colour", "label"]], empty], "label", n_hashed=64))
+    np.testing.assert_array_equal(rows.sum(axis=1), np.ones(N))
+
+
+def test_numbers_where_the_first_table_has_words():
+    frames = [pd.DataFrame({"a": ["x"], "y": 0}), pd.DataFrame({"a": [1], "y": 0})]
+    with pytest.raises(
+        ValueError, match="a later table holds int64 in column 'a', which holds words in the first table"
+    ):
+        list(read_batches(frames, "y"))
+    with pytest.raises(ValueError, match="a later table holds words in column 'a', which holds none"):
+        list(read_batches(frames[::-1], "y"))
+
+
 def test_errors_of_files(tmp_path):
     (tmp_path / "rows.svm").write_text("1 0:1\n")
     (tmp_path / "rows.xls").write_text("")
     with pytest.raises(ValueError, match="give n_features"):
         read_batches(tmp_path / "rows.svm")
+    (tmp_path / "far.svm").write_text("1 99999999999999999999:1\n")
+    with pytest.raises(ValueError, match=r"far\.svm cannot be read: .*too large"):
+        list(read_batches(tmp_path / "far.svm", n_features=1))
     with pytest.raises(ValueError, match="have no names"):
         read_batches(tmp_path / "rows.svm", "y", n_features=1)
     with pytest.raises(ValueError, match=r"rows\.xls has a name that says no format"):
