@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -19,7 +20,7 @@ Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type 
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1
-_DATES = {np.datetime64, np.timedelta64}
+_DATES = np.datetime64, np.timedelta64, datetime.date, datetime.timedelta  # with pandas' own
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
 
@@ -184,12 +185,13 @@ def check_no_dates(X):
 
 
 def raise_for_dates(name, values):
-    """Raise for NumPy's dates and times among ``values``, which it would make numbers of, even where one is missing."""
+    """Raise for dates and times among ``values``, of which NumPy would make numbers, even where one is missing."""
     entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
     if entries.dtype.kind in "mM":
         raise ValueError(f"{name} has dates or times ({entries.dtype}): make numbers of them first.")
-    if entries.dtype == object and not _DATES.isdisjoint(map(type, entries.flat)):
-        place, entry = next(pair for pair in np.ndenumerate(entries) if type(pair[1]) in _DATES)
+    kinds = set(map(type, entries.flat)) if entries.dtype == object else ()
+    if any(issubclass(kind, _DATES) for kind in kinds):
+        place, entry = next(pair for pair in np.ndenumerate(entries) if isinstance(pair[1], _DATES))
         raise ValueError(f"{name} has a date or time in {_place(place)}, {entry!r}: make a number of it first.")
 
 
