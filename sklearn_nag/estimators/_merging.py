@@ -125,7 +125,8 @@ def _check_fits(first, name, model):
         values = {name: (getattr(other, name), getattr(rule, name)) for name in differ}
         shown = ", ".join(f"{name} is {ours!r}, there {theirs!r}" for name, (ours, theirs) in values.items())
         raise ValueError(f"{name} was learnt with other parameters than models[0]: {shown}.")
-    for parameter in ("loss", *first._loss().parameters):
+    others = ("class_weight",) if hasattr(first, "class_weight") else ()
+    for parameter in ("loss", *first._loss().parameters, *others):
         ours, theirs = getattr(model, parameter), getattr(first, parameter)
         if ours != theirs:
             raise ValueError(

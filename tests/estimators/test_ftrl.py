@@ -136,3 +136,9 @@ def test_a_mean_at_the_end_of_the_range_is_not_rounded_out_of_it():
     largest = np.finfo(float).max
     X, weight = np.array([[0.0], [-largest], [-largest], [-largest]]), np.array([1.0, 1e78, 1e85, 1e85])
     assert FTRLRegressor().partial_fit(X, np.zeros(4), weight).mean_[0] == -largest
+
+
+def test_rates_that_fall_to_nothing():
+    """Powers of time beyond the range: then weights stay 0."""
+    assert (FTRLClassifier(regularizer="entropy", power_t=1e150).fit(X, Y).coef_ == 0).all()
+    assert np.isfinite(FTRLClassifier(power_t=1e150).fit(X, Y).coef_).all()

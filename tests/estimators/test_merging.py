@@ -336,6 +336,7 @@ def test_least_squares_from_a_common_start(rng):
         (lambda a: [a, learnt(classes=[0, 1, 2])], ValueError, r"classes_ is \[0 1 2\], there \[0 1\]"),
         (lambda a: [a, learnt(eta0=3.0)], ValueError, r"eta is \(3.0,\), there \(1.0,\)"),
         (lambda a: [a, learnt(loss="hinge")], ValueError, "loss is 'hinge', there 'log_loss'"),
+        (lambda a: [a, learnt(class_weight={0: 2.0})], ValueError, r"class_weight is \{0: 2.0\}, there None"),
         (
             lambda a: [learnt(normalization="max"), learnt(normalization="max", make=sparse.csr_array)],
             ValueError,

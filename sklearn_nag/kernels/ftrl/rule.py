@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...constraints import L2Ball, Simplex, WeightedL1Ball
-from ..state.lifts import positive
+from ..state.lifts import LARGEST, positive
 from ..state.model import LinearState
 from ..state.rule import LinearRule
 
@@ -194,7 +194,7 @@ def leader(rule, columns, size, t, unit, length):
     """
     z = columns.weight
     size = size * (unit ** (rule.degree - 1))[:, None]
-    growth = max(t, 1.0) ** rule.power_t
+    growth = min(np.float_power(max(t, 1.0), rule.power_t), LARGEST)  # as a power of Python's would be an error
     if rule.regularizer != "entropy":
         v = quadratic_leader(rule, z, columns.root, size, growth)
         if rule.constraint is not None:  # all weights have the same curvature
