@@ -372,14 +372,18 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return played
 
     def _warn_if_lost(self, before, weight, stacklevel):
-        """Warn, once for a model, if its total weight is what it was ``before`` rows of some weight were learnt."""
-        did_not_count = self._state.seen == before > 0 and (weight is None or weight.any())
+        """Warn, once for a model, if rows of some weight left its total weight as it was ``before`` them."""
+        if weight is None:
+            did_not_count = self._state.seen == before > 0
+        else:
+            totals = np.add.accumulate(np.append(before, weight))
+            did_not_count = ((weight > 0) & (totals[1:] == totals[:-1])).any()
         if did_not_count and self not in _told_of_rows_that_do_not_count:
             _told_of_rows_that_do_not_count.add(self)
             warnings.warn(
-                f"these rows did not count: the model has learnt rows of a total weight of {before:.4g}, against which "
-                "theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more weight, or begin "
-                "a new model.",
+                f"some rows did not count: the model has learnt rows of a total weight of {self._state.seen:.4g}, "
+                "against which theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more "
+                "weight, or begin a new model.",
                 UserWarning,
                 stacklevel=stacklevel,
             )

@@ -36,6 +36,7 @@ LEARNERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:some rows did not count")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_three_classes_and_weights_far_apart(kernel):
     X, weight = [[0.0], [-1e-17], [2.3e-15], [-5e-16], [2e-16]], [1e30, 1e79, 1e90, 1e92, 1.0]

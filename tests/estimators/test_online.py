@@ -96,8 +96,18 @@ def test_fit_says_of_rows_that_no_longer_count(make):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X, Y, sample_weight=np.full(30, 2.0**30))
-    with pytest.warns(UserWarning, match=r"these rows did not count: .* of a total weight of 5.404e\+17"):
+    with pytest.warns(UserWarning, match=r"some rows did not count: .* of a total weight of 5.404e\+17"):
         model.fit(X, Y)
+
+
+def test_rows_that_a_row_of_the_same_call_outweighs_are_said():
+    weight = np.ones(30)
+    weight[-1] = 1e17
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NAGRegressor().partial_fit(X, Y, sample_weight=weight)
+    with pytest.warns(UserWarning, match="some rows did not count"):
+        NAGRegressor().partial_fit(X, Y, sample_weight=weight[::-1])
 
 
 def test_rows_that_no_longer_count_are_said():
@@ -108,7 +118,7 @@ def test_rows_that_no_longer_count_are_said():
         model.partial_fit(X, Y, sample_weight=np.zeros(30))
         model.partial_fit(X[:1], Y[:1], sample_weight=[2.0**58])
         first_call(NAGClassifier()).partial_fit(X, Y, sample_weight=np.zeros(30))
-    with pytest.warns(UserWarning, match=r"these rows did not count: .* of a total weight of 2.967e"):
+    with pytest.warns(UserWarning, match=r"some rows did not count: .* of a total weight of 2.967e"):
         model.partial_fit(X[:20], Y[:20])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
