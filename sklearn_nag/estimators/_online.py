@@ -373,6 +373,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _warn_if_lost(self, before, weight, stacklevel):
         """Warn, once for a model, if rows of some weight left its total weight as it was ``before`` them."""
+        if self._state.rule.forgets:  # what came before them has faded
+            return
         if weight is None:
             did_not_count = self._state.seen == before > 0
         else:

@@ -155,7 +155,8 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
         lifted[:, frequent] *= kept
         lifted[:, bias] = 1.0
     if columns.squares is not None:
-        squares = c[:, None] * deviation**2
+        squares = deviation * deviation
+        squares *= c[:, None]
         if rule.centred:
             squares[:, frequent] = c[:, None] * kept * deviation[:, frequent] ** 2
             squares[:, bias] = c[:, None]
@@ -165,8 +166,8 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
         before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, shown]))
     time = t[1:, None]
     if visited is not None:  # from here on all is flat: an entry of a row after another
-        rows, places = visited.nonzero()
-        entries = rows * x.shape[1] + places
+        entries = np.flatnonzero(visited)
+        rows, places = np.divmod(entries, x.shape[1])
         time, x, lifted, lift = t[1:].take(rows), x.take(entries), lifted.take(entries), lift.take(places)
         is_frequent = None if is_frequent is None else is_frequent.take(places)
 
