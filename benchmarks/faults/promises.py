@@ -327,7 +327,7 @@ def parts_of_rows_do_not_matter(case):
 
 @promise("both kernels accept the same, and agree")
 def kernels_agree(case):
-    careful = case.parameters.get("invariance") != "full" and case.parameters.get("importance_aware", True)
+    careful = case.parameters.get("invariance") != "full" and case.is_careful(case.parameters)
     alike = case.classes is not None and len(case.classes) > 2  # heads that rounding alone tells apart
     if HAVE_NUMBA and case.stable and (case.within_a_range or (careful and not alike)):
         expect_agreement(case, {kernel: (kernel, case.storage) for kernel in ("numpy", "numba")})
