@@ -63,6 +63,7 @@ def test_every_storage_holds_the_same_rows(rng, storage):
         assert scope["X"].indices.dtype == rows.indices.dtype
 
 
+@pytest.mark.filterwarnings("ignore:some rows did not count")
 def test_a_case_as_python_is_the_case():
     for i in range(40):
         case = cases.made(11, i)
