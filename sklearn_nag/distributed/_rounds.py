@@ -13,6 +13,7 @@ import numpy as np
 from .. import kernels
 from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._online import OnlineLinear
+from ..kernels.nag.merging import HAVE_FADED
 
 FAN_IN = 8  # models that one merge takes
 LONGEST = 4.0, 8.0  # steps of shards, as a multiple of those of one model: with few rounds, and with many
@@ -26,7 +27,7 @@ def check_estimator(estimator):
     if isinstance(estimator, FTRLClassifier | FTRLRegressor):
         raise TypeError(f"estimator is a {type(estimator).__name__}; its models cannot be merged.")
     if getattr(estimator, "half_life", None) is not None:
-        raise ValueError("models with half_life cannot be merged: what they keep has faded, and is no sum over rows.")
+        raise ValueError(HAVE_FADED)
 
 
 def learn_piece(model, batches, classes=None):

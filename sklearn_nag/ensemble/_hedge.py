@@ -278,7 +278,7 @@ class _Hedge(NamedEstimators):
     # -- predicting
 
     def _mixed_response(self, X):
-        """What the estimators advise for rows, mixed by the present weights."""
+        """What the estimators advise for rows, mixed by the present weights; see `between_calls`."""
         check_is_fitted(self)
         check_sparse(X)
         if self._takes_anything():
@@ -286,7 +286,7 @@ class _Hedge(NamedEstimators):
         else:
             X = converted(self, X, reset=False)
         total = 0.0
-        with lock_of(self), np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):
             shares = iter(self._shares())
             for expert in self._experts:
                 for which in range(expert.n_forecasts):
@@ -628,7 +628,6 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         return self._mixed_response(X)
 
     @available_if(_gives_probabilities)
-    @between_calls
     def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Logarithm of `predict_proba`.
 

@@ -277,7 +277,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     @available_if(_has_probabilities)
     @named_publicly
-    @between_calls
     def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Logarithm of `predict_proba`.
 

@@ -514,10 +514,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             return read(self._state)
 
     def _decision(self, X):
-        """Decision values of each row, by the weights that the model predicts with."""
+        """Decision values of each row, by the weights that the model predicts with; see `between_calls`."""
         X = self._rows_to_predict(X)
-        with lock_of(self):
-            return kernels.predict(self._state, X)
+        return kernels.predict(self._state, X)
 
     def _rows_to_predict(self, X):
         """``X`` as the kernel takes it; raise before fitting."""

@@ -20,6 +20,7 @@ Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type 
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1
+_MAKE_NUMBERS = "make numbers of them first, such as days since the first one."
 _DATES = np.datetime64, np.timedelta64, datetime.date, datetime.timedelta  # with pandas' own
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
@@ -168,27 +169,21 @@ def as_numpy(array, name):
 
 def check_no_dates(X):
     """Raise for dates or times among the columns of ``X``: as numbers they would mean what their unit happens to be."""
-    if isinstance(X, list | tuple) or getattr(getattr(X, "dtype", None), "kind", "") == "O":
-        raise_for_dates("X", X)
-    dtypes = getattr(X, "dtypes", None)
-    if dtypes is None or not hasattr(X, "columns"):
-        names, dtypes = [None], [getattr(X, "dtype", None)]
-    else:
-        names = X.columns
-    for name, dtype in zip(names, dtypes):
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        if not sparse.issparse(X):
+            raise_for_dates("X", X)
+        return
+    for name, dtype in zip(X.columns, X.dtypes):
         is_temporal = getattr(dtype, "is_temporal", None)  # of polars
         if getattr(dtype, "kind", None) in ("m", "M") or (is_temporal is not None and is_temporal()):
-            where = "" if name is None else f" in column {as_given(name)}"
-            raise ValueError(
-                f"X has dates or times{where} ({dtype}): make numbers of them first, such as days since the first one."
-            )
+            raise ValueError(f"X has dates or times in column {as_given(name)} ({dtype}): {_MAKE_NUMBERS}")
 
 
 def raise_for_dates(name, values):
     """Raise for dates and times among ``values``, of which NumPy would make numbers, even where one is missing."""
     entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
     if entries.dtype.kind in "mM":
-        raise ValueError(f"{name} has dates or times ({entries.dtype}): make numbers of them first.")
+        raise ValueError(f"{name} has dates or times ({entries.dtype}): {_MAKE_NUMBERS}")
     kinds = set(map(type, entries.flat)) if entries.dtype == object else ()
     if any(issubclass(kind, _DATES) for kind in kinds):
         place, entry = next(pair for pair in np.ndenumerate(entries) if isinstance(pair[1], _DATES))

@@ -25,8 +25,12 @@ def _can_be_spread(learn_rows, state, X):
     compiled = learn_rows.__module__.endswith("numba_rows")  # only compiled code releases the GIL
     if not compiled or not hasattr(state, "for_targets") or state.rule.n_groups == 1:
         return False
-    entries = X.size if isinstance(X, np.ndarray) else X.nnz
+    entries = _entries(X)
     return entries * state.rule.n_heads > _WORTH_THREADS and entries > _WORTH_COPIES * state.columns.lift.size
+
+
+def _entries(X):
+    return X.size if isinstance(X, np.ndarray) else X.nnz
 
 
 def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, order, predictions):
@@ -34,7 +38,7 @@ def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, orde
     n_targets = state.rule.n_targets
 
     rows = np.arange(X.shape[0]) if order is None else order
-    at_once = max(1, _AT_ONCE // (X.shape[1] * state.rule.n_heads))
+    at_once = max(_WORTH_COPIES, _AT_ONCE * X.shape[0] // (_entries(X) * state.rule.n_heads))
     stop = threading.Event()
 
     def learn_some(which):

@@ -87,6 +87,7 @@ def test_a_light_first_row_far_away(rng, kernel):
     assert reg.score(X[1:], y[1:]) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore:some rows did not count")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("independent", [False, True])
 def test_a_row_that_outweighs_all_before_by_more_than_doubles_hold(kernel, independent):
@@ -100,6 +101,7 @@ def test_a_row_that_outweighs_all_before_by_more_than_doubles_hold(kernel, indep
         assert np.isfinite(reg.partial_fit(X, [1.0, 2.0, 3.0], sample_weight=weight).predict(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore:some rows did not count")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_an_average_that_would_overflow_is_forgotten(kernel):
     X, weight = np.array([[-1e80], [1e160], [0.0], [-1e207]]), np.array([1e98, 1e-89, 1e72, 1e90])
