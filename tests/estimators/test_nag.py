@@ -357,6 +357,20 @@ def test_l2_penalty_means_what_it_means_for_a_batch_solver(rng):
     np.testing.assert_allclose(clf.coef_, batch.coef_, atol=0.03)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_strong_l2_penalty_loses_no_digits(kernel):
+    """A weight that no row moves any more decays by an exponential of alpha."""
+    logarithms = []
+    for alpha in (0.0, 10.0, 100.0):
+        clf = NAGClassifier("perceptron", penalty="l2", alpha=alpha, centering=False, fit_intercept=False)
+        with config_context(kernel=kernel):
+            clf.partial_fit([[1.0], [1.0]], [0, 0], classes=[0, 1])
+        logarithms.append(np.log(-clf.coef_.item()))
+    none, weak, strong = logarithms
+    assert strong < -100.0
+    np.testing.assert_allclose(strong - none, 10.0 * (weak - none), rtol=1e-12)
+
+
 @pytest.mark.parametrize("normalization", ["max", "rms"])
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_averaging_may_be_turned_off_and_on(normalization, adaptive, rng):

@@ -92,9 +92,7 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 if rule.degree == 2:
                     inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
                 rate *= min(inverse, STEEPEST)
-            decay = -np.expm1(-rule.l2 * rate)
-            size = max(abs(w) * (1.0 - decay), 0.0)
-            new = size if w > 0 else -size
+            new = w * np.exp(-rule.l2 * rate)
             table[f.weight + k, i] = new
             if rule.averaged:
                 table[f.past + k, i] += clock[AVERAGED] * (new - w)
