@@ -23,9 +23,9 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
     config_context,
 )
-from sklearn_nag.kernels._backend import _has_numba
 
-KERNELS = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(not _has_numba(), reason="no Numba"))]
+from ..kernels.helpers import HAVE_NUMBA, KERNELS
+
 LEARNERS = [
     FTRLClassifier,
     FTRLRegressor,
@@ -443,7 +443,7 @@ def test_writers_wait_for_one_another(rng):
     assert clf.t_ == 3000
 
 
-@pytest.mark.skipif(not _has_numba() or not hasattr(signal, "SIGINT"), reason="no Numba")
+@pytest.mark.skipif(not HAVE_NUMBA or not hasattr(signal, "SIGINT"), reason="no Numba")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_is_heeded_within_a_long_call(n_jobs):
     code = f"""

@@ -12,12 +12,11 @@ from scipy.optimize import minimize
 
 from sklearn_nag import FTRLRegressor, config_context, losses
 from sklearn_nag.constraints import Simplex
-from sklearn_nag.kernels import _backend, ftrl, learn, new_state, predict
+from sklearn_nag.kernels import ftrl, learn, new_state, predict
 
-from ..helpers import LOSSES, flat, make_data
+from ..helpers import HAVE_NUMBA, KERNELS, LOSSES, flat, make_data, needs_numba
 from . import reference
 
-KERNELS = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(not _backend._has_numba(), reason="no Numba"))]
 REGULARIZERS = ["proximal", "l2", "entropy"]
 NORMALIZATIONS = ["max", "rms", None]
 CONTAINERS = [np.asarray, sparse.csr_array]
@@ -243,7 +242,7 @@ def test_cuts_and_pickles_change_no_bit(cuts, regularizer, normalization, as_csr
     assert np.array_equal(flat(state), flat(whole))
 
 
-@pytest.mark.skipif(not _backend._has_numba(), reason="no Numba")
+@needs_numba
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_both_kernels_agree(data):
@@ -319,7 +318,7 @@ def test_memory_of_a_column_is_what_the_documentation_says():
 
 def test_a_sparse_row_touches_the_columns_that_it_names(rng):
     X = sparse.csr_array((np.ones(4), [3, 77, 2**20 - 1, 5], [0, 3, 4]), shape=(2, 2**20))
-    for kernel in ["numpy"] + ["numba"] * _backend._has_numba():
+    for kernel in ["numpy"] + ["numba"] * HAVE_NUMBA:
         with config_context(kernel=kernel):
             state = make_state(2**20, l1=0.01)
             progressive(state, X, np.array([1.0, -1.0]))

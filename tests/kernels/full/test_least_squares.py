@@ -12,11 +12,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 
 from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, config_context, losses
-from sklearn_nag.kernels import _backend, full, learn, new_state, predict
+from sklearn_nag.kernels import full, learn, new_state, predict
 
+from ..helpers import KERNELS
 from ..helpers import flat as flat_columns
-
-KERNELS = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(not _backend._has_numba(), reason="no Numba"))]
 
 
 def make_state(d, n_targets=1, **options):
