@@ -202,6 +202,7 @@ def main():
     print(spent.to_string(index=False, float_format=lambda value: f"{value:.2f}"))
     print(f"{os.cpu_count()} processors")
     if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
         frame.to_csv(options.output / "text_accuracy.csv", float_format="%.4f", na_rep="-")
         spent.to_csv(options.output / "text_times.csv", float_format="%.2f", index=False)
 
