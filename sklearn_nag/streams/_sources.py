@@ -26,7 +26,8 @@ FORMATS = {
 }
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
 _PACKING = {".gz": "gzip", ".bz2": "bz2", "": None}  # as pyarrow calls it
-_CSV_BLOCK = 2**22  # bytes of text that are read at a time
+_CSV_SAMPLE = 2**22  # bytes of text that tell the types of columns
+_CSV_BLOCK = 2**21  # bytes that are read at a time; pyarrow is several blocks ahead
 _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without, all of a row group
 
 
@@ -110,24 +111,25 @@ def parquet_rows(path):
 def csv_tables(path, columns, delimiter):
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
-    The first block tells the types. They are then given for all columns, as the reader takes half as long again where
+    The first 4 MiB tell the types. They are then given for all columns, as the reader takes half as long again where
     it has to infer them. Fields that are empty, NA, null or the like are missing, in words as in numbers.
     """
     pyarrow = import_pyarrow()
     from pyarrow import csv
 
     suffix, packing = _suffixes(path)
-    read = csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False)
     parse = csv.ParseOptions(delimiter=delimiter or ("\t" if suffix == ".tsv" else ","), newlines_in_values=True)
     hint = " Text must be UTF-8; types of columns are those of its first 4 MiB."
 
-    def reader(**convert):
+    def reader(block_size, **convert):
+        read = csv.ReadOptions(block_size=block_size, use_threads=False)
         options = csv.ConvertOptions(strings_can_be_null=True, **convert)
         return csv.open_csv(pyarrow.input_stream(path, compression=_PACKING[packing]), read, parse, options)
 
-    with naming(path, hint), reader() as first:
+    with naming(path, hint), reader(_CSV_SAMPLE) as first:
         schema, names = first.schema, first.schema.names
         has_rows = any(map(pyarrow.types.is_null, schema.types)) and any(block.num_rows for block in first)
+    del first  # with the blocks that it has read ahead
     check_names(names, columns, path)
     used = set(names if columns is None else columns)
     for field in (field for field in schema if field.name in used):
@@ -138,7 +140,7 @@ def csv_tables(path, columns, delimiter):
             raise ValueError(f"{path} has no value of column {field.name!r} in its first 4 MiB, which tell what it "
                              "holds: fill it in, or leave it out by columns.")  # fmt: skip
     types = {field.name: _lasting_type(field.type) for field in schema}
-    with naming(path, hint), reader(column_types=types, include_columns=columns or []) as tables:
+    with naming(path, hint), reader(_CSV_BLOCK, column_types=types, include_columns=columns or []) as tables:
         yield from tables
 
 

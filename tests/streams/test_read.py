@@ -165,8 +165,19 @@ def test_newlines_in_words_of_csv(tmp_path, monkeypatch):
     np.testing.assert_array_equal(y, frame["y"])
 
 
+def test_no_more_of_a_csv_file_is_kept_than_its_next_blocks(tmp_path):
+    """What the first look at a file has read ahead, 16 MiB of text, is let go."""
+    line = ",".join(["0.125"] * 100) + "\n"
+    header = ",".join(f"a{i}" for i in range(100)) + "\n"
+    (tmp_path / "rows.csv").write_text(header + line * 80_000)
+    before = pa.total_allocated_bytes()
+    kept = [pa.total_allocated_bytes() - before for _ in read_batches(tmp_path / "rows.csv", "a0")]
+    assert len(kept) > 20
+    assert kept[-1] < 30e6
+
+
 def test_a_csv_column_that_is_empty_at_first(tmp_path, monkeypatch):
-    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_BLOCK", 100)
+    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_SAMPLE", 100)
     path = tmp_path / "rows.csv"
     path.write_text("a,b,y\n" + "1,,0\n" * 50 + "1,5,1\n" * 50)
     with pytest.raises(ValueError, match=r"rows\.csv has no value of column 'b' in its first 4 MiB"):
@@ -212,6 +223,7 @@ def test_model_selection_takes_batches(tmp_path):
 
 
 def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_SAMPLE", 100)
     monkeypatch.setattr("sklearn_nag.streams._sources._CSV_BLOCK", 100)
     frame = pd.DataFrame({"x": np.append(np.arange(100), 0.5), "y": 0})
     frame["x"] = [*map(str, range(100)), "0.5"]
