@@ -70,8 +70,8 @@ def read_batches(
 
     Numbers are taken as they are, in the units they come in. Words are hashed: a row has a 1 in the column that its
     word leads to, and a missing word is a word of its own. In CSV files a field is missing where it is empty, ``NA``,
-    ``null``, ``NaN`` or the like, with quotes or without. Memory is bounded by a batch; for text also by a block of
-    4 MiB.
+    ``null``, ``NaN`` or the like, with quotes or without. Memory is bounded by a batch; for text also by several blocks
+    of 2 to 4 MiB that are read ahead.
 
     The first file or frame settles which columns are features, in which order, and which of them hold words. Later ones
     must have the same columns, in any order.
