@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +16,17 @@ from ._sources import check_names, import_pyarrow
 
 _TILE = 512  # rows
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name in a file
+
+
+class Place(NamedTuple):
+    """Where rows are from: a file or a table, as errors call it, and how many rows of it come before them."""
+
+    where: object
+    n_before: int
+
+    def of_first_missing(self, column):
+        """Where the first missing value of a column is."""
+        return f"{self.where}, data row {self.n_before + int(np.argmax(column.is_null())) + 1}"
 
 
 class TableReader:
@@ -59,10 +74,12 @@ class TableReader:
         tuple
             ``(X, y)`` or ``(X, y, sample_weight)``.
         """
-        schema, features, words = None, None, {}
+        schema, features, words, file, n_rows = None, None, {}, None, 0
         for where, table in tables:
             if table.num_rows == 0:  # types of columns without values say nothing
                 continue
+            if where != file and isinstance(where, Path):  # rows of other tables are counted through all of them
+                file, n_rows = where, 0
             if schema is None or not table.schema.equals(schema, check_metadata=True):
                 schema = table.schema
                 found = self._features(where, schema)
@@ -70,39 +87,40 @@ class TableReader:
                 _check_layout(where, schema, found, features)
                 _check_words(where, schema, features, self.targets, words)
             for start in range(0, table.num_rows, batch_size):
-                yield self._read(table.slice(start, batch_size), features)
+                rows = table.slice(start, batch_size)
+                yield self._read(rows, features, Place(where, n_rows + start))
+            n_rows += table.num_rows
 
     def _features(self, where, schema):
         """Names of the columns of one table that are features."""
         names = schema.names
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"{where} has {names.count(twice)} columns {twice!r}; names must differ.")
+        check_names(names, None, where)
         check_names(names, self.needed, where)
         if self.columns is not None:
             return self.columns
         others = {*self.needed, *_index_of_pandas(schema)}
         return [name for name in names if name not in others]
 
-    def _read(self, table, features):
-        X = self._rows(table.select(features))
-        y = [_target(table.column(name), name) for name in self.targets]
+    def _read(self, table, features, place):
+        X = self._rows(table.select(features), place)
+        y = [_target(table.column(name), name, place) for name in self.targets]
         y = None if not y else y[0] if isinstance(self.target, str) else np.column_stack(y)
         if self.sample_weight is None:
             return X, y
-        return X, y, _numbers(table.column(self.sample_weight), self.sample_weight)
+        return X, y, _numbers(table.column(self.sample_weight), self.sample_weight, place)
 
-    def _rows(self, table):
+    def _rows(self, table, place):
         if self.transformer is not None:
             named = _index_of_pandas(table.schema).intersection(table.schema.names)  # columns here, and not the index
             return self.transformer.transform(table.to_pandas(ignore_metadata=bool(named)))
         holds_words = {kind: _holds_words(kind) for kind in set(table.schema.types)}
-        words = [field.name for field in table.schema if holds_words[field.type]]
-        numbers = [field.name for field in table.schema if not holds_words[field.type]]
-        X = _side_by_side([_numbers(table.column(name), name) for name in numbers], table.num_rows)
+        columns = list(zip(table.schema.names, table.columns))  # each by its name takes long where they are many
+        words = [(name, column) for name, column in columns if holds_words[column.type]]
+        numbers = [(name, column) for name, column in columns if not holds_words[column.type]]
+        X = _side_by_side([_numbers(column, name, place) for name, column in numbers], table.num_rows)
         if not words:
             return X
-        hashed = [self._hash(table.column(name), name) for name in words]
+        hashed = [self._hash(column, name) for name, column in words]
         total = sum(hashed[1:], start=hashed[0])
         return sparse.hstack([sparse.csr_array(X), total], format="csr") if numbers else total
 
@@ -115,9 +133,20 @@ class TableReader:
         words = column.dictionary.to_pylist()
         if column.null_count:  # a missing word is a word of its own
             codes = np.where(np.isnan(codes), len(words), codes).astype(np.int64)
-        # The name alone stands for a missing word, which is not the word "None".
-        table = self.hasher.transform([[name if word is None else f"{name}={word}"] for word in [*words, None]])
+        table = self.hasher.transform([[_hashed(name, word)] for word in [*words, None]])
         return sparse.csr_array(table[codes])
+
+
+def _hashed(name, word):
+    """What is hashed for a word, or for a missing one, None, in a column: another thing for each name and word.
+
+    The name alone stands for a missing word, which is not the word "None". Where the name has "=" itself, a byte that
+    no text in UTF-8 has tells where it ends.
+    """
+    if isinstance(word, float | Decimal) and math.isfinite(word) and word == int(word):
+        word = int(word)  # 1.0 in one table is 1 in another
+    rest = "" if word is None else f"={word}"
+    return f"{name}{rest}" if "=" not in name else name.encode() + b"\xff" + rest.encode()
 
 
 def _index_of_pandas(schema):
@@ -166,26 +195,41 @@ def _holds_words(kind):
     return any(is_kind(kind) for is_kind in kinds)
 
 
-def _numbers(column, name):
+def _numbers(column, name, place):
     """A column of numbers as float64."""
     types = import_pyarrow().types
     kind = column.type
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-        raise ValueError(f"column {name!r} holds {kind}: features are numbers or words; give transformer for others.")
+    if not (_is_number(kind) or types.is_decimal(kind)):
+        raise ValueError(
+            f"column {name!r} holds {kind} in {place.where}: features are numbers or words; give transformer for "
+            "others."
+        )
     if column.null_count:
-        raise ValueError(f"column {name!r} has missing values: fill them, or give a transformer that does.")
+        raise ValueError(
+            f"column {name!r} has missing values in {place.of_first_missing(column)}: fill them, or give a transformer "
+            "that does."
+        )
     return column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 
 
-def _target(column, name):
+def _is_number(kind):
+    types = import_pyarrow().types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+
+
+def _target(column, name, place):
     """The target as numbers, or as words."""
     types = import_pyarrow().types
     if column.null_count:
-        raise ValueError(f"the target {name!r} has missing values; leave these rows out.")
+        raise ValueError(
+            f"the target {name!r} has missing values in {place.of_first_missing(column)}: leave these rows out."
+        )
     if types.is_dictionary(column.type):
-        return _target(column.dictionary, name)[column.indices.to_numpy()]
+        return _target(column.dictionary, name, place)[column.indices.to_numpy()]
     if _holds_words(column.type):
         return np.array(column.to_pylist(), dtype=str)
     if types.is_decimal(column.type):
-        return _numbers(column, name)
+        return _numbers(column, name, place)
+    if not _is_number(column.type):
+        raise ValueError(f"the target {name!r} holds {column.type} in {place.where}: targets are numbers or words.")
     return column.to_numpy(zero_copy_only=False)

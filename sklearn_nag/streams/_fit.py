@@ -7,7 +7,6 @@ import hashlib
 import os
 import pickle
 import reprlib
-import uuid
 from collections.abc import Iterable
 from numbers import Integral
 from pathlib import Path
@@ -20,10 +19,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import check_number, check_option
+from ..estimators._validation import check_flag, check_number, check_option
 from ..model_selection._streams import StreamPipeline, cut_batches, known_classes
 from ._progress import progress_bar
-from ._read import Batches
+from ._read import SIZES, Batches
+from ._whole import check_writable, clear_beside, write_whole
 
 _MOST_ROWS = 2**16  # of a batch that is learnt in one call
 _SHORT = reprlib.Repr()  # shows long lists of files or columns in part
@@ -61,6 +61,7 @@ def fit_stream(
     random_state: int = 0,
     checkpoint: str | os.PathLike | None = None,
     checkpoint_every: int = 1_000_000,
+    changed_files: bool = False,
     progress: bool | Literal["auto"] = "auto",
 ) -> Any:
     """Train from batches, with memory for one of them, and go on from a checkpoint where there is one.
@@ -89,7 +90,12 @@ def fit_stream(
         iterable yields the same rows again is up to you. A damaged file is refused. It is a pickle: use only files that
         you trust.
     checkpoint_every : int, default=1000000
-        Rows after which it is written, to a new file that takes the place of the old one when it is whole.
+        Rows after which it is written, to a new file beside it, which takes the place of the old one, with its mode,
+        when it is whole. What a run that was killed while it wrote has left there the next one removes.
+    changed_files : bool, default=False
+        Whether to go on from the checkpoint although files have other sizes than before, as when a row that could not
+        be read was mended. Their names and their order may not change. Rows that were learnt are left out by their
+        number, whatever stands in them now: those before the place where the run stopped must be as many as they were.
     progress : bool or "auto", default="auto"
         Whether to show rows, rows a second and the progressive loss, by tqdm or, where it is missing, by rich;
         ``"auto"`` does in a terminal where one of them is installed.
@@ -103,6 +109,8 @@ def fit_stream(
     ------
     ImportError
         For ``progress=True`` with neither tqdm nor rich.
+    OSError
+        Where the checkpoint cannot be written, before the first row as far as that can be known; it names the file.
     TypeError
         For an estimator that cannot learn from a stream.
     ValueError
@@ -131,6 +139,7 @@ def fit_stream(
     check_number("shuffle_buffer", shuffle_buffer, Integral, min_val=0)
     check_number("random_state", random_state, Integral, min_val=0)
     check_number("checkpoint_every", checkpoint_every, Integral, min_val=1)
+    check_flag("changed_files", changed_files)
     check_option("progress", progress, (True, False, "auto"))
     if passes > 1 and (iter(batches) is batches or not getattr(batches, "repeatable", True)):
         raise ValueError(f"passes={passes} needs batches that can begin anew; this iterator can be read only once.")
@@ -145,41 +154,48 @@ def fit_stream(
             "random_state": int(random_state),
             **(batches.settings if isinstance(batches, Batches) else {}),
         })  # fmt: skip
-    if path is not None and path.exists():
-        saved = _load(path, settings)
-        if saved.done:
-            return saved.estimator
-        pipeline.resume(saved.estimator)
-        learnt = saved.n_rows
+        clear_beside(path)
+        if os.path.exists(path):
+            saved = _load(path, settings, {SIZES} if changed_files else ())
+            if saved.done:
+                return saved.estimator
+            pipeline.resume(saved.estimator)
+            learnt = saved.n_rows
+        check_writable(path)
     n_rows = getattr(batches, "n_rows", None)
     bar = progress_bar(progress, None if n_rows is None else n_rows * passes)
     n_seen, since = 0, 0
     with contextlib.closing(bar):
         for number in range(passes):
-            n_before = n_seen
+            n_at_start = n_seen
             for X, y, weight in _shuffled(batches, shuffle_buffer, [random_state, number]):
                 n = len(y)
                 n_seen += n
                 if n_seen <= learnt:
                     bar.show(n, None)
                     continue
-                if n_seen - n < learnt:
-                    raise ValueError(
-                        f"{path} was written after {learnt} rows, which is within a batch of this stream: it is from "
-                        "another one, or has another batch_size."
-                    )
+                n_before = n_seen - n
+                if n_before < learnt:
+                    if not changed_files:
+                        raise ValueError(
+                            f"{path} was written after {learnt} rows, which is within a batch of this stream: it is "
+                            "from another one, or has another batch_size."
+                        )
+                    X, y, weight = _part((X, y, weight), learnt - n_before, None)
+                    bar.show(learnt - n_before, None)
+                    n, n_before = len(y), learnt
                 try:
                     _learn(pipeline, X, y, weight, all_classes)
                 except ValueError as error:
                     if not isinstance(error, TypeError):  # as errors of parameters are, which no row is to blame for
-                        error.add_note(f"This is of a batch of {n} rows after the first {n_seen - n}.")
+                        error.add_note(f"This is of a batch of {n} rows after the first {n_before}.")
                     raise
                 learner, since = pipeline.learner, since + n
                 bar.show(n, learner.progressive_loss_ if isinstance(learner, OnlineLinear) else None)
                 if path is not None and since >= checkpoint_every:
                     _save(path, Checkpoint(settings, n_seen, False, pipeline.estimator))
                     since = 0
-            if n_before == n_seen > 0:
+            if n_at_start == n_seen > 0:
                 raise ValueError(
                     f"passes={passes} needs batches that can begin anew; there were no rows in pass {number + 1}."
                 )
@@ -316,23 +332,10 @@ def _save(path, checkpoint):
     write_whole(path, write)
 
 
-def write_whole(path, write):
-    """Write a file by ``write(file)`` such that at any moment the old one or the new one is there, whole."""
-    name = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with open(name, "xb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _load(path, settings):
-    """Read a checkpoint; raise for a damaged one, and for one of another run."""
+def _load(path, settings, may_differ=()):
+    """Read a checkpoint; raise for a damaged one, and for one of another run, but for settings that may differ."""
+    if not path.is_file():  # to read a pipe would take for ever
+        raise ValueError(f"{path} is no checkpoint: it is a folder, or something else that is no file.")
     content = memoryview(path.read_bytes())
     n_digest = hashlib.sha256().digest_size
     pickled, digest = content[:-n_digest], content[-n_digest:]
@@ -343,12 +346,14 @@ def _load(path, settings):
         before = dict(saved.settings)
     except Exception as error:  # pickles raise all kinds
         raise ValueError(f"{path} is no checkpoint, or a damaged one: {error}.") from error
-    for name in {**before, **settings}:
+    differ = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
+    for name in (name for name in differ if name not in may_differ):
         was, now = before.get(name), settings.get(name)
-        if was != now:
-            hidden = isinstance(was, Digest) or isinstance(now, Digest)
-            difference = "was another one" if hidden else f"was {_SHORT.repr(was)}; now it is {_SHORT.repr(now)}"
-            raise ValueError(
-                f"{path} is the checkpoint of another run: its setting {name!r} {difference}. Remove it to begin anew."
-            )
+        hidden = isinstance(was, Digest) or isinstance(now, Digest)
+        difference = "was another one" if hidden else f"was {_SHORT.repr(was)}; now it is {_SHORT.repr(now)}"
+        mended = " If rows of them were mended, changed_files=True goes on." if name == SIZES else ""
+        raise ValueError(
+            f"{path} is the checkpoint of another run: its setting {name!r} {difference}. Remove it to begin anew."
+            f"{mended}"
+        )
     return saved

@@ -5,18 +5,19 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
+from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._validation import check_flag, check_number
 from ..model_selection._streams import cut_batches
+from ._aside import Aside, apart
+from ._csv import csv_tables
 from ._features import TableReader
 from ._sources import (
-    csv_tables,
     find_paths,
     format_of,
     naming,
@@ -26,7 +27,10 @@ from ._sources import (
     svmlight_blocks,
 )
 
+SIZES = "sizes of files"  # the name of a setting
 _SVMLIGHT_BLOCK = 2**21  # bytes
+_MOST_BYTES = 2**30  # of a row; pyarrow counts those of a block in 32 bits
+_AT_CLOSE = 0.1  # seconds in which a file that does not stall is read on to the end of a batch
 
 
 class Batches:
@@ -65,13 +69,20 @@ def read_batches(
     delimiter: str | None = None,
     n_features: int | None = None,
     zero_based: bool = True,
+    max_row_bytes: int = 2**25,
 ) -> Batches:
     """Read rows in batches from files or streams that need not fit in memory.
 
     Numbers are taken as they are, in the units they come in. Words are hashed: a row has a 1 in the column that its
     word leads to, and a missing word is a word of its own. In CSV files a field is missing where it is empty, ``NA``,
-    ``null``, ``NaN`` or the like, with quotes or without. Memory is bounded by a batch; for text also by several blocks
-    of 2 to 4 MiB that are read ahead.
+    ``null``, ``NaN`` or the like, with quotes or without. Memory is bounded by a batch; for text also by a few
+    blocks of 2 to 4 MiB, or of a row where that is longer.
+
+    Each row of a file is read, or named in an error. In CSV files quotes are taken as in RFC 4180: a quote that begins
+    a field and is not closed, or has text behind the quote that closes it, is an error, as it would make one row of
+    several. An empty line is no row, but in a file of one column: there it is a missing value. Numbers are float64; a
+    target that is a whole number beyond ``2**53``, and another one as float64, is an error, as classes would be taken
+    for one another.
 
     The first file or frame settles which columns are features, in which order, and which of them hold words. Later ones
     must have the same columns, in any order.
@@ -103,6 +114,9 @@ def read_batches(
         Number of features of svmlight files, which do not say.
     zero_based : bool, default=True
         Whether the features of svmlight files are counted from 0; from 1 otherwise.
+    max_row_bytes : int, default=33554432
+        Most bytes of a row of CSV or svmlight, 32 MiB by default: memory is bounded by a few times this, also where a
+        quote is left open, or a small packed file has a line without end. A longer row is an error.
 
     Returns
     -------
@@ -118,10 +132,11 @@ def read_batches(
     ImportError
         When pyarrow is missing, which everything but svmlight needs.
     TypeError
-        For a source or a target of another kind.
+        For a source, a target, a ``sample_weight`` or a transformer of another kind.
     ValueError
-        For parameters that cannot be used; while reading, for missing columns, missing values, columns that hold
-        neither numbers nor words, and files or frames with other columns than the first.
+        For parameters that cannot be used; while reading, for files that are damaged or have rows with too few or too
+        many fields, for missing columns, two columns of one name, missing values, columns that hold neither numbers
+        nor words, and files or frames with other columns than the first.
 
     See Also
     --------
@@ -139,23 +154,50 @@ def read_batches(
     check_number("batch_size", batch_size, Integral, min_val=1)
     check_number("n_hashed", n_hashed, Integral, min_val=1)
     check_flag("zero_based", zero_based)
-    _check_target(target)
+    check_number("n_features", n_features, Integral, min_val=1, options=(None,))
+    check_number("max_row_bytes", max_row_bytes, Integral, min_val=1, max_val=_MOST_BYTES)
+    _check_target(target, sample_weight)
+    _check_transformer(transformer)
     if columns is not None:
         columns = _checked_columns(columns, target, sample_weight)
-    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()):
-        raise ValueError(f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';'.")
+    if delimiter is not None and not _can_separate(delimiter):
+        raise ValueError(
+            f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';', and no quote or line end."
+        )
     return open_batches(
         source, target, columns=columns, sample_weight=sample_weight, batch_size=batch_size, n_hashed=n_hashed,
         transformer=transformer, delimiter=delimiter, n_features=n_features, zero_based=bool(zero_based),
+        max_row_bytes=int(max_row_bytes),
     )  # fmt: skip
 
 
-def _check_target(target):
-    """Raise unless the target is a name, a list of names, or None."""
-    if target is None or isinstance(target, str):
-        return
-    if not (isinstance(target, list | tuple) and target and all(isinstance(name, str) for name in target)):
+def _can_separate(delimiter):
+    """Whether a delimiter is one that fields can have between them."""
+    return isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n'
+
+
+def _check_target(target, sample_weight):
+    """Raise unless the target is a name, a list of names, or None, and the weights are another column, or None."""
+    if sample_weight is not None and not isinstance(sample_weight, str):
+        raise TypeError(f"sample_weight is {sample_weight!r}; it must be the name of a column, or None.")
+    names = [] if target is None else [target] if isinstance(target, str) else target
+    if not (isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)) or target in ([], ()):
         raise TypeError(f"target is {target!r}; it must be the name of a column, a list of names, or None.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"target has {twice!r} twice; each column is named once.")
+    if sample_weight in names:
+        raise ValueError(f"sample_weight is {sample_weight!r}, which is target: weights are a column of their own.")
+
+
+def _check_transformer(transformer):
+    """Raise unless it is None or can transform rows."""
+    if transformer is None:
+        return
+    if not callable(getattr(transformer, "transform", None)):
+        raise TypeError(f"transformer is {transformer!r:.80}; it must be a fitted transformer, or None.")
+    if hasattr(transformer, "fit"):
+        check_is_fitted(transformer)
 
 
 def _checked_columns(columns, target, sample_weight):
@@ -177,12 +219,23 @@ def _checked_columns(columns, target, sample_weight):
 
 
 def open_batches(
-    source, target, *, columns, sample_weight, batch_size, n_hashed, transformer, delimiter, n_features, zero_based
+    source,
+    target,
+    *,
+    columns,
+    sample_weight,
+    batch_size,
+    n_hashed,
+    transformer,
+    delimiter,
+    n_features,
+    zero_based,
+    max_row_bytes,
 ):
     """What `read_batches` returns, of parameters that it has checked; ``columns=[]`` is for targets alone."""
-    paths = find_paths(source)
+    paths = apart(find_paths, source)
     settings = {
-        "files": [path.name for path in paths or ()], "sizes of files": [path.stat().st_size for path in paths or ()],
+        "files": [path.name for path in paths or ()], SIZES: apart(_sizes, paths or ()),
         "target": target, "columns": columns, "sample_weight": sample_weight, "n_hashed": n_hashed,
         "transformer": transformer, "delimiter": delimiter, "n_features": n_features, "zero_based": zero_based,
     }  # fmt: skip
@@ -199,7 +252,7 @@ def open_batches(
 
         def read():
             for path in paths:
-                for text in svmlight_blocks(path, _SVMLIGHT_BLOCK):
+                for text in svmlight_blocks(path, _SVMLIGHT_BLOCK, max_row_bytes):
                     with naming(path):
                         rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
                     yield rows
@@ -212,7 +265,7 @@ def open_batches(
             if formats == {"parquet"}:
                 of_file = parquet_tables(path, reader.names(), batch_size)
             else:
-                of_file = csv_tables(path, reader.names(), delimiter)
+                of_file = csv_tables(path, reader.names(), reader.targets, delimiter, max_row_bytes)
             for table in of_file:
                 yield path, table
         if paths is None:
@@ -224,12 +277,16 @@ def open_batches(
 
     n_rows = None
     if formats == {"parquet"}:
-        n_rows = sum(map(parquet_rows, paths))
+        n_rows = sum(apart(parquet_rows, path) for path in paths)
     elif hasattr(source, "__len__") and hasattr(source, "columns"):
         n_rows = len(source)
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
     return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings)
+
+
+def _sizes(paths):
+    return [path.stat().st_size for path in paths]
 
 
 def _cut(batches, batch_size):
@@ -240,10 +297,16 @@ def _cut(batches, batch_size):
 def _read_ahead(batches):
     """The same batches, of which a thread reads the next two while one is learnt.
 
-    With one alone, each thread waits for the other once for each batch, and both come to half of their speed.
+    With one alone, each thread waits for the other once for each batch, and both come to half of their speed. Whoever
+    is interrupted while waiting does not wait for the file, which may have stalled.
     """
-    with ThreadPoolExecutor(1) as reader:
-        coming = deque(reader.submit(next, batches, None) for _ in range(2))
-        while (batch := coming.popleft().result()) is not None:
+    reader = Aside()
+    coming = deque(reader.submit(next, batches, None) for _ in range(2))
+    try:
+        while (batch := reader.result(coming.popleft())) is not None:
             coming.append(reader.submit(next, batches, None))
             yield batch
+    finally:
+        for batch in coming:
+            batch.cancel()
+        reader.end(_AT_CLOSE)

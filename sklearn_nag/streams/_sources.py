@@ -12,8 +12,11 @@ import gzip
 import io
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from ._text import BadRow, WholeRows
 
 FORMATS = {
     ".parquet": "parquet",
@@ -25,9 +28,8 @@ FORMATS = {
     ".libsvm": "svmlight",
 }
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
-_PACKING = {".gz": "gzip", ".bz2": "bz2", "": None}  # as pyarrow calls it
-_CSV_SAMPLE = 2**22  # bytes of text that tell the types of columns
-_CSV_BLOCK = 2**21  # bytes that are read at a time; pyarrow is several blocks ahead
+PACKINGS = {".gz": "gzip", ".bz2": "bz2", "": None}  # as pyarrow calls it
+_MOST_NAMES = 100  # of columns, that an error shows
 _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without, all of a row group
 
 
@@ -55,7 +57,7 @@ def find_paths(source):
     return [Path(path) for path in paths]
 
 
-def _suffixes(path):
+def suffixes(path):
     """The suffix that says the format of a file, and that of its packing or "", both in lower case."""
     *_, last = suffixes = ["", *map(str.lower, path.suffixes)]
     return (suffixes[-2], last) if last in _OPEN else (last, "")
@@ -63,7 +65,7 @@ def _suffixes(path):
 
 def format_of(path):
     """Format of a file by its name: "parquet", "csv" or "svmlight"."""
-    suffix, _ = _suffixes(path)
+    suffix, _ = suffixes(path)
     if suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise ValueError(f"{path} has a name that says no format: it must end in {known}, the last ones also with .gz "
@@ -72,14 +74,14 @@ def format_of(path):
 
 
 @contextlib.contextmanager
-def naming(path, hint=""):
+def naming(path):
     """Raise errors of a reader as ValueError that names the file, but those that name it already."""
     try:
         yield
     except (ValueError, OSError, EOFError, OverflowError, zlib.error) as error:
         if getattr(error, "filename", None) is not None:  # it is not there, or may not be read
             raise
-        raise ValueError(f"{path} cannot be read: {str(error).rstrip('.')}.{hint}") from error
+        raise ValueError(f"{path} cannot be read: {str(error).rstrip('.')}.") from error
 
 
 # -- tables
@@ -108,59 +110,30 @@ def parquet_rows(path):
         return file.metadata.num_rows
 
 
-def csv_tables(path, columns, delimiter):
-    """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
-
-    The first 4 MiB tell the types. They are then given for all columns, as the reader takes half as long again where
-    it has to infer them. Fields that are empty, NA, null or the like are missing, in words as in numbers.
-    """
-    pyarrow = import_pyarrow()
-    from pyarrow import csv
-
-    suffix, packing = _suffixes(path)
-    parse = csv.ParseOptions(delimiter=delimiter or ("\t" if suffix == ".tsv" else ","), newlines_in_values=True)
-    hint = " Text must be UTF-8; types of columns are those of its first 4 MiB."
-
-    def reader(block_size, **convert):
-        read = csv.ReadOptions(block_size=block_size, use_threads=False)
-        options = csv.ConvertOptions(strings_can_be_null=True, **convert)
-        return csv.open_csv(pyarrow.input_stream(path, compression=_PACKING[packing]), read, parse, options)
-
-    with naming(path, hint), reader(_CSV_SAMPLE) as first:
-        schema, names = first.schema, first.schema.names
-        has_rows = any(map(pyarrow.types.is_null, schema.types)) and any(block.num_rows for block in first)
-    del first  # with the blocks that it has read ahead
-    check_names(names, columns, path)
-    used = set(names if columns is None else columns)
-    for field in (field for field in schema if field.name in used):
-        if pyarrow.types.is_binary(field.type):
-            raise ValueError(f"{path} has text in column {field.name!r} that is not UTF-8: write it as UTF-8, or leave "
-                             "the column out by columns.")  # fmt: skip
-        if has_rows and pyarrow.types.is_null(field.type):
-            raise ValueError(f"{path} has no value of column {field.name!r} in its first 4 MiB, which tell what it "
-                             "holds: fill it in, or leave it out by columns.")  # fmt: skip
-    types = {field.name: _lasting_type(field.type) for field in schema}
-    with naming(path, hint), reader(_CSV_BLOCK, column_types=types, include_columns=columns or []) as tables:
-        yield from tables
-
-
-def _lasting_type(kind):
-    """Type to read a column with whose values have been of a ``kind`` so far."""
-    pyarrow = import_pyarrow()
-    return pyarrow.float64() if pyarrow.types.is_integer(kind) else kind
-
-
 def check_names(names, columns, where):
-    """Raise unless all ``columns`` are among the ``names`` of a table."""
-    known = set(names)
-    missing = [name for name in columns or () if name not in known]
-    if missing:
-        raise ValueError(f"{where} has no column {missing[0]!r}; its columns are {', '.join(map(repr, names))}.")
+    """Raise unless each of ``columns``, or of the ``names`` of a table where it is None, is there once."""
+    counts = Counter(names)
+    for name in counts if columns is None else columns:
+        if name not in counts:
+            shown = [*map(repr, names[:_MOST_NAMES]), *["..."] * (len(names) > _MOST_NAMES)]
+            raise ValueError(f"{where} has no column {name!r}; its columns are {', '.join(shown)}.")
+        if counts[name] > 1:
+            raise ValueError(f"{where} has {counts[name]} columns {name!r}; names must differ.")
+
+
+def _check_no_complex(frame):
+    """Raise for a frame of pandas with complex numbers, of which Arrow knows nothing."""
+    if not type(frame).__module__.startswith("pandas"):
+        return
+    for name, dtype in zip(getattr(frame, "columns", ()), getattr(frame, "dtypes", ())):
+        if getattr(dtype, "kind", None) == "c":
+            raise ValueError(f"column {name!r} holds {dtype}: give real and imaginary parts as columns of their own.")
 
 
 def object_tables(source, columns, batch_size) -> Iterator:
     """Record batches of an Arrow stream, a polars LazyFrame, a data frame, or an iterable of frames."""
     pyarrow = import_pyarrow()
+    _check_no_complex(source)
     if hasattr(source, "collect_batches"):  # a polars LazyFrame
         lazy = source if columns is None else source.select(columns)
         source = lazy.collect_batches(chunk_size=batch_size)
@@ -194,9 +167,14 @@ def object_tables(source, columns, batch_size) -> Iterator:
 # -- svmlight
 
 
-def svmlight_blocks(path, block):
+def svmlight_blocks(path, block, max_row_bytes):
     """Whole lines of a text file, plain or compressed, about ``block`` bytes at a time."""
-    opener = _OPEN.get(_suffixes(path)[1], io.open)
+    opener, n_lines = _OPEN.get(suffixes(path)[1], io.open), 0
     with naming(path), opener(path, "rb") as file:
-        while text := file.read(block):
-            yield text + file.readline()
+        rows = WholeRows(file, max_row_bytes)
+        try:
+            while text := rows.read(block):
+                n_lines += text.count(b"\n")
+                yield text
+        except BadRow as error:
+            raise ValueError(f"its line {n_lines + 1} {error}") from None

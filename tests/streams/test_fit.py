@@ -322,6 +322,48 @@ def test_checkpoints_of_other_files(tmp_path):
         fit_stream(NAGClassifier(), read_batches(moved / "1.csv", "y", columns=list("abcd")), **options)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "svm"])
+@pytest.mark.parametrize("shuffle_buffer", [0, 300])
+def test_a_file_that_was_mended(suffix, shuffle_buffer, tmp_path):
+    """The run stops at a row that cannot be read; what is mended changes sizes, and where blocks of bytes end."""
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    path, options = tmp_path / f"rows.{suffix}", {"classes": [0, 1], "shuffle_buffer": shuffle_buffer}
+    if suffix == "csv":
+        head, lines = "a,b,y\n", [f"{a!r},{b!r},{y}\n" for (a, b), y in zip(X[:, :2].tolist(), Y)]
+        given = {"target": "y"}
+    else:
+        head, lines = "", [f"{y} 0:{a!r} 1:{b!r}\n" for (a, b), y in zip(X[:, :2].tolist(), Y)]
+        given = {"n_features": 2}
+    broken = [*lines[:1500], lines[1500].replace("." if suffix == "csv" else ":", "?"), *lines[1501:]]
+    mended = [line.replace(",", ", ").replace(" ", "  ") if len(line) % 2 else line for line in lines]
+
+    def fit(content, **more):
+        path.write_text(head + "".join(content))
+        return fit_stream(NAGClassifier(), read_batches(path, batch_size=100, **given), **options, **more)
+
+    undisturbed = fit(mended)
+    checkpointed = {"checkpoint": tmp_path / "model", "checkpoint_every": 170}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sklearn_nag.streams._read._SVMLIGHT_BLOCK", 1000)
+        patch.setattr("sklearn_nag.streams._csv._BLOCK", 5000)
+        patch.setattr("sklearn_nag.streams._csv._SAMPLE", 5000)
+        with pytest.raises(ValueError, match="cannot be read"):
+            fit(broken, **checkpointed)
+        with pytest.raises(
+            ValueError, match="'sizes of files' was .* begin anew. If rows .* changed_files=True goes on"
+        ):
+            fit(mended, **checkpointed)
+        model = fit(mended, **checkpointed, changed_files=True)
+    np.testing.assert_allclose(model.coef_, undisturbed.coef_, rtol=1e-9)
+    assert model.t_ == undisturbed.t_ == len(X)
+    again = fit(mended, **checkpointed)  # the checkpoint knows the mended file
+    np.testing.assert_array_equal(bits(again), bits(model))
+    path.rename(tmp_path / f"other.{suffix}")
+    with pytest.raises(ValueError, match="its setting 'files' was"):
+        fit_stream(NAGClassifier(), read_batches(tmp_path / f"other.{suffix}", **given), **options, **checkpointed,
+                   changed_files=True)  # fmt: skip
+
+
 def test_checkpoints_of_other_batches(tmp_path):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow", exc_type=ImportError)
@@ -367,6 +409,7 @@ class OnlyOnce:
         ({"batches": []}, "there are no rows"),
         ({"batches": [], "passes": 2}, "there are no rows"),
         ({"classes": None}, "classes must be given"),
+        ({"changed_files": "yes"}, "changed_files"),
         ({"progress": "yes"}, "'progress' parameter must be one of"),
     ],
 )

@@ -9,7 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import dump_svmlight_file
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from sklearn_nag import NAGClassifier
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
@@ -157,7 +159,7 @@ def test_a_missing_word_is_a_word_of_its_own(tmp_path):
 
 
 def test_newlines_in_words_of_csv(tmp_path, monkeypatch):
-    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_BLOCK", 100)
+    monkeypatch.setattr("sklearn_nag.streams._csv._BLOCK", 100)
     frame = pd.DataFrame({"a": np.arange(200.0), "word": ["one\ntwo\nthree", "one, two"] * 100, "y": [0, 1] * 100})
     frame.to_csv(tmp_path / "rows.csv", index=False)
     rows, y = gathered(read_batches(tmp_path / "rows.csv", "y", n_hashed=64))
@@ -177,7 +179,7 @@ def test_no_more_of_a_csv_file_is_kept_than_its_next_blocks(tmp_path):
 
 
 def test_a_csv_column_that_is_empty_at_first(tmp_path, monkeypatch):
-    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_SAMPLE", 100)
+    monkeypatch.setattr("sklearn_nag.streams._csv._SAMPLE", 100)
     path = tmp_path / "rows.csv"
     path.write_text("a,b,y\n" + "1,,0\n" * 50 + "1,5,1\n" * 50)
     with pytest.raises(ValueError, match=r"rows\.csv has no value of column 'b' in its first 4 MiB"):
@@ -223,8 +225,8 @@ def test_model_selection_takes_batches(tmp_path):
 
 
 def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
-    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_SAMPLE", 100)
-    monkeypatch.setattr("sklearn_nag.streams._sources._CSV_BLOCK", 100)
+    monkeypatch.setattr("sklearn_nag.streams._csv._SAMPLE", 100)
+    monkeypatch.setattr("sklearn_nag.streams._csv._BLOCK", 100)
     frame = pd.DataFrame({"x": np.append(np.arange(100), 0.5), "y": 0})
     frame["x"] = [*map(str, range(100)), "0.5"]
     frame.to_csv(tmp_path / "rows.csv", index=False)
@@ -262,11 +264,81 @@ def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
         ({"source": FRAME, "target": ["a", 3]}, TypeError, r"target is \['a', 3\]; it must be the name"),
         ({"source": FRAME, "delimiter": ";;"}, ValueError, "delimiter is ';;'; it must be one ASCII character"),
         ({"source": FRAME, "delimiter": ""}, ValueError, "delimiter is ''; it must be one ASCII character"),
+        ({"source": FRAME, "delimiter": '"'}, ValueError, "such as ';', and no quote or line end"),
+        ({"source": FRAME, "target": ["a", "b", "a"]}, ValueError, "target has 'a' twice; each column is named once"),
+        ({"source": FRAME, "target": []}, TypeError, r"target is \[\]; it must be the name of a column, a list"),
+        ({"source": FRAME, "target": "a", "sample_weight": "a"}, ValueError, "sample_weight is 'a', which is target"),
+        ({"source": FRAME, "target": ["b", "a"], "sample_weight": "a"}, ValueError, "'a', which is target"),
+        ({"source": FRAME, "sample_weight": 3}, TypeError, "sample_weight is 3; it must be the name of a column"),
+        ({"source": FRAME, "n_features": "foo"}, ValueError, "'n_features' parameter .* 'foo' instead"),
+        ({"source": FRAME, "n_features": 0}, ValueError, "'n_features' parameter .* 0 instead"),
+        ({"source": FRAME, "max_row_bytes": 0}, ValueError, "'max_row_bytes' parameter .* 0 instead"),
+        ({"source": FRAME, "max_row_bytes": 2**31}, ValueError, "'max_row_bytes' parameter .* 2147483648 instead"),
+        ({"source": FRAME, "transformer": 5}, TypeError, "transformer is 5; it must be a fitted transformer"),
+        ({"source": pa.table([[1], [2], [3]], ["a", "a", "y"]), "target": "y", "columns": ["a"]}, ValueError,
+         "the Table has 2 columns 'a'; names must differ"),
+        ({"source": pa.table([[1], [2], [3]], ["a", "y", "y"]), "target": "y", "columns": ["a"]}, ValueError,
+         "the Table has 2 columns 'y'; names must differ"),
+        ({"source": FRAME.assign(day=pd.Timestamp(0)), "target": "day"}, ValueError, "'day' holds timestamp"),
+        ({"source": pd.DataFrame({"a": 1.0, "y": [b"x"]}), "target": "y"}, ValueError, "'y' holds binary in the first"),
+        ({"source": pd.DataFrame({"a": 1.0, "y": [[1]]}), "target": "y"}, ValueError, "'y' holds list.* in the first"),
     ],
 )  # fmt: skip
 def test_errors(options, error, message):
     with pytest.raises(error, match=message):
         list(read_batches(**options))
+
+
+def test_missing_values_are_named_by_file_and_row(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"a": [1.0] * 90, "y": [0.0, 1.0] * 45})
+    frame.to_csv(tmp_path / "0.csv", index=False)
+    frame.to_parquet(tmp_path / "0.parquet")
+    for name in ("a", "y"):
+        frame.assign(**{name: frame[name].where(frame.index != 40)}).to_csv(tmp_path / f"{name}.csv", index=False)
+        table = pa.table({**{c: frame[c] for c in "ay"}, name: pa.array([*[1.0] * 40, None, *[1.0] * 49])})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+        for suffix in ("csv", "parquet"):
+            paths = [tmp_path / f"0.{suffix}", tmp_path / f"{name}.{suffix}"]
+            with pytest.raises(ValueError, match=rf"'{name}' has missing values in .*{name}\.{suffix}, data row 41: "):
+                list(read_batches(paths, "y", batch_size=7))
+        with pytest.raises(ValueError, match=f"'{name}' has missing values in a later table, data row 131: "):
+            list(read_batches([pa.table(frame), table], "y", batch_size=7))
+
+
+def test_equal_numbers_as_categories_share_a_column():
+    """A word is what a number is, not how a table writes it."""
+    frames = [pd.DataFrame({"k": pd.Categorical(kind), "y": 0}) for kind in ([1, 2, 300], [1.0, 2.0, 300.0])]
+    in_decimals = pa.DictionaryArray.from_arrays(
+        [0, 1, 2], pa.array(["1.00", "2.00", "300.00"]).cast(pa.decimal128(9, 2))
+    )
+    as_words = pd.DataFrame({"k": ["1", "2", "300"], "y": 0})
+    sources = [*([frame] for frame in frames), pa.table({"k": in_decimals, "y": [0] * 3}), [as_words]]
+    (first, *others) = [gathered(read_batches(source, "y"))[0] for source in sources]
+    for rows in others:
+        np.testing.assert_array_equal(rows, first)
+    fractions = pd.DataFrame({"k": pd.Categorical([1.5, np.inf, -2.5]), "y": 0})
+    rows, _ = gathered(read_batches(fractions.assign(k=["1.5", "inf", "-2.5"]), "y"))
+    np.testing.assert_array_equal(gathered(read_batches(fractions, "y"))[0], rows)
+
+
+def test_names_with_an_equals_sign_share_no_column():
+    columns = [{"a": ["b=c=d"]}, {"a=b": ["c=d"]}, {"a=b=c": ["d"]}]
+    places = [next(iter(read_batches(pd.DataFrame(column))))[0].indices[0] for column in columns]
+    assert len(set(places)) == 3
+    missing = [next(iter(read_batches(pd.DataFrame({name: ["x", None]}))))[0].indices[1] for name in ("a=b", "a=")]
+    plain = next(iter(read_batches(pd.DataFrame({"a": ["b", ""]}))))[0].indices
+    assert len({*missing, *plain}) == 4
+
+
+def test_ordinary_words_hash_as_ever():
+    """A model that was saved has its weights where the words of later streams lead to."""
+    frame = pd.DataFrame({"colour": ["red", None, "a=b", "grün"], "n": pd.Categorical([1, 2, 3, 1])})
+    ((rows, _),) = read_batches(frame)
+    hasher = FeatureHasher(2**16, input_type="string", alternate_sign=False)
+    expected = hasher.transform(
+        [["colour=red", "n=1"], ["colour", "n=2"], ["colour=a=b", "n=3"], ["colour=grün", "n=1"]]
+    )
+    np.testing.assert_array_equal(rows.toarray(), expected.toarray())
 
 
 def test_a_lazy_frame_of_an_older_polars():
@@ -411,3 +483,23 @@ def test_errors_of_files(tmp_path):
         read_batches([tmp_path / "rows.svm", csv_file(tmp_path)], "y")
     with pytest.raises(ValueError, match=r"rows\.csv has no column 'q'"):
         list(read_batches(csv_file(tmp_path), "label", columns=["q"]))
+
+
+def test_transformers_and_sizes_that_are_none_are_told_before_reading():
+    with pytest.raises(TypeError, match="transformer is 5; it must be a fitted transformer"):
+        read_batches(FRAME, "label", transformer=5)
+    with pytest.raises(NotFittedError):
+        read_batches(FRAME, "label", transformer=OneHotEncoder())
+    read_batches(FRAME, "label", transformer=FunctionTransformer())
+    for size in (2**63, 10**400):
+        with pytest.raises(
+            ValueError, match=r"'batch_size' parameter must be an int in the range \[1, 9223372036854775807"
+        ):
+            read_batches(FRAME, "label", batch_size=size)
+    assert sum(len(y) for _, y in read_batches(FRAME[["a", "label"]], "label", batch_size=2**63 - 1)) == N
+
+
+def test_a_frame_with_complex_numbers():
+    frame = FRAME[["a", "label"]].assign(b=FRAME["a"] * 1j)
+    with pytest.raises(ValueError, match="column 'b' holds complex128"):
+        list(read_batches(frame, "label"))

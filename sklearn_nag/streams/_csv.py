@@ -1,0 +1,315 @@
+"""Tables of CSV files, of blocks of whole rows, such that each row of the file is read, or named in an error."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import re
+from array import array
+from collections.abc import Iterator
+from decimal import Decimal
+
+import numpy as np
+
+from ._sources import PACKINGS, check_names, import_pyarrow, naming, suffixes
+from ._text import BadRow, WholeRows
+
+_SAMPLE = 2**22  # bytes of text that tell the types of columns
+_BLOCK = 2**21  # bytes that are read at a time
+_TAIL = 2**14  # bytes of a block in which its last row ends, mostly
+# Columns from which on blocks are larger, as a block takes pyarrow .03 ms for each; and all are first taken as numbers,
+# as to find the type of each takes .1 ms.
+_MANY = 1000
+_EXACT = 2.0**53  # float64 has all whole numbers up to here
+_WHOLE_NUMBER = re.compile(r"\s*[+-]?\d+\s*")
+_CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error of pyarrow
+
+
+def csv_tables(path, columns, targets, delimiter, max_row_bytes) -> Iterator:
+    """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
+
+    The first 4 MiB tell the types, or the first row where it is longer. Fields that are empty, NA, null or the like are
+    missing, in words as in numbers. An empty line is no row, but in a file of one column: there it is a missing value.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : list of str or None
+        Columns to read; None for all.
+    targets : list of str
+        Columns whose whole numbers must be exact as float64, as classes would be taken for one another.
+    delimiter : str or None
+        Of fields; by default a comma, or a tab by the name of the file.
+    max_row_bytes : int
+        Most bytes of a row.
+
+    Raises
+    ------
+    ValueError
+        For files that cannot be read; among them those with quotes that are not closed, or closed within a field, as
+        such a field takes up the rows behind it.
+    """
+    pyarrow = import_pyarrow()
+    suffix, packing = suffixes(path)
+    delimiter = delimiter or ("\t" if suffix == ".tsv" else ",")
+    with contextlib.ExitStack() as opened:
+        with naming(path):
+            packed = opened.enter_context(open(path, "rb"))  # as pyarrow opens no pipes
+            file = opened.enter_context(pyarrow.input_stream(packed, compression=PACKINGS[packing]))
+        with naming(path):
+            rows = CsvRows(file, delimiter, max_row_bytes)
+            names, text = _header(rows)
+        check_names(names, columns, path)
+        check_names(names, targets, path)
+        table = _Table(names, names if columns is None else columns, targets, delimiter)
+        with naming(path):
+            wider = max(1, len(names) // _MANY)
+            sample, block = (min(size * wider, max_row_bytes) for size in (_SAMPLE, _BLOCK))
+            while not table.has_rows(text) and (text := _next(rows, table, sample)):
+                pass
+            table.settle_types(text)
+        for name, kind in table.types.items():
+            if pyarrow.types.is_binary(kind):
+                raise ValueError(f"{path} has text in column {name!r} that is not UTF-8: write it as UTF-8, or leave "
+                                 "the column out by columns.")  # fmt: skip
+            if pyarrow.types.is_null(kind) and text:
+                raise ValueError(f"{path} has no value of column {name!r} in its first 4 MiB, which tell what it "
+                                 "holds: fill it in, or leave it out by columns.")  # fmt: skip
+        while text:
+            with naming(path):
+                batches = table.batches(text)
+            yield from batches
+            del batches
+            with naming(path):
+                text = _next(rows, table, block)
+
+
+def _header(rows):
+    """Names of columns, and the text that has been read behind them; empty lines before them are left out."""
+    text = b"\n"
+    while text and not (text := text.lstrip(b"\r\n")):
+        try:
+            text = rows.read(_SAMPLE)
+        except BadRow as error:
+            raise ValueError(f"its header {error}") from None
+    if not text:
+        raise ValueError("Empty CSV file")
+    header, rest = rows.cut_first(text)
+    try:
+        return [name.decode() for name in header], rest
+    except UnicodeDecodeError as error:
+        raise ValueError(f"its header is {error}. Text must be UTF-8") from None
+
+
+def _next(rows, table, size):
+    """The next rows as text, which come after those of the table."""
+    try:
+        return rows.read(size)
+    except BadRow as error:
+        raise ValueError(f"its data row {table.n_rows + 1} {error}") from None
+
+
+class CsvRows(WholeRows):
+    """Rows of a CSV file, which may have line ends within quotes.
+
+    A quote that begins a field is closed by the next one that is not doubled, behind which the field must end: quotes
+    are taken as in RFC 4180. A quote elsewhere is a character like others.
+
+    Parameters
+    ----------
+    file : file object
+        Open for reading bytes.
+    delimiter : str
+        Of fields.
+    longest : int
+        Most bytes of a row.
+    """
+
+    def __init__(self, file, delimiter, longest):
+        super().__init__(file, longest)
+        self._fill(len(codecs.BOM_UTF8))
+        self._held = self._held.removeprefix(codecs.BOM_UTF8)
+        self._bounds = np.zeros(256, bool)  # what may stand beside quotes, another quote among them
+        self._bounds[list(b'\r\n"' + delimiter.encode())] = True
+        char = re.escape(delimiter.encode())
+        quoted = rb'[^"]*+(?:""[^"]*+)*+"'
+        self._opening = re.compile(rb'(?:\A|(?<=[\r\n%b]))"' % char)
+        self._quoted = re.compile(quoted)
+        self._field = re.compile(rb'(?:"(%b)|([^\r\n%b]*+))(?:(%b)|\r\n|\r|\n|\Z)' % (quoted, char, char))
+
+    def cut_first(self, text):
+        """The fields of the first of some whole rows, and the text behind it."""
+        fields, end, goes_on = [], 0, True
+        while goes_on:
+            field = self._field.match(text, end)
+            quoted, plain, goes_on = field.groups()
+            fields.append(plain if quoted is None else quoted[:-1].replace(b'""', b'"'))
+            end = field.end()
+        return fields, text[end:]
+
+    def _end(self, text, ended):
+        quotes, wrong = self._quotes(text)
+        is_open = len(quotes) % 2 == 1
+        if ended and is_open and wrong is None:
+            wrong = BadRow("opens a quote that is not closed")
+        if ended and wrong is None:
+            return len(text), None
+        within = len(text) - (text.endswith(b"\r") and not ended)  # a line feed may follow
+        if len(quotes) == 0:
+            return max(text.rfind(b"\n", 0, within), text.rfind(b"\r", 0, within)) + 1, wrong
+        letters = np.frombuffer(text, np.uint8)[:within]
+        for first in (max(within - _TAIL, 0), 0):  # mostly it is near the end
+            ends = first + np.flatnonzero((letters[first:] == ord("\n")) | (letters[first:] == ord("\r")))
+            ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+            if len(ends):
+                return int(ends[-1]) + 1, wrong
+        return 0, wrong
+
+    def _quotes(self, text):
+        """Places of quotes such that what is behind an odd number of them is quoted, and `BadRow` or None."""
+        if b'"' not in text:
+            return np.empty(0, np.int64), None
+        letters = np.frombuffer(text, np.uint8)
+        quotes = np.flatnonzero(letters == ord('"'))
+        before, behind = np.maximum(quotes[0::2] - 1, 0), np.minimum(quotes[1::2] + 1, len(text) - 1)
+        if self._bounds[letters[before]].all() and self._bounds[letters[behind]].all():
+            return quotes, None  # each opens a field, closes it, or is one of a pair
+        places, end = array("q"), 0
+        while opening := self._opening.search(text, end):
+            places.append(opening.start())
+            quoted = self._quoted.match(text, opening.end())
+            if quoted is None:
+                break
+            end = quoted.end()
+            if end < len(text) and not self._bounds[text[end]]:
+                return np.array(places), BadRow(
+                    "has a quote that is not closed, or text behind one that is: within quotes, a quote must be doubled"
+                )
+            places.append(end - 1)
+        return np.array(places), None
+
+    def _why_long(self):
+        is_open = len(self._quotes(self._held)[0]) % 2 == 1
+        return "; it opens a quote that is not closed within these" if is_open else super()._why_long()
+
+
+class _Table:
+    """Makes record batches of rows as text.
+
+    Parameters
+    ----------
+    names : list of str
+        Those of all columns of the file.
+    used : list of str
+        The columns to read.
+    targets : list of str
+        Columns whose whole numbers must be exact.
+    delimiter : str
+        Of fields.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that have been read so far.
+    types : dict
+        The type of each column to read, when `settle_types` has found it.
+    """
+
+    def __init__(self, names, used, targets, delimiter):
+        self.names, self.used, self.targets, self.delimiter = names, used, targets, delimiter
+        self.n_rows, self.types = 0, {}
+
+    def has_rows(self, text):
+        """Whether a text has rows; empty lines are none, but in a file of one column."""
+        return bool(text if len(self.names) == 1 else text.strip(b"\r\n"))
+
+    def settle_types(self, text):
+        """Find the types of columns by the first rows."""
+        numbers = dict.fromkeys(self.used, import_pyarrow().float64())
+        if not text:
+            self.types = numbers
+            return
+        if len(self.used) > _MANY:
+            with contextlib.suppress(_Unconverted):
+                if not any(column.null_count == len(column) for column in self._read(text, numbers).columns):
+                    self.types = numbers
+                    return
+        self.types = dict(zip(self.used, map(_lasting_type, self._read(text, {}, self.used).schema.types)))
+
+    def batches(self, text):
+        """Record batches of the next rows."""
+        table = self._read(text, self.types)
+        for name in self.targets:
+            self._check_exact(table.column(name), name, text)
+        self.n_rows += table.num_rows
+        return table.to_batches()
+
+    def _read(self, text, types, columns=None):
+        """A table of rows as text; columns without a type are given one by what they hold."""
+        pyarrow = import_pyarrow()
+        from pyarrow import csv
+
+        bad = []
+
+        def kept(row):
+            bad.append(row)
+            return "error"
+
+        if text.startswith(codecs.BOM_UTF8):  # of the first word here, and not of the file
+            text = codecs.BOM_UTF8 + text
+        try:
+            return csv.read_csv(
+                pyarrow.BufferReader(text),
+                csv.ReadOptions(block_size=len(text) + 1, use_threads=False, column_names=self.names),
+                csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=len(self.names) > 1,
+                    invalid_row_handler=kept,
+                ),
+                csv.ConvertOptions(
+                    strings_can_be_null=True, column_types=types, include_columns=list(types) or columns
+                ),
+            )  # fmt: skip
+        except pyarrow.ArrowInvalid as error:
+            if bad:
+                raise ValueError(
+                    f"its data row {self.n_rows + bad[0].number} has {bad[0].actual_columns} fields, where its header "
+                    f"has {bad[0].expected_columns}"
+                ) from None
+            if found := _CONVERSION.fullmatch(str(error)):
+                name, row = self.names[int(found[1])], found[2]
+                where = "" if row is None else f", data row {self.n_rows + int(row)}"
+                raise _Unconverted(
+                    f"column {name!r}{where}: {found[3]}. Text must be UTF-8; types of columns are those of its first "
+                    "4 MiB"
+                ) from None
+            raise
+
+    def _check_exact(self, column, name, text):
+        """Raise for a whole number that float64 does not have."""
+        pyarrow = import_pyarrow()
+        if not pyarrow.types.is_floating(column.type):
+            return
+        values = column.to_numpy()
+        large = np.flatnonzero(np.abs(values) >= _EXACT)
+        if len(large) == 0:
+            return
+        words = self._read(text, {name: pyarrow.string()}).column(name)
+        for i in large:
+            word = words[i].as_py()
+            if _WHOLE_NUMBER.fullmatch(word) and Decimal(word) != Decimal(values[i]):
+                raise ValueError(
+                    f"its data row {self.n_rows + i + 1} has the target {name!r} {word.strip()}, a whole number that "
+                    "float64 does not tell from others: write classes as words, such as 'c1', and quantities with a "
+                    "point"
+                )
+
+
+class _Unconverted(ValueError):
+    """A field is not of the type of its column."""
+
+
+def _lasting_type(kind):
+    """Type to read a column with whose values have been of a ``kind`` so far."""
+    pyarrow = import_pyarrow()
+    return pyarrow.float64() if pyarrow.types.is_integer(kind) else kind

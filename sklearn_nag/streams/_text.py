@@ -1,0 +1,67 @@
+"""Text files cut into blocks of whole rows, of which none may be longer than a limit."""
+
+from __future__ import annotations
+
+_LINE_END = 2  # bytes, at most
+
+
+class BadRow(ValueError):
+    """A row that cannot be read; says what it does, as in "opens a quote that is not closed"."""
+
+
+class WholeRows:
+    """Rows of a text file, in blocks; here a row is a line, and what inherits may see it otherwise.
+
+    Parameters
+    ----------
+    file : file object
+        Open for reading bytes.
+    longest : int
+        Most bytes of a row, without its line end. No more of the file is held than this, or a block.
+    """
+
+    def __init__(self, file, longest):
+        self._file, self._longest = file, longest
+        self._held, self._ended, self._wrong = b"", False, None
+
+    def read(self, size):
+        """The next rows, about ``size`` bytes and one row at least; nothing at the end of the file.
+
+        Raises
+        ------
+        BadRow
+            When the next row cannot be read; the rows before it have been returned.
+        """
+        if self._wrong is not None:
+            raise self._wrong
+        most = self._longest + _LINE_END
+        wanted = min(size, most)
+        while True:
+            self._fill(wanted)
+            end, wrong = self._end(self._held, self._ended)
+            if wrong is None and end == 0 and not self._ended and len(self._held) >= most:
+                wrong = BadRow(f"has more than {self._longest} bytes{self._why_long()}")
+            if end or wrong or self._ended:
+                break
+            wanted = min(2 * len(self._held), most)
+        if wrong is not None and end == 0:
+            raise wrong
+        rows, self._held, self._wrong = self._held[:end], self._held[end:], wrong
+        return rows
+
+    def _fill(self, size):
+        """Hold ``size`` bytes, or all that is left of the file."""
+        parts, n = [self._held], len(self._held)
+        while n < size and not self._ended:
+            parts.append(self._file.read(size - n))
+            n += len(parts[-1])
+            self._ended = not parts[-1]
+        self._held = b"".join(parts)
+
+    def _end(self, text, ended):
+        """Where the last whole row of a text ends, and `BadRow` for the row behind it, or None."""
+        return (len(text) if ended else text.rfind(b"\n") + 1), None
+
+    def _why_long(self):
+        """What may be the matter with a row that is too long, and what to do."""
+        return "; if it is meant, give a larger max_row_bytes"

@@ -1,0 +1,165 @@
+"""A file that stalls holds up neither Ctrl-C, nor the end of the process, nor whoever closes the batches."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sklearn_nag.streams import read_batches
+from sklearn_nag.streams._aside import Aside, Stopped, apart
+
+SOON = 5.0  # seconds, on a busy machine; what stalls here does so for ever
+
+SCRIPT = """
+import signal, sys, threading, time
+from sklearn_nag import NAGClassifier
+from sklearn_nag.streams import _csv, fit_stream, read_batches
+
+path, how = sys.argv[1:]
+
+class Stalling:
+    '''A file whose disk is gone after the first rows.'''
+    def __init__(self, path, mode):
+        self.file = open(path, mode)
+    def read(self, n):
+        return self.file.read(n) if self.file.tell() < 2**23 else threading.Event().wait()
+    def seekable(self):
+        return True
+    def close(self):
+        self.file.close()
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        self.close()
+
+_csv.open = Stalling
+signal.signal(signal.SIGINT, signal.default_int_handler)
+batches = read_batches(path, "y") if ".csv" in path else read_batches(path, n_features=2)
+if how == "leave":
+    print(len(next(iter(batches))[1]), flush=True)
+    sys.exit()
+threading.Timer(1.0, lambda: print("begun", flush=True)).start()
+try:
+    fit_stream(NAGClassifier(), batches, classes=[0, 1])
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    raise
+"""
+
+
+def started(path, how):
+    environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", SCRIPT, str(path), how], env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.fixture(params=["rows.svm", "rows.svm.gz", "unopened.csv", "rows.csv"])
+def stalled(request, tmp_path):
+    """A file that yields no end: a pipe nobody writes any more to, or one whose disk is gone."""
+    path, kept = tmp_path / request.param, []
+    if path.suffix == ".csv":
+        pytest.importorskip("pyarrow", exc_type=ImportError)
+    if request.param == "rows.csv":
+        path.write_text("a,b,y\n" + f"{1:020},2,0\n" * 10**6)
+        yield path
+        return
+    os.mkfifo(path)
+    if request.param.startswith("rows"):
+        threading.Thread(target=lambda: kept.append(os.open(path, os.O_WRONLY)), daemon=True).start()
+    yield path
+    for file in kept:
+        os.close(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_an_interrupt_ends_a_run_whose_file_stalls(stalled):
+    process = started(stalled, "learn")
+    try:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(1.0)  # rows.csv: until what has been read is learnt
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (out, process.returncode) == ("interrupted\n", -signal.SIGINT), err
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert time.monotonic() - start < SOON
+
+
+@pytest.mark.parametrize("stalled", ["rows.csv"], indirect=True)
+def test_a_file_that_stalls_does_not_keep_a_process_from_ending(stalled):
+    process = started(stalled, "leave")
+    try:
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert (out, err, process.returncode) == ("8192\n", "", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_batches_that_stall_can_be_closed(tmp_path):
+    os.mkfifo(tmp_path / "rows.svm")
+    batches = iter(read_batches(tmp_path / "rows.svm", n_features=1))
+    read = []
+    waiting = threading.Thread(target=lambda: read.extend(batches), daemon=True)
+    waiting.start()
+    file = os.open(tmp_path / "rows.svm", os.O_WRONLY)  # once it is open for reading
+    os.write(file, b"1 0:1\n")
+    other, start = iter(read_batches(tmp_path / "rows.svm", n_features=1)), time.monotonic()
+    del other
+    gc.collect()
+    assert time.monotonic() - start < SOON
+    os.close(file)  # the pipe ends, and with it the batches
+    waiting.join(10 * SOON)
+    assert not waiting.is_alive()
+    assert len(read) == 1
+
+
+def test_batches_that_are_left_leave_no_thread(tmp_path):
+    np.savetxt(tmp_path / "rows.svm", np.arange(10**5) % 2, "%d 0:1")
+    before = threading.active_count()
+    for _ in range(3):
+        for _ in read_batches(tmp_path / "rows.svm", n_features=1, batch_size=10):
+            break
+    deadline = time.monotonic() + SOON
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_of_csv_is_read_as_it_comes(tmp_path):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    os.mkfifo(tmp_path / "rows.csv")
+    writer = threading.Thread(target=(tmp_path / "rows.csv").write_bytes, args=(b"a,y\n1,0\n2,1\n",), daemon=True)
+    writer.start()
+    ((X, y),) = read_batches(tmp_path / "rows.csv", "y")
+    assert X.tolist() == [[1.0], [2.0]]
+    assert y.tolist() == [0, 1]
+
+
+def test_calls_aside():
+    aside, gone = Aside(), threading.Event()
+    assert [aside.call(divmod, 7, 2), apart(len, "ab")] == [(3, 1), 2]
+    with pytest.raises(TimeoutError, match="the disk"):  # which is an error of the call, not of waiting for it
+        apart(_raise, TimeoutError("the disk"))
+    future = aside.submit(gone.wait)
+    threading.Timer(0.05, aside.stop.set).start()
+    with pytest.raises(Stopped):
+        aside.result(future)
+    gone.set()
+
+
+def _raise(error):
+    raise error

@@ -1,0 +1,214 @@
+"""CSV files: each row that a file has is read, or named in an error."""
+
+import bz2
+import gzip
+
+import numpy as np
+import pytest
+
+from sklearn_nag.streams import _csv, read_batches
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
+
+PACKINGS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}
+
+
+class Kept:
+    """A transformer that shows the frame that it is given."""
+
+    def transform(self, frame):
+        return frame
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    """Write a text, packed by the end of the file's name; return the path."""
+
+    def write(text, name="rows.csv"):
+        packing = "." + name.rpartition(".")[2] if name.endswith(("gz", "bz2")) else ""
+        (tmp_path / name).write_bytes(PACKINGS[packing](text.encode()))
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture(params=["whole", "in small blocks"])
+def blocks(request, monkeypatch):
+    """Blocks as they are, and blocks that end somewhere within quotes."""
+    if request.param != "whole":
+        monkeypatch.setattr(_csv, "_BLOCK", 50)
+        monkeypatch.setattr(_csv, "_SAMPLE", 60)
+
+
+def frame_of(path, **options):
+    return pd.concat([X for X, *_ in read_batches(path, transformer=Kept(), **options)], ignore_index=True)
+
+
+def lines(n=1000, **others):
+    """A header and rows "i,0,word" as lines, of which some are others."""
+    return ["a,y,word", *(others.get(f"row_{i}", f"{i},0,word") for i in range(1, n + 1))]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.csv.bz2"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (51, '50,0,"broken'),  # in the last column
+        (51, '"50,0,x'),
+        (51, '50,"0,x'),
+        (51, '50,0,"broken" quote'),
+        (1, '0,0,"broken'),
+        (1000, '999,0,"broken'),
+        (1000, '999,0,"broken""'),
+        (1000, '999,0,"'),
+    ],
+)
+@pytest.mark.parametrize("last", ["", "\n"])
+def test_an_open_quote_is_an_error_that_names_file_and_row(row, text, last, line_end, name, csv_file, blocks):
+    content = line_end.join(lines(**{f"row_{row}": text})) + (line_end if last else "")
+    path = csv_file(content, name)
+    seen = []
+    with pytest.raises(ValueError, match=rf"{name} cannot be read: its data row {row} (opens|has) a quote"):
+        seen.extend(len(X) for X, _ in read_batches(path, "y", columns=["a"]))
+    assert sum(seen) == row - 1
+
+
+def test_an_open_quote_that_a_later_one_closes_is_an_error(csv_file, blocks):
+    path = csv_file("\n".join(lines(row_51='50,0,"broken', row_700='699,0,"whole"')))
+    with pytest.raises(ValueError, match=r"rows\.csv cannot be read: its data row 51 has a quote"):
+        list(read_batches(path, "y"))
+
+
+def test_an_open_quote_does_not_take_memory_without_bound(csv_file):
+    path = csv_file("\n".join(lines(200_000, row_51='50,0,"broken')))
+    with pytest.raises(ValueError, match="row 51 has more than 100000 bytes; it opens a quote that is not closed with"):
+        list(read_batches(path, "y", max_row_bytes=100_000))
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", ["", "\n"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_quotes_that_are_closed(bom, last, line_end, name, csv_file, blocks):
+    """Line ends, delimiters and quotes within quotes, and quotes where no field begins, are as in the csv module."""
+    words = [
+        f"one{line_end}two{line_end}{line_end}three",
+        'say "x", "y"',
+        "",
+        '""',
+        "plain",
+        'a 5" pipe',
+        "\ufeffx",
+        '"',
+    ]
+    frame = pd.DataFrame({'"a"': np.arange(200.0), "word": words * 25})
+    fields = ['"' + word.replace('"', '""') + '"' for word in words]
+    fields[5] = words[5]
+    rows = [f"{i},{fields[i % 8]}" for i in range(200)]
+    path = csv_file(bom + line_end.join(['"""a""",word', *rows]) + (line_end if last else ""), name)
+    got = frame_of(path)
+    pd.testing.assert_frame_equal(got.fillna(""), frame, check_dtype=False)
+
+
+def test_rows_in_front_of_a_bad_one_have_been_read(csv_file):
+    path = csv_file("\n".join(lines(300_000, row_299000='299000,0,"broken')))
+    seen = []
+    with pytest.raises(ValueError, match="its data row 299000 opens a quote"):
+        seen.extend(len(y) for _, y in read_batches(path, "y", columns=["a"]))
+    assert sum(seen) == 298_999
+
+
+@pytest.mark.parametrize(("text", "n_fields"), [("1,2", 2), ("1,2,3,4", 4), ("1", 1)])
+def test_a_row_of_another_length_is_named(text, n_fields, csv_file, blocks):
+    path = csv_file("\n".join([*lines(row_51=text), "", ""]))
+    message = rf"rows\.csv cannot be read: its data row 51 has {n_fields} fields, where its header has 3\."
+    with pytest.raises(ValueError, match=message):
+        list(read_batches(path, "y"))
+
+
+def test_a_word_among_numbers_is_named(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_SAMPLE", 60)
+    path = csv_file("\n".join(["a,b,y", *["1,2,0"] * 200, "3,four,1"]))
+    with pytest.raises(ValueError, match=r"rows\.csv cannot be read: column 'b', data row 201: .*'four'.* first 4 MiB"):
+        list(read_batches(path, "y"))
+
+
+@pytest.mark.parametrize("columns", [None, ["b"], ["a"]])
+def test_two_columns_of_one_name(columns, csv_file):
+    path = csv_file("a,b,a,y,y\n1,2,3,4,5\n")
+    message = r"rows\.csv has 2 columns '(a|y)'; names must differ"
+    with pytest.raises(ValueError, match=message):
+        list(read_batches(path, "y", columns=columns))
+    with pytest.raises(ValueError, match=message):
+        list(read_batches(path, columns=["b", "a"]))
+    ((rows, y),) = read_batches(csv_file("a,b,a,y\n1,2,3,4\n"), "y", columns=["b"])  # the others are not asked for
+    assert rows.tolist() == [[2.0]]
+    assert y.tolist() == [4.0]
+
+
+@pytest.mark.parametrize("others", [["7", "8"], ["0.5", "1e300"]])
+def test_whole_numbers_that_float64_does_not_have(others, csv_file, blocks):
+    path = csv_file(
+        "\n".join(["a,y", *(f"1,{word}" for word in others * 50), "2,9007199254740992", "3,9007199254740993"])
+    )
+    with pytest.raises(ValueError, match="its data row 102 has the target 'y' 9007199254740993, a whole number"):
+        list(read_batches(path, "y"))
+    with pytest.raises(ValueError, match="data row 102 has the target 'y'"):
+        list(read_batches(path, ["a", "y"]))
+    path = csv_file("a,y\n9007199254740993,9007199254740993.0\n2,1e31\n3,-9007199254740994\n")  # a quantity
+    rows, y = map(np.concatenate, zip(*read_batches(path, "y")))
+    assert rows.tolist() == [[2.0**53], [2.0], [3.0]]
+    assert y.tolist() == [2.0**53, 1e31, -(2.0**53 + 2)]
+
+
+def test_an_empty_line_in_a_file_of_one_column_is_a_missing_value(csv_file, blocks):
+    path = csv_file("a\n1\n2\n\n4\n")
+    with pytest.raises(ValueError, match=r"column 'a' has missing values in .*rows\.csv, data row 3: "):
+        list(read_batches(path))
+    assert list(read_batches(csv_file("a,b\n\n\r"))) == []
+    got = frame_of(csv_file("\n\nword\r\nx\r\n\r\ny\r\n"))
+    assert got["word"].fillna("none").tolist() == ["x", "none", "y"]
+    got = frame_of(csv_file("word,a\n\nx,1\n\n\ny,2\n\n"))  # no row, where a row has a delimiter
+    assert got["word"].tolist() == ["x", "y"]
+
+
+def test_rows_wider_than_a_block(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_BLOCK", 2**12)
+    monkeypatch.setattr(_csv, "_SAMPLE", 2**13)
+    n = 2_000
+    header = ",".join(f"column_{i}" for i in range(n))
+    rows = np.random.default_rng(0).normal(size=(7, n))
+    text = [",".join(map(repr, row.tolist())) for row in rows]
+    assert min(len(header), *map(len, text)) > 2 * 2**13
+    path = csv_file("\n".join([header, *text]))
+    np.testing.assert_array_equal(np.concatenate([X for X, _ in read_batches(path)]), rows)
+    with pytest.raises(ValueError, match=r"its header has more than 20000 bytes; .* give a larger max_row_bytes"):
+        list(read_batches(path, max_row_bytes=20_000))
+    with pytest.raises(ValueError, match=r"its data row 1 has more than 30000 bytes; .* give a larger max_row_bytes"):
+        list(read_batches(path, max_row_bytes=30_000))
+
+
+def test_a_header_of_more_than_4_mib(csv_file):
+    names = [f"{'long' * 10_000}{i}" for i in range(120)]
+    path = csv_file(",".join(names) + "\n" + ",".join(["1"] * 120) + "\n")
+    assert path.stat().st_size > 2**22
+    ((rows, y),) = read_batches(path, names[0])
+    assert rows.shape == (1, 119)
+    assert y.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("n_columns", [3, _csv._MANY + 1])
+def test_types_of_many_columns_are_those_of_few(n_columns, csv_file):
+    rows = [["1", "true", "word"], ["2.5", "false", "3"], ["-0", "true", "4"]]
+    filling = [["5"] * (n_columns - 3)] * 3
+    names = [f"c{i}" for i in range(n_columns)]
+    text = [",".join(a + b) for a, b in zip(rows, filling)]
+    got = frame_of(csv_file("\n".join([",".join(names), *text])))
+    assert got["c0"].tolist() == [1.0, 2.5, 0.0]
+    assert np.signbit(got["c0"].to_numpy()).tolist() == [False, False, True]
+    assert got["c1"].tolist() == [True, False, True]
+    assert got["c2"].tolist() == ["word", "3", "4"]
+    with pytest.raises(ValueError, match="has no value of column 'c1'"):
+        list(read_batches(csv_file("\n".join([",".join(names), *[",".join(["1", "", *["2"] * (n_columns - 2)])] * 2]))))
