@@ -10,6 +10,7 @@ after these run over as many columns again and again, so that these are in the f
 
 import argparse
 import time
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,17 +19,28 @@ from sklearn.linear_model import SGDClassifier
 from sklearn_nag import NAGClassifier
 from sklearn_nag.kernels.compiled import columns
 from sklearn_nag.kernels.compiled.arithmetic import inverse_sqrt
-from sklearn_nag.kernels.compiled.handover import workspace
-from sklearn_nag.kernels.compiled.jit import FAST
-from sklearn_nag.kernels.nag.numba_rows import SCRATCH, compiled_rule
+from sklearn_nag.kernels.compiled.constants import AUTO
+from sklearn_nag.kernels.compiled.handover import table_layout, workspace
+from sklearn_nag.kernels.compiled.jit import FAST, for_rule
+from sklearn_nag.kernels.nag.numba_rows import SCRATCH, Fields
 
 from .text import PRINTED, documents
 
 TURNS = 9
 jit = njit(nogil=True, error_model="numpy", fastmath=FAST)
 read_entries, gather, scatter = columns.read_entries, columns.gather, columns.scatter
-count_entries, update_maxima, centre_frequent = columns.count_entries, columns.update_maxima, columns.centre_frequent
+needs_lift, switches, count_entries = columns.needs_lift, columns.switches, columns.count_entries
+update_maxima = columns.update_maxima
 fill_inverse_sizes, all_finite, padded = columns.fill_inverse_sizes, columns.all_finite, columns.padded
+
+
+class Constants(NamedTuple):
+    """What the steps are compiled for."""
+
+    norm: int = AUTO
+
+
+centre_frequent = for_rule(columns.centre_frequent, Constants())
 NOBODY = 1e9  # so many rows before that no column becomes frequent, or stops to be
 
 
@@ -48,9 +60,12 @@ def copies(f, n_rows, room, index, places, rows, table, followed, fetches, puts_
 @jit
 def count(room, f, n_rows, n, clock):
     """Tallies and largest values."""
+    found = 0
     for _ in range(n_rows):
-        count_entries(room, f, NOBODY, 1e-9, n)
+        found += needs_lift(room, f, n) + switches(room, f, NOBODY, 1e-9, n)
+        count_entries(room, f, 1e-9, n)
         update_maxima(room, f, n, False)
+    return found
 
 
 @jit
@@ -115,7 +130,7 @@ def steps(X, y):
     """Name and seconds of each step of the loop."""
     model = NAGClassifier().partial_fit(X, y, classes=[0, 1])
     state = model._state
-    f, *_ = compiled_rule(state.rule, True, state.columns.shared, state.columns.per_head)
+    f = table_layout(Fields, SCRATCH, state.rule, state.columns.shared, state.columns.per_head)
     table, room, index, places, followed = workspace(state, len(SCRATCH), X.indptr)
     clock = np.array([state.t, state.N, 0.0, state.averaged])
     rows, n_rows = (X.data, X.indices, X.indptr), X.shape[0]

@@ -4,10 +4,10 @@
 
 Runs the tests of the scikit-learn that is installed (wheels bring them along) while `sklearn.linear_model` names
 `NAGClassifier` and `NAGRegressor`, with their defaults, where it named SGD's, and for Perceptron the rule that is its:
-plain steps on raw features. Tests of SGDOneClassSVM are left out. Prints what fails by kind, as told by
-``substituted.csv`` beside this file, which the page "Differences from SGDClassifier" shows, and what no longer fails.
-The exit code is 1 if a test fails that is not in that list. ``--show`` prints the traceback of the tests whose names
-have the word.
+plain steps on raw features. Tests of SGDOneClassSVM are left out. Prints what fails by kind, and why it is meant so, as
+told by ``substituted.csv`` beside this file, which the page "Differences from SGDClassifier" shows, and which tests of
+that list pass or are not there. The exit code is 1 if a test fails that is not in the list. ``--show`` prints the
+traceback of the tests whose names have the word.
 """
 
 import argparse
@@ -50,14 +50,14 @@ class Substitution:
 
     Attributes
     ----------
-    passed : int
-        Tests that passed.
+    passed : list of str
+        Names of the tests that passed.
     failed : dict of str to str
         Report of each test that failed, by its name.
     """
 
     def __init__(self):
-        self.passed, self.failed, self._swapped = 0, {}, pytest.MonkeyPatch()
+        self.passed, self.failed, self._swapped = [], {}, pytest.MonkeyPatch()
 
     def pytest_sessionstart(self):
         """Swap the names, before the modules with the tests are imported."""
@@ -79,13 +79,19 @@ class Substitution:
         if report.failed:
             self.failed[name] = report.longreprtext
         elif report.when == "call" and report.passed:
-            self.passed += 1
+            self.passed.append(name)
 
 
 def read_list(path):
-    """Kinds of difference, and patterns of the names of tests for each, from the list."""
+    """Kinds of difference, each with why it is meant so, and patterns of the names of tests, from the list."""
     with path.open(newline="") as file:
-        return [(row["difference"], row["tests"].split()) for row in csv.DictReader(file)]
+        rows = list(csv.DictReader(file))
+    return [(f"{row['difference']}: {row['why it is meant so']}", row["tests"].split()) for row in rows]
+
+
+def matches(name, pattern):
+    """Whether a pattern of the list names a test, or all of its variants."""
+    return name == pattern or fnmatchcase(name.partition("[")[0], pattern)
 
 
 def sort_out(failed, differences):
@@ -110,8 +116,7 @@ def sort_out(failed, differences):
     listed, unlisted, used = defaultdict(list), [], set()
     for name in failed:
         for difference, patterns in differences:
-            matching = [p for p in patterns if fnmatchcase(name.partition("[")[0], p) or name == p]
-            if matching:
+            if matching := [pattern for pattern in patterns if matches(name, pattern)]:
                 listed[difference].append(name)
                 used.update(matching)
                 break
@@ -131,13 +136,18 @@ def main():
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not plugin.passed:
         sys.exit(f"pytest ended with {code!r}: {plugin.failed}")
     listed, unlisted, idle = sort_out(plugin.failed, read_list(LIST))
-    print(f"scikit-learn {sklearn.__version__}: {plugin.passed} tests pass, {len(plugin.failed)} fail.")
+    print(f"scikit-learn {sklearn.__version__}: {len(plugin.passed)} tests pass, {len(plugin.failed)} fail.")
     for difference, names in listed.items():
         print(f"\n{len(names)}: {difference}")
         for name in sorted({name.partition("[")[0] for name in names}):
             print(f"    {name}")
-    if idle:
-        print(f"\nNo longer failing, or not in this version: {' '.join(idle)}")
+    passing = [pattern for pattern in idle if any(matches(name, pattern) for name in plugin.passed)]
+    for told, patterns in (
+        (f"No longer failing, to be taken off {LIST.name}", passing),
+        ("Not in this version", [pattern for pattern in idle if pattern not in passing]),
+    ):
+        if patterns:
+            print(f"\n{told}: {' '.join(patterns)}")
     for name in plugin.failed:
         if options.show and options.show in name:
             print(f"\n{name}\n{plugin.failed[name]}")

@@ -12,8 +12,9 @@ from functools import partial
 import numpy as np
 
 from . import coordinatewise, ftrl, full, nag
-from ._backend import backend, is_compiled, told_of_compiling, told_when_long
+from ._backend import backend, is_compiled, kept_code, told_of_compiling, told_when_long
 from ._threads import over_threads
+from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
 from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
@@ -26,11 +27,19 @@ __all__ = [
     "LinearRule",
     "LinearState",
     "Mixture",
+    "adopt",
     "blend",
+    "check",
+    "check_array",
+    "check_finite",
+    "check_mixture",
+    "check_number",
+    "check_shares",
     "contributions",
     "coordinatewise",
     "ftrl",
     "full",
+    "kept_code",
     "lead",
     "learn",
     "merge",
@@ -49,8 +58,25 @@ def new_state(rule, n_features):
     return rule.State.new(rule, n_features)
 
 
+def adopt(state, rule):
+    """Let a model go on by another rule of its family.
+
+    Raises
+    ------
+    ValueError
+        For a rule that needs other arrays than the model has.
+    """
+    if rule is state.rule:
+        return
+    if type(rule) is not type(state.rule):
+        raise ValueError(f"a model of {type(state.rule).__module__} cannot go on by a rule of {type(rule).__module__}.")
+    state.adopt(rule)
+    check_layout(state)
+
+
 def mix(mixture, losses):
     """Let a `Mixture` of a single group play rows and suffer their losses; return the shares as `Mixture.play` does."""
+    check_mixture("the mixture", mixture, 1, losses.shape[1])
     if losses.shape[1] == 1:
         return np.ones_like(losses)
     if is_compiled():
@@ -60,6 +86,7 @@ def mix(mixture, losses):
 
 def blend(mixture, forecasts, loss, row_weight):
     """Let a `Mixture` of a single group blend forecasts, and suffer for it; return shares as `Mixture.blend` does."""
+    check_mixture("the mixture", mixture, 1, forecasts.shape[1])
     if is_compiled():
         return importlib.import_module(".compiled.mixture", __name__).play_blend(mixture, forecasts, loss, row_weight)
     return mixture.blend(forecasts, loss, row_weight)
@@ -96,7 +123,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         When a weight or a sum overflows.
     """
     state.cached, state.looked_up = None, 0
-    learn_rows = backend(state.rule).learn_rows
+    learn_rows = backend(state.rule, loss).learn_rows
     if state.rule.forgets:
         learn_rows = partial(nag.learn_and_fade, learn_rows)
     else:

@@ -112,13 +112,19 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
         _context.reset(token)
 
 
-def backend(rule):
+def backend(rule, loss):
     """Return ``numpy_rows`` or ``numba_rows`` of the rule's family, by what is chosen; the latter imports Numba.
 
-    The family is the package that has the module of the rule, and these two beside it.
+    The family is the package that has the module of the rule, and these two beside it. A loss that is not compiled is
+    learnt in NumPy.
     """
     family = type(rule).__module__.rpartition(".")[0]
-    return importlib.import_module(f"{family}.{'numba' if is_compiled() else 'numpy'}_rows")
+    return importlib.import_module(f"{family}.{'numba' if is_compiled() and _has_code(loss) else 'numpy'}_rows")
+
+
+def _has_code(loss):
+    """Whether a loss is among those that are compiled."""
+    return loss.name in importlib.import_module(f"{__package__}.compiled.losses").CODES
 
 
 def is_compiled():
@@ -160,6 +166,11 @@ def told_of_compiling(tell):
     if not is_compiled():
         return nullcontext()
     return importlib.import_module(f"{__package__}.compiled.cache").tell_of_compiling(tell)
+
+
+def kept_code():
+    """Where compiled code is kept, None if nowhere; how many files there are, and how many bytes they have."""
+    return importlib.import_module(f"{__package__}.compiled.cache").kept()
 
 
 def _has_numba():

@@ -9,6 +9,8 @@ from functools import partial
 import numpy as np
 from joblib import effective_n_jobs
 
+from .compiled.handover import entries_of_row
+
 _WORTH_THREADS = 2**23  # from so many entries times heads on, threads save more time than it takes to start them
 _AT_ONCE = 2**24  # entries times heads that a thread learns before it looks whether to stop
 _WORTH_COPIES = 64  # from so many entries per column on, they save more time than it takes to copy the columns
@@ -25,12 +27,8 @@ def _can_be_spread(learn_rows, state, X):
     compiled = learn_rows.__module__.endswith("numba_rows")  # only compiled code releases the GIL
     if not compiled or not hasattr(state, "for_targets") or state.rule.n_groups == 1:
         return False
-    entries = _entries(X)
+    entries = entries_of_row(X) * X.shape[0]
     return entries * state.rule.n_heads > _WORTH_THREADS and entries > _WORTH_COPIES * state.columns.lift.size
-
-
-def _entries(X):
-    return X.size if isinstance(X, np.ndarray) else X.nnz
 
 
 def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, order, predictions):
@@ -38,7 +36,7 @@ def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, orde
     n_targets = state.rule.n_targets
 
     rows = np.arange(X.shape[0]) if order is None else order
-    at_once = max(_WORTH_COPIES, _AT_ONCE * X.shape[0] // (_entries(X) * state.rule.n_heads))
+    at_once = max(_WORTH_COPIES, int(_AT_ONCE / (entries_of_row(X) * state.rule.n_heads)))
     stop = threading.Event()
 
     def learn_some(which):

@@ -43,22 +43,34 @@ def pseudo_solver(S):
 
 
 def full(X, y, loss, alpha):
-    """Algorithm 2 of 2017: the prediction for each row, and Gamma."""
+    """Algorithm 2 of 2017: the prediction for each row, Gamma, and the average of the weights after each row.
+
+    Before the row joins the average ``a``, that is ``S^+ ((S - x x^T) a + x x^T w)``: predictions for the rows before
+    as they were, and by the weights ``w`` for this one. Then ``w`` joins with the share ``1 - (1 - 1 / t)^2``.
+    """
     with mp.workdps(DIGITS):
         n = len(X[0])
         S, h, surprise, played = mpmath.zeros(n, n), mpmath.zeros(n, 1), mpf(0), []
-        for row, target in zip(X, y):
+        average = mpmath.zeros(n, 1)
+        for t, (row, target) in enumerate(zip(X, y), 1):
             x = mpmath.matrix([mpf(float(v)) for v in row])
+            before = S.copy()
             S += x * x.T
             solve = pseudo_solver(S)
-            solved = solve(h)
-            power = (h.T * solved)[0] - surprise
-            p = mpmath.exp(power / (2 * alpha)) / alpha * (x.T * solved)[0]
+
+            def weights(h, surprise, solve=solve):
+                solved = solve(h)
+                return mpmath.exp(((h.T * solved)[0] - surprise) / (2 * alpha)) / alpha * solved
+
+            p = (x.T * weights(h, surprise))[0]
             g = derivative(loss, p, mpf(float(target)))
             surprise += g**2 * (x.T * solve(x))[0]
             h -= g * x
             played.append(float(p))
-        return played, float(surprise)
+            w = weights(h, surprise)
+            average = solve(before * average + x * (x.T * w)[0])
+            average += (1 - (1 - mpf(1) / t) ** 2) * (w - average)
+        return played, float(surprise), [float(v) for v in average]
 
 
 def deviations(columns, t, centred):

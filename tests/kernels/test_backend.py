@@ -12,7 +12,7 @@ import sklearn_nag
 from sklearn_nag import NAGClassifier, config_context, get_config, set_config
 from sklearn_nag.kernels import _backend
 
-from .helpers import HAVE_NUMBA, fresh, make_state, needs_numba
+from .helpers import HAVE_NUMBA, LOSSES, fresh, make_state, needs_numba
 
 
 @needs_numba
@@ -52,15 +52,17 @@ def restored():
 @pytest.mark.usefixtures("restored")
 def test_choice(monkeypatch):
     monkeypatch.delenv(_backend.ENVIRONMENT, raising=False)
+    loss = LOSSES["log_loss"]()
     set_config(kernel="auto")
     assert get_config() == {"kernel": "auto"}
     set_config(kernel="numpy")
     set_config()
     assert get_config() == {"kernel": "numpy"}
-    assert _backend.backend(make_state(1).rule).__name__.endswith(".numpy_rows")
+    assert _backend.backend(make_state(1).rule, loss).__name__.endswith(".numpy_rows")
     with config_context(kernel="auto"):
         assert get_config() == {"kernel": "auto"}
-        assert _backend.backend(make_state(1).rule).__name__.endswith("numba_rows" if HAVE_NUMBA else "numpy_rows")
+        rows = _backend.backend(make_state(1).rule, loss)
+        assert rows.__name__.endswith("numba_rows" if HAVE_NUMBA else "numpy_rows")
         with config_context():
             assert get_config() == {"kernel": "auto"}
     assert get_config() == {"kernel": "numpy"}

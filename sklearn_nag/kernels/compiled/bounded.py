@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import targets
 from .heads import GRADIENT, UNIT
 from .jit import fast
+from .targets import suffer as suffer_losses
 
 LARGEST_WEIGHT = 1  # entry of ``clock``
 
@@ -18,7 +18,7 @@ def compiled_bound(loss):
 @fast
 def suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
     """As `targets.suffer`, with derivatives over their bound in ``GRADIENT``."""
-    ok = targets.suffer(heads, rule, loss, clock, before, c, target, losses)
+    ok = suffer_losses(heads, rule, loss, clock, before, c, target, losses)
     for j in range(losses.size):
         g = heads[GRADIENT, j]
         bound = rule.bound * heads[UNIT, j] if rule.bound_scaled else rule.bound

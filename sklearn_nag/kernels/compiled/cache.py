@@ -2,8 +2,9 @@
 
 Numba's own cache goes stale only when the file of the function called from Python changes, trusts what it finds, and
 lets processes that write at the same time exchange one another's code. So what is kept here has a file for each
-function and each combination of types, named after all that it depends on and checked when it is read; without one, or
-when one is damaged, code is compiled anew.
+function, each rule that it is compiled for and each combination of types, named after all that it depends on and
+checked when it is read; without one, or when one is damaged, code is compiled anew. All files are in one folder, which
+is bounded: those that were not used for the longest time go.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pickle
 import uuid
 import warnings
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from numba.core.serialize import dumps
 logger = logging.getLogger("sklearn_nag")
 _told: list[Callable[[str], None]] = []  # by `tell_of_compiling`
 _warned: list[str] = []  # at most one, by `_warn_once`
+LIMIT = "SKLEARN_NAG_CACHE_MB"  # environment variable: how many megabytes are kept
+MOST = 200.0
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -70,6 +73,8 @@ class CodeFiles:
             content = path.read_bytes()
         except FileNotFoundError:
             return None
+        with suppress(OSError):  # where nothing can be written
+            os.utime(path)
         digest, data = content[:_DIGEST], content[_DIGEST:]
         if _digest(path, data) != digest:
             raise Damaged(f"{path} is damaged, or was written under another name")
@@ -78,19 +83,46 @@ class CodeFiles:
     def save(self, key, data):
         """Write a file in one step, so that no process reads half of it; remove those of other versions of the code."""
         data, path = dumps(data), self._path(key)
-        temporary = path.with_suffix(f".{uuid.uuid4().hex[:16]}")
+        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
         try:
             temporary.write_bytes(_digest(path, data) + data)
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
-        for other in self.folder.glob(f"{self.name}.*.nbc"):
-            if not other.name.startswith(f"{self.name}.{version_of_code()}."):
+        for other in self.folder.glob("*.nbc"):
+            if other.name.split(".")[-3:-2] != [version_of_code()]:
                 other.unlink(missing_ok=True)
+        make_room(self.folder, path)
 
     def flush(self):
         """Remove all files of the function."""
         for path in self.folder.glob(f"{self.name}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+
+def make_room(folder, newest):
+    """Remove files of compiled code that were not used for the longest time, until those that are left are few enough.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are. Other processes may remove them, too.
+    newest : Path
+        A file that stays in any case.
+    """
+    limit = os.environ.get(LIMIT) or MOST
+    try:
+        room = 1e6 * float(limit)
+    except ValueError:
+        raise ValueError(f"{LIMIT} must be a number of megabytes; got {limit!r}") from None
+    found = []
+    for path in folder.glob("*.nbc*"):
+        with suppress(OSError):
+            stat = path.stat()
+            found.append((path != newest, -stat.st_mtime_ns, stat.st_size, path))
+    for is_old, _, size, path in sorted(found):
+        room -= size
+        if is_old and room < 0.0:
             path.unlink(missing_ok=True)
 
 
@@ -100,11 +132,25 @@ def _digest(path, data):
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one function, in `CodeFiles`; whatever goes wrong with these, the function is compiled."""
+    """Numba's cache of one function, in `CodeFiles`; whatever goes wrong with these, the function is compiled.
 
-    def __init__(self, function):
+    Parameters
+    ----------
+    function : callable
+        What is compiled.
+    constants : dict, optional
+        Of the rule that it is compiled for, by name.
+    """
+
+    def __init__(self, function, constants=None):
         super().__init__(function)
-        self._cache_file = CodeFiles(self._cache_path, self._impl.filename_base)
+        name, self._constants = self._impl.filename_base, constants
+        self._impl = self._impl_class(cache_of)  # whose folder is that of all functions
+        self._cache_path = self._impl.locator.get_cache_path()
+        self._cache_file = CodeFiles(self._cache_path, name)
+
+    def _index_key(self, sig, codegen):
+        return *super()._index_key(sig, codegen), self._py_func.__module__, self._constants
 
     def load_overload(self, sig, target_context):
         """Compiled code for a signature, or None."""
@@ -165,9 +211,19 @@ def _log_once(message):
     logger.info(message)
 
 
-def cache_of(function):
+def cache_of(function, constants=None):
     """A cache for a compiled function, which keeps nothing where there is no folder to write to."""
     try:
-        return KernelCache(function)
+        return KernelCache(function, constants)
     except (RuntimeError, OSError):
         return NoCache()
+
+
+def kept():
+    """Where compiled code is kept, None if nowhere; how many files there are, and how many bytes they have."""
+    cache = cache_of(cache_of)
+    if not isinstance(cache, KernelCache):
+        return None, 0, 0
+    folder = Path(cache.cache_path)
+    sizes = [path.stat().st_size for path in folder.glob("*.nbc")]
+    return folder, len(sizes), sum(sizes)

@@ -12,7 +12,8 @@ import numpy as np
 from ..state.frequent import BEGINS, ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
 from .arithmetic import inverse_fourth_root, inverse_sqrt_of_any
-from .jit import fast, slow, strict, strict_slow
+from .constants import NORM, RMS
+from .jit import fast, slow, strict
 
 T = 0  # entry of ``clock``, in every family: the total weight of the rows
 LEAST_TALLY = 2.0**-1000  # no product of it is subnormal, on which a processor spends a hundred times as long
@@ -46,45 +47,27 @@ def inverse_size(largest, lift):
     return 1.0 / size if size > 0 else 1.0
 
 
+@strict
+def needs_lift(table, f, n):
+    """As `state.lifts.needs_lift`, for the row ``x``, of lifts that can change."""
+    needs = 0
+    for i in range(n):
+        size, lift = abs(table[f.x, i]), table[f.lift, i]
+        lifted = size * lift
+        falls = (lifted >= HIGHEST) & (lift > 1.0 / LARGEST_LIFT)
+        rises = (lifted < LOWEST) & (lift < LARGEST_LIFT) & (size > 0.0) & (table[f.largest, i] == 0.0)
+        needs |= falls | rises
+    return needs != 0
+
+
 @fast
 def update_maxima(table, f, n, keeps_inverse):
-    """Update the largest values, and the row ``inverse`` if asked to; tell whether any column needs another lift."""
-    needs_lift = 0
+    """Update the largest values, and the row ``inverse`` if asked to."""
     for i in range(n):
-        size, before, lift = abs(table[f.x, i]), table[f.largest, i], table[f.lift, i]
-        lifted, largest = size * lift, max(size, before)
+        largest = max(abs(table[f.x, i]), table[f.largest, i])
         table[f.largest, i] = largest
-        needs_lift |= (lifted >= HIGHEST) | ((before == 0.0) & (size > 0.0) & (lifted < LOWEST))
-        table[f.z, i] = before
         if keeps_inverse:
-            table[f.inverse, i] = inverse_size(largest, lift)
-    return needs_lift != 0
-
-
-@slow
-def raise_lifts(table, f, powers, n_rates, n):
-    """Adapt the lifts, as `Columns.relift`; to be called after `update_maxima`, which leaves the old maxima in ``z``.
-
-    ``powers`` tells for each row of the table by which power of the lifts it is multiplied; ``G`` has ``n_rates`` rows.
-    """
-    for i in range(n):
-        size, before = abs(table[f.x, i]), table[f.z, i]
-        lifted = size * table[f.lift, i]
-        if not (lifted >= HIGHEST or (before == 0.0 and size > 0.0 and lifted < LOWEST)):
-            continue
-        largest = table[f.largest, i]
-        new = lift_of(largest)
-        ratio = min(new / table[f.lift, i], 1.0)  # a lift that rises finds only zeros in its column
-        table[f.lift, i] = new
-        table[f.inverse, i] = inverse_size(largest, new)
-        for row in range(powers.size):
-            if powers[row] == 1:
-                table[row, i] *= ratio
-            elif powers[row] == 2:
-                table[row, i] *= ratio * ratio
-        if f.G > 0:
-            for r in range(n_rates):
-                table[f.G + r, i] = max(table[f.G + r, i] * (ratio * ratio), TINY)
+            table[f.inverse, i] = inverse_size(largest, table[f.lift, i])
 
 
 @strict
@@ -97,18 +80,9 @@ def add_deviations(table, f, n, c, kept):
 
 
 @strict
-def begin_at_row(table, f, n, bias):
-    """Make the first row the origin, but for the intercept."""
-    for i in range(n):
-        table[f.origin, i] = table[f.x, i] * table[f.lift, i] if i != bias else 0.0
-
-
-@strict
 def centre(table, f, clock, before, c, n, bias):
     """Lift the row; leave in ``z`` its deviation from the mean before it, in ``x`` that from the mean with it."""
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    if before == 0:
-        begin_at_row(table, f, n, bias)
     for i in range(n):
         x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
         deviation = x - table[f.sum, i] * inverse
@@ -121,15 +95,6 @@ def centre(table, f, clock, before, c, n, bias):
 
 
 @strict
-def all_frequent(table, f, n):
-    """Whether all columns are frequent."""
-    rare = 0
-    for i in range(n):
-        rare |= table[f.frequent, i] == 0.0
-    return rare == 0
-
-
-@strict
 def is_unusual(table, f, n):
     """Whether the row ``x`` is 0 in a frequent column, or not 0 in another."""
     unusual = 0
@@ -139,26 +104,21 @@ def is_unusual(table, f, n):
 
 
 @strict
-def count_entries(table, f, before, c, n):
-    """Add the row ``x`` to the tallies, and leave the old ones in ``z``.
-
-    Tells whether any column begins or stops to be frequent, if the rule is selective.
-    """
-    switches, t = 0, before + c
+def switches(table, f, before, c, n):
+    """Whether the row ``x`` makes any column begin or stop to be frequent."""
+    found, t = 0, before + c
     for i in range(n):
         frequent, tally = table[f.frequent, i] > 0.0, table[f.tally, i]
-        table[f.z, i] = tally
         tally += c if (table[f.x, i] == 0.0) == frequent else 0.0
-        table[f.tally, i] = tally
-        switches |= tally > (ENDS if frequent else BEGINS) * t
-    return switches != 0
+        found |= tally > (ENDS if frequent else BEGINS) * t
+    return found != 0
 
 
 @strict
-def size_of(table, f, i, t):
-    """As `Columns.size`, of one column for "auto"."""
-    tally = table[f.tally, i]
-    return np.sqrt(table[f.squares, i] / (t if table[f.frequent, i] > 0.0 else np.sqrt(tally * np.sqrt(tally * t))))
+def count_entries(table, f, c, n):
+    """Add the row ``x`` to the tallies."""
+    for i in range(n):
+        table[f.tally, i] += c if (table[f.x, i] == 0.0) == (table[f.frequent, i] > 0.0) else 0.0
 
 
 @fast
@@ -173,57 +133,10 @@ def fill_inverse_sizes(table, f, t, n):
         table[f.inverse, i] = inverse if squares > 0 else 1.0
 
 
-@strict_slow
-def switch_frequent(table, f, weight_power, n_heads, before, c, n, bias):
-    """As `state.frequent.switch`, of the columns of which `count_entries` says so."""
-    for i in range(n):
-        frequent = table[f.frequent, i] > 0.0
-        if not table[f.tally, i] > (ENDS if frequent else BEGINS) * (before + c):
-            continue
-        table[f.tally, i] = table[f.z, i]
-        size = size_of(table, f, i, before) if weight_power > 0 and before > 0.0 else 0.0
-        table[f.tally, i] = before - table[f.tally, i]
-        table[f.frequent, i] = 0.0 if frequent else 1.0
-        if before == 0.0:
-            continue
-        total = table[f.sum, i] + before * table[f.origin, i]
-        mean = total / before
-        if f.squares > 0:
-            apart = before * mean * mean
-            table[f.squares, i] = max(table[f.squares, i] + (apart if frequent else -apart), 0.0)
-        table[f.sum, i], table[f.origin, i] = total, 0.0
-        if f.deviation > 0:
-            table[f.deviation, i] = max(table[f.deviation, i], table[f.largest, i] * table[f.lift, i])
-        if weight_power == 0:
-            continue
-        new = size_of(table, f, i, before)
-        if not (size > 0.0 and new > 0.0):
-            continue
-        ratio, move = new / size, -mean / new if frequent else mean / new
-        if weight_power == 2:
-            ratio, move = ratio * ratio, move / new
-        for row in (f.weight, f.past):
-            for k in range(row, row + n_heads if row > 0 else row):
-                table[k, i] *= ratio
-                if bias >= 0:
-                    table[k, bias] += table[k, i] * move
-
-
-@strict
-def count_and_switch(table, f, centred, weight_power, n_heads, before, c, width, n, bias):
-    """Count the entries of the row ``x``; tell whether any column began or stopped to be frequent, and was centred."""
-    switches = count_entries(table, f, before, c, n) and centred
-    if switches:
-        switch_frequent(table, f, weight_power, n_heads, before, c, width, bias)
-    return switches
-
-
 @strict
 def centre_frequent(table, f, clock, before, c, n, bias):
     """As `centre`, of frequent columns; the others are lifted alone. Adds to ``squares``, where these are kept."""
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    if before == 0:
-        begin_at_row(table, f, n, bias)
     for i in range(n):  # in several loops, as those over too many rows of a table do not become vector instructions
         table[f.x, i] = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
     for i in range(n):
@@ -232,7 +145,7 @@ def centre_frequent(table, f, clock, before, c, n, bias):
         table[f.sum, i] = total + c * x
     for i in range(n):
         table[f.x, i] = table[f.z, i] * (kept if table[f.frequent, i] > 0.0 else 1.0)
-    if f.squares > 0:
+    if NORM >= RMS:  # or "auto"
         factor = c * kept
         for i in range(n):
             deviation = table[f.z, i]
@@ -304,30 +217,6 @@ def add_followed(subset, f, index, width, columns, followed):
         width += columns[column, f.frequent] == 1.0
         columns[column, f.frequent] = 1.0
     return width
-
-
-@slow
-def follow(subset, f, index, width, columns, followed):
-    """Keep up the list of frequent features, which are in order after their number, before `scatter`."""
-    for i in range(width):
-        column, is_frequent = np.int64(index[i]), subset[f.frequent, i] > 0.0
-        if is_frequent == (columns[column, f.frequent] > 0.0):
-            continue
-        last = followed[0]
-        if is_frequent:
-            place = last + 1
-            while place > 1 and followed[place - 1] > column:
-                followed[place] = followed[place - 1]
-                place -= 1
-            followed[place] = column
-            followed[0] = last + 1
-        else:
-            place = np.int64(1)
-            while followed[place] != column:
-                place += 1
-            for after in range(place, last):
-                followed[after] = followed[after + 1]
-            followed[0] = last - 1
 
 
 @fast

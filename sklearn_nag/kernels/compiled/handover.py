@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..state.columns import rows_of_fields
-from ..vectorized.blocks import dense_blocks
+from ..vectorized.blocks import dense_blocks, gather_rows
+from ..vectorized.columns import prepare_row
+from .columns import T
 
 # Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for rows close
 # together would take another path, which rounds otherwise. Distances are ``APART`` modulo ``STEP``: where addresses
@@ -66,20 +70,76 @@ def rows_of_zeros(n_rows, width):
 
 def put_back(state, arrays):
     """Take over what was learnt on the arrays of `workspace`."""
-    *_, last = arrays
     if len(arrays) == 1:
         n_fields, width = state.columns.table.shape
-        state.columns.table[:] = last[:n_fields, :width]
+        state.columns.table[:] = arrays[0][:n_fields, :width]
         state.frequent = None
-    elif state.rule.selective:
-        state.frequent = last[1 : 1 + last[0]].copy(), state.frequent[1]
 
 
-def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_cost):
+class Preparation:
+    """What a row needs before it can be learnt, and few rows do: done in NumPy, as by the definition.
+
+    Parameters
+    ----------
+    state : LinearState
+        The model that learns.
+    tables : tuple of ndarray
+        What `workspace` has returned.
+    clock : ndarray
+        Its first entry is the total weight of the rows learnt so far.
+    """
+
+    def __init__(self, state, tables, clock):
+        self.state, self.tables, self.clock = state, tables, clock
+
+    def begins(self):
+        """Whether the next row needs it in any case, as centred rules count from the first one."""
+        return self.clock[T] == 0.0 and self.state.rule.centred
+
+    def has_rare(self):
+        """Whether not all columns of dense rows are frequent; none is by rules that are not selective."""
+        state, (table,) = self.state, self.tables
+        return not (state.rule.selective and table[state.columns.rows()["frequent"], : state.columns.lift.size].all())
+
+    def columns(self):
+        """The columns of the workspace for dense rows."""
+        n_fields, width = self.state.columns.table.shape
+        return self.state.columns.with_table(self.tables[0][:n_fields, :width])
+
+    def dense(self, X, row, c):
+        """Prepare the columns of the workspace for a row of ``X``, of weight ``c``."""
+        x = np.ones(self.state.columns.lift.size)
+        x[: X.shape[1]] = X[row]
+        self.state.t = float(self.clock[T])
+        prepare_row(self.state, self.columns(), x, c)
+
+    def sparse(self, data, indices, indptr, row, c):
+        """The same for a CSR row and the columns of the model that it visits."""
+        state, (*_, followed) = self.state, self.tables
+        some = slice(indptr[row], indptr[row + 1])
+        index, x = gather_rows(state, [indices[some]], [data[some]])
+        state.t = float(self.clock[T])
+        subset = state.columns.take(index)
+        before = subset.frequent.copy() if state.rule.selective else None
+        prepare_row(state, subset, x[0], c)
+        state.columns.put(index, subset)
+        if state.rule.selective and (before != subset.frequent).any():
+            n = len(index) - state.rule.intercept
+            state.follow(index[:n], subset.frequent[:n] > 0)
+            features = state.frequent[0]
+            followed[0], followed[1 : 1 + len(features)] = len(features), features
+
+
+def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_cost, prepare=None):
     """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones.
 
     Rows go in calls of a bounded length, as Python heeds signals only between them; ``row_cost`` is about how many
-    numbers the learning of a row goes through. Returns whether all went well; no call is made after one that did not.
+    numbers the learning of a row goes through. With a `Preparation` a compiled function also takes the row to begin
+    with, and returns the row before which it has stopped: -1 when a number has left its range, the number of rows when
+    all are learnt, else that of a row that needs preparation, of which it has changed nothing. It then begins with
+    that row, and does not stop before it again. Without one it tells whether all went well.
+
+    Returns whether all went well; no call is made after one that did not.
     """
     targets = (
         constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
@@ -89,34 +149,51 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_co
     order = NO_INTEGERS if order is None else constant(order, np.int64)
     kept = NOTHING_KEPT if predictions is None else predictions
     if sparse is None and not (isinstance(X, np.ndarray) and X.flags.c_contiguous):
-        return _run_blocks(dense, X, targets, order, model, kept)
+        return _run_blocks(dense, X, targets, order, model, kept, prepare)
     learn, arrays = (dense, (constant(X),)) if sparse is None else (sparse, tuple(map(constant, csr_arrays(X))))
     n, step = len(order) or X.shape[0], int(max(1, AT_ONCE // row_cost))
     if n <= step:
-        return _called(learn, *arrays, *targets, order, *model, kept)
+        return _learnt(learn, arrays, targets, order, model, kept, prepare)
     for start in range(0, n, step):
         rows = slice(start, start + step)
         if len(order):
-            ok = _called(learn, *arrays, *targets, order[rows], *model, kept[rows])
+            ok = _learnt(learn, arrays, targets, order[rows], model, kept[rows], prepare)
         else:
-            some = (constant(a[rows]) if len(a) else a for a in targets)
+            some = tuple(constant(a[rows]) if len(a) else a for a in targets)
             # CSR rows are those between the entries of ``indptr``, of which there is one more.
             *whole, cut = arrays
             cut = cut[start : start + step + (sparse is not None)]
-            ok = _called(learn, *whole, constant(cut), *some, order, *model, kept[rows])
+            ok = _learnt(learn, (*whole, constant(cut)), some, order, model, kept[rows], prepare)
         if not ok:
             return False
     return True
 
 
-def _run_blocks(dense, X, targets, order, model, kept):
+def _run_blocks(dense, X, targets, order, model, kept, prepare):
     """Rows that do not lie one after another in memory, or are sparse, as dense blocks."""
     for rows, block in dense_blocks(X, order if len(order) else None):
-        some = (constant(a[rows]) if len(a) else a for a in targets)
+        some = tuple(constant(a[rows]) if len(a) else a for a in targets)
         first, kept = kept[: len(block)], kept[len(block) :]
-        if not _called(dense, constant(block), *some, NO_INTEGERS, *model, first):
+        if not _learnt(dense, (constant(block),), some, NO_INTEGERS, model, first, prepare):
             return False
     return True
+
+
+def _learnt(learn, arrays, targets, order, model, kept, prepare):
+    """Learn rows, with preparation for those that need it; tell whether all went well."""
+    if prepare is None:
+        return _called(learn, *arrays, *targets, order, *model, kept)
+    weight = targets[-1]
+    n = len(order) or (len(arrays[0]) if len(arrays) == 1 else len(arrays[-1]) - 1)
+    first = 0 if n > 0 and prepare.begins() else -1
+    while True:
+        if first >= 0:
+            row = order[first] if len(order) else first
+            prepared = prepare.dense if len(arrays) == 1 else prepare.sparse
+            prepared(*arrays, row, weight[row] if len(weight) else 1.0)
+        first = _called(learn, *arrays, *targets, order, *model, kept, first)
+        if not 0 <= first < n:
+            return first == n
 
 
 def _called(function, *args):
@@ -148,13 +225,10 @@ def in_own_lines(array):
     return own
 
 
+@lru_cache
 def table_layout(Fields, scratch, rule, shared, per_head):
-    """``Fields`` of a table of columns and of the scratch rows below them, and the powers of lifts.
-
-    The latter are by which power of a lift each row is multiplied: 0 for those of ``G``, which `raise_lifts` rescales.
-    """
+    """``Fields`` of a table of columns and of the scratch rows below them."""
     fields = rows_of_fields(shared, per_head, rule.n_heads, rule.sharing)
-    powers = [rule.lift_powers.get(name, 0) for name, rows in fields.items() for _ in rows]
     first = {name: rows.start for name, rows in fields.items()}
-    first |= {name: len(powers) + i for i, name in enumerate(scratch)}
-    return Fields(**first), constant(powers)
+    n_fields = sum(map(len, fields.values()))
+    return Fields(**first, **{name: n_fields + i for i, name in enumerate(scratch)})

@@ -14,11 +14,10 @@ import numpy as np
     UNIT,  # of the targets
     SHARE,  # of each expert, or scratch
     EXPERT_LOSS,
-    RESCALING,  # of G, by a lift of gradients that changes
     LOW,  # the least prediction, where that is a given number
     HIGH,
-) = map(np.int64, range(11))
-N_ROWS = 11
+) = map(np.int64, range(10))
+N_ROWS = 10
 
 
 def new_heads(state):

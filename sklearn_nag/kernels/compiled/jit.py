@@ -1,16 +1,37 @@
-"""How functions are compiled.
+"""How functions are compiled, and for which rules.
 
 Where nothing else is said, sums may be reordered and products contracted. NaN and infinity are kept, as they tell that
 a model diverges.
+
+What a rule can never change is known when code is compiled: `for_rule` makes copies of functions, in which the names
+of `constants` have the values of the rule.
 """
 
 from __future__ import annotations
 
+import dis
+import hashlib
+from functools import cache
+from types import FunctionType
+
 from numba import njit
+from numba.core.dispatcher import Dispatcher
 
 from .cache import cache_of
+from .constants import UNBOUND
+from .linking import PartCompiler
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
+_options: dict[Dispatcher, dict] = {}  # what each function was compiled with
+_copies: dict[tuple, Dispatcher] = {}  # of functions, by the constants that they read
+
+
+def _compiled(function, options, constants=None):
+    dispatcher = njit(**options)(function)
+    if "no_cpython_wrapper" not in options:
+        dispatcher._cache = cache_of(function, constants)  # what cache=True would set, to a cache of Numba's own
+    _options[dispatcher] = options
+    return dispatcher
 
 
 def inner(**options):
@@ -18,8 +39,9 @@ def inner(**options):
 
     They have no wrapper for Python, and count no references, on which a row would spend more time than on its numbers.
     """
-    unused = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(nogil=True, error_model="numpy", **unused, **options)
+    unused = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+    options = {"nogil": True, "error_model": "numpy", **unused, **options}
+    return lambda function: _compiled(function, options)
 
 
 # By how freely arithmetic may be rearranged, and whether a function becomes part of its caller. ``strict`` has to say
@@ -31,6 +53,72 @@ strict, strict_slow = inner(fastmath=False, forceinline=True), inner(fastmath=Fa
 
 def entry(function):
     """`numba.njit` for what Python calls, with a cache on disk where there can be one."""
-    dispatcher = njit(nogil=True, error_model="numpy", fastmath=FAST)(function)
-    dispatcher._cache = cache_of(function)  # what cache=True would set, to a cache of Numba's own
-    return dispatcher
+    return _compiled(function, {"nogil": True, "error_model": "numpy", "fastmath": FAST})
+
+
+@cache
+def for_rule(function, constants):
+    """A compiled function for the rules that have some constants.
+
+    Parameters
+    ----------
+    function : Dispatcher
+        What `entry` has returned.
+    constants : NamedTuple
+        Booleans and numbers that the function and those that it calls read, by their names in lower case.
+
+    Returns
+    -------
+    Dispatcher
+        The same for the same constants.
+
+    Raises
+    ------
+    TypeError
+        When one of the functions reads a constant that is not given.
+    """
+    return _copy(function, constants)
+
+
+def _copy(function, constants):
+    """A function with constants in place of their names, calling such copies; itself where it reads none.
+
+    Rules that agree in what a function and those that it calls read share one copy.
+    """
+    read = _read(function)
+    if not read:
+        return function
+    missing = read - {*constants._fields}
+    if missing:
+        raise TypeError(f"{function.py_func.__name__} reads {min(missing).upper()}, which {constants} does not have")
+    values = {name: getattr(constants, name) for name in sorted(read)}
+    key = function, *values.items()
+    if key not in _copies:
+        plain, own = function.py_func, {}
+        for name, value in _globals(function):
+            own[name] = values[name.lower()] if value is UNBOUND else _copy(value, constants)
+        copy = FunctionType(plain.__code__, {**plain.__globals__, **own}, plain.__name__, plain.__defaults__)
+        # Symbols have the names of their rules: what a process compiles must not meet what it loads from the cache.
+        digest = hashlib.sha256(repr(values).encode()).hexdigest()[:12]
+        copy.__module__, copy.__qualname__ = plain.__module__, f"{plain.__qualname__}_{digest}"
+        _copies[key] = _compiled(copy, _options[function], values)
+    return _copies[key]
+
+
+def _globals(function):
+    """Names of constants and of compiled functions that a function uses, with what they stand for."""
+    plain = function.py_func
+    loaded = (line.argval for line in dis.get_instructions(plain.__code__) if line.opname == "LOAD_GLOBAL")
+    for name in dict.fromkeys(loaded):
+        value = plain.__globals__.get(name)
+        if value is UNBOUND or (isinstance(value, Dispatcher) and value in _options):
+            yield name, value
+
+
+@cache
+def _read(function):
+    """Names in lower case of the constants that a function and those that it calls read."""
+    found = set()
+    for name, value in _globals(function):
+        found |= {name.lower()} if value is UNBOUND else _read(value)
+    return found

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import HALLEY_STEPS, LARGEST, LEAST_MARGIN, LONGEST, MOST_MARGIN
+from .constants import OF_MARGIN
 from .heads import SHARE
 from .jit import fast, slow
 
@@ -26,6 +27,14 @@ CODES = {
     "squared_epsilon_insensitive": SQUARED_INSENSITIVE,
     "softmax": SOFTMAX,
 }
+MARGIN_LOSSES = {
+    LOG,
+    HINGE,
+    SQUARED_HINGE,
+    MODIFIED_HUBER,
+    PERCEPTRON,
+    SOFTMAX,
+}  # of ``y p``; the others are of ``p - y``
 
 
 class CompiledLoss(NamedTuple):
@@ -42,10 +51,22 @@ def compiled_loss(loss):
     return CompiledLoss(CODES[loss.name], *(parameters or [0.0]), "epsilon" in loss.parameters)
 
 
+def loss_constants(loss):
+    """What code is compiled for, of a loss: whether it is a function of ``y p``, and whether it compares heads."""
+    return {"of_margin": CODES[loss.name] in MARGIN_LOSSES, "is_coupled": loss.coupled}
+
+
 @fast
 def loss_and_gradient(loss, parameter, p, y):
     """Value of a loss and its derivative by ``p``; see `sklearn_nag.losses`."""
-    margin = y * p
+    if OF_MARGIN:
+        return loss_of_margin(loss, y * p, y)
+    return loss_of_residual(loss, parameter, p - y)
+
+
+@slow
+def loss_of_margin(loss, margin, y):
+    """As `loss_and_gradient`."""
     if loss in (LOG, SOFTMAX):
         e = np.exp(-abs(margin))
         share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
@@ -59,9 +80,12 @@ def loss_and_gradient(loss, parameter, p, y):
     if loss == MODIFIED_HUBER:
         gap = max(0.0, 1.0 - margin)
         return (-4.0 * margin if margin < -1.0 else gap * gap), -2.0 * y * min(gap, 2.0)
-    if loss == PERCEPTRON:
-        return (-margin, -y) if margin <= 0.0 else (0.0, 0.0)
-    residual = p - y
+    return (-margin, -y) if margin <= 0.0 else (0.0, 0.0)
+
+
+@slow
+def loss_of_residual(loss, parameter, residual):
+    """As `loss_and_gradient`."""
     distance = abs(residual)
     sign = 1.0 if residual > 0 else -1.0 if residual < 0 else 0.0
     if loss == SQUARED:
@@ -81,10 +105,17 @@ def loss_and_gradient(loss, parameter, p, y):
     return beyond * beyond, 2.0 * beyond * sign
 
 
-@slow
+@fast
 def importance_aware_move(loss, parameter, p, y, a):
     """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`."""
-    margin = y * p
+    if OF_MARGIN:
+        return y * move_of_margin(loss, y * p, a)
+    return move_of_residual(loss, parameter, p - y, a)
+
+
+@slow
+def move_of_margin(loss, margin, a):
+    """How far the importance-aware step moves the margin."""
     if loss in (LOG, SOFTMAX):
         e = np.exp(min(max(margin, LEAST_MARGIN), MOST_MARGIN))
         a = min(a, LONGEST)
@@ -100,16 +131,19 @@ def importance_aware_move(loss, parameter, p, y, a):
                 d -= change
                 if abs(change) <= 1e-6 * d:  # the next one would be below rounding, as it converges cubically
                     break
-        return y * max(d, 0.0)
+        return max(d, 0.0)
     if loss == HINGE:
-        return y * min(a, max(0.0, 1.0 - margin))
+        return min(a, max(0.0, 1.0 - margin))
     if loss == SQUARED_HINGE:
-        return y * max(0.0, 1.0 - margin) * -np.expm1(-2.0 * a)
-    if loss == MODIFIED_HUBER:
-        steep = min(4.0 * a, max(0.0, -1.0 - margin))
-        gap = max(0.0, 1.0 - margin - steep)
-        return y * (steep - gap * np.expm1(-2.0 * (a - steep / 4.0)))
-    residual = p - y
+        return max(0.0, 1.0 - margin) * -np.expm1(-2.0 * a)
+    steep = min(4.0 * a, max(0.0, -1.0 - margin))
+    gap = max(0.0, 1.0 - margin - steep)
+    return steep - gap * np.expm1(-2.0 * (a - steep / 4.0))
+
+
+@slow
+def move_of_residual(loss, parameter, residual, a):
+    """As `importance_aware_move`."""
     distance = abs(residual)
     back = -1.0 if residual > 0 else 1.0
     if loss == SQUARED:

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..state.lifts import LARGEST
 from ..state.mixture import SLOPES, STEEPEST
+from .constants import IS_COUPLED
 from .heads import CLIPPED, EXPERT_LOSS, GRADIENT, N_ROWS, PLAYED, SHARE, TARGET, UNIT
 from .jit import entry, strict_slow
-from .losses import SOFTMAX, loss_and_gradient, margins
+from .losses import loss_and_gradient, margins
 
 
 @strict_slow
@@ -59,7 +60,7 @@ def mix(heads, loss, c, mixture, n_heads, n_targets):
     n_groups, n_experts = excess.shape
     for k in range(n_heads):
         heads[GRADIENT, k] = heads[CLIPPED, k]
-    if loss.code == SOFTMAX:
+    if IS_COUPLED:
         for k in range(0, n_heads, n_targets):
             margins(heads, GRADIENT, k, k + n_targets)
     for group in range(n_groups):

@@ -6,9 +6,10 @@ import numpy as np
 
 from ..state.lifts import LARGEST, TINY
 from .columns import T, finite
+from .constants import HAS_TARGET_UNIT, IS_COUPLED
 from .heads import CLIPPED, GRADIENT, HIGH, LOW, PLAYED, PREDICTION, TARGET, UNIT
 from .jit import fast, slow, strict
-from .losses import SOFTMAX, loss_and_gradient, margins
+from .losses import loss_and_gradient, margins
 
 ORIGIN, SUM, SPREAD, LEAST, MOST = range(5)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
@@ -125,7 +126,7 @@ def clip_alone(heads, target, intercept, clip, before, n_heads):
 @slow
 def make_absolute(heads, target, rule, before, n_played):
     """Count the predictions to return from 0; before the first target there is nothing to predict by."""
-    if not rule.target_unit:
+    if not HAS_TARGET_UNIT:
         return
     n_targets = target.shape[1]
     for k in range(n_played):
@@ -141,7 +142,7 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
     For rules whose predictions are in units of the target; tells whether they are finite.
     """
     n = losses.size
-    if rule.target_unit:
+    if HAS_TARGET_UNIT:
         read_targets_and_scale(heads, target, rule.intercept, rule.clip, clock, before, c)
     else:
         for j in range(n):
@@ -151,7 +152,7 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
             clip_alone(heads, target, rule.intercept, rule.clip, before, n)
     for j in range(n):
         heads[PLAYED, j] = heads[CLIPPED, j]
-    if loss.code == SOFTMAX:
+    if IS_COUPLED:
         margins(heads, PREDICTION, 0, n)
         margins(heads, CLIPPED, 0, n)
     for j in range(n):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,20 +14,21 @@ from ..compiled.columns import (
     add_squares,
     all_finite,
     centre_frequent,
-    count_and_switch,
-    follow,
+    count_entries,
     gather,
     is_unusual,
+    needs_lift,
     padded,
-    raise_lifts,
     read_entries,
     scatter,
+    switches,
     update_maxima,
 )
-from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
+from ..compiled.constants import IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
+from ..compiled.handover import Preparation, entries_of_row, put_back, run, table_layout, workspace
 from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, new_heads
-from ..compiled.jit import entry, fast
-from ..compiled.losses import compiled_loss
+from ..compiled.jit import entry, fast, for_rule
+from ..compiled.losses import compiled_loss, loss_constants
 from ..compiled.targets import compiled_clip, read_row
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import TINY
@@ -41,11 +43,11 @@ SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields
 @fast
 def normalise(table, f, clock, before, c, n, bias):
     """Lift and centre ``x``; fill ``size`` and add it to ``credit``; for the potential fill ``inverse`` and ``z``."""
-    centred, counts = f.origin > 0, c * clock[T]
-    if centred:
+    counts = c * clock[T]
+    if IS_CENTRED:
         centre_frequent(table, f, clock, before, c, n, bias)
-    if f.squares > 0:
-        if not centred:
+    if NORM == RMS:
+        if not IS_CENTRED:
             add_squares(table, f, n, c)
         root = np.sqrt(clock[T])
         for i in range(n):
@@ -56,7 +58,7 @@ def normalise(table, f, clock, before, c, n, bias):
             table[f.inverse, i] = inverse
             table[f.z, i] = table[f.x, i] * inverse
             table[f.credit, i] += counts * size * size if table[f.x, i] != 0.0 else 0.0
-    elif centred:
+    elif IS_CENTRED:
         for i in range(n):
             x, deviation = table[f.x, i], table[f.deviation, i]
             frequent, rare = max(deviation, abs(x)), max(deviation, table[f.largest, i] * table[f.lift, i])
@@ -132,9 +134,9 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradie
     t, largest_weight = clock[T], clock[LARGEST_WEIGHT]
     normalise(table, f, clock, before, c, n, bias)
     for k in range(losses.size):
-        if rule.update == POTENTIAL:
+        if UPDATE == POTENTIAL:
             heads[PREDICTION, k] = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)
-        elif rule.update == SCINOL1:
+        elif UPDATE == SCINOL1:
             heads[PREDICTION, k] = play_scinol1(table, f, k, largest_weight, largest_weight / t, c * t, n)
         else:
             heads[PREDICTION, k] = play_scinol2(table, f, k, largest_weight, c * t, n)
@@ -144,7 +146,7 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradie
         weighted_gradient = c * heads[GRADIENT, k]
         if weighted_gradient == 0.0:
             continue
-        if rule.update == POTENTIAL:
+        if UPDATE == POTENTIAL:
             for i in range(n):
                 table[f.weight + k, i] -= weighted_gradient * table[f.x, i]
             continue
@@ -152,7 +154,7 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradie
             step = weighted_gradient * table[f.x, i]
             table[f.weight + k, i] -= step
             table[f.G + k, i] += step * step
-        if rule.update == SCINOL2:
+        if UPDATE == SCINOL2:
             share = weighted_gradient / largest_weight
             for i in range(n):
                 table[f.beta + k, i] = min(table[f.beta + k, i] - share * table[f.contribution + k, i], LARGEST_WEALTH)
@@ -161,16 +163,16 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradie
 
 @entry
 def learn_dense(
-    X, y, codes, weights, order, table, f, powers, rule, heads, clock, loss, losses, target, largest_gradient,
-    played,
+    X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, largest_gradient, played, first,
 ):  # fmt: skip
-    """Learn the rows in order; return whether all numbers stayed in range."""
+    """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`."""
     d, n_heads = X.shape[1], losses.size
     width = d + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     keep = played.shape[0] > 0
-    for step in range(order.size if order.size > 0 else X.shape[0]):
+    n_rows = order.size if order.size > 0 else X.shape[0]
+    for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_heads)
@@ -182,51 +184,57 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
-        if f.frequent > 0 and is_unusual(table, f, width):
-            count_and_switch(table, f, True, 0, n_heads, clock[T], c, width, n, bias)
-        if grew and update_maxima(table, f, n, False):
-            raise_lifts(table, f, powers, n_heads, width)
+        if grew and step != first and needs_lift(table, f, n):
+            return step
+        if IS_CENTRED and is_unusual(table, f, width):
+            if step != first and switches(table, f, clock[T], c, width):
+                return step
+            count_entries(table, f, c, width)
+        if grew:
+            update_maxima(table, f, n, False)
         if not learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
-            return False
+            return -1
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[PLAYED, j]
-    return all_finite(table, f.lift, f.x, n)
+    return n_rows if all_finite(table, f.lift, f.x, n) else -1
 
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, heads,
-    clock, loss, losses, target, largest_gradient, played,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, rule, heads, clock,
+    loss, losses, target, largest_gradient, played, first,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
     fields, n_heads = columns.shape[1], losses.size
     keep = played.shape[0] > 0
-    for step in range(order.size if order.size > 0 else indptr.size - 1):
+    n_rows = order.size if order.size > 0 else indptr.size - 1
+    for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
-        seldom = clock[T] == 0.0  # whether fields change that few rows change
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
         width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
-        if f.frequent > 0 and count_and_switch(subset, f, True, 0, n_heads, clock[T], c, width, n, bias):
-            follow(subset, f, index, width, columns, followed)
-            seldom = True
-        if update_maxima(subset, f, n, False):
-            seldom = True
-            raise_lifts(subset, f, powers, n_heads, width)
+        if step != first:
+            if needs_lift(subset, f, n):
+                return step
+            if IS_CENTRED and switches(subset, f, clock[T], c, width):
+                return step
+        if IS_CENTRED:
+            count_entries(subset, f, c, width)
+        update_maxima(subset, f, n, False)
         if not learn_row(subset, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
-            return False
+            return -1
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[PLAYED, j]
         if not all_finite(subset, f.largest + 1, fields, n):
-            return False
-        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
-    return True
+            return -1
+        scatter(subset, columns, index, width, f.largest, fields)
+    return n_rows
 
 
 # -- from arrays and names to what compiled code takes
@@ -256,16 +264,26 @@ class Fields(NamedTuple):
 
 
 class CompiledRule(NamedTuple):
-    """`Rule`, with the bound of the loss: negative where it is the largest so far."""
+    """What rows read of a `Rule`, with the bound of the loss: negative where it is the largest so far."""
 
-    update: int
     alpha: float
     n_columns: int
     intercept: bool
-    target_unit: bool
     clip: int
     bound: float
     bound_scaled: bool
+
+
+class Constants(NamedTuple):
+    """What code is compiled for; see `compiled.constants`."""
+
+    update: int
+    norm: int
+    is_centred: bool
+    is_selective: bool
+    has_target_unit: bool
+    of_margin: bool
+    is_coupled: bool
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -280,7 +298,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     heads = new_heads(state)
     model = (
         *tables,
-        *table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head),
+        table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head),
         compiled_rule(state.rule, loss, columns.lift.size),
         heads,
         clock,
@@ -289,8 +307,12 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.targets.table,
         state.largest_gradient,
     )
-    sparse, row_cost = learn_sparse if by_row else None, 4 * entries_of_row(X) * state.rule.n_heads
-    ok = run(sparse, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
+    constants = compiled_constants(state.rule, type(loss))
+    dense, sparse = for_rule(learn_dense, constants), for_rule(learn_sparse, constants) if by_row else None
+    ok = run(
+        sparse, dense, X, y, sample_weight, order, model, predictions,
+        row_cost=4 * entries_of_row(X) * state.rule.n_heads, prepare=Preparation(state, tables, clock),
+    )  # fmt: skip
     if ok:
         put_back(state, tables)
     state.t, state.largest_weight = clock.tolist()
@@ -302,12 +324,23 @@ def compiled_rule(rule, loss, n_columns):
     """`CompiledRule` of a rule and the bound of a loss."""
     bound, bound_scaled = compiled_bound(loss)
     return CompiledRule(
-        update=UPDATES.index(rule.update),
         alpha=rule.alpha,
         n_columns=n_columns,
         intercept=rule.intercept,
-        target_unit=rule.target_unit,
         clip=compiled_clip(rule),
         bound=bound,
         bound_scaled=bound_scaled,
+    )
+
+
+@lru_cache
+def compiled_constants(rule, loss):
+    """`Constants` of a rule and a class of losses."""
+    return Constants(
+        update=UPDATES.index(rule.update),
+        norm=NORMALIZATIONS.index(rule.normalization),
+        is_centred=rule.centred,
+        is_selective=rule.selective,
+        has_target_unit=rule.target_unit,
+        **loss_constants(loss),
     )

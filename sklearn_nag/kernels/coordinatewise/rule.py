@@ -8,6 +8,7 @@ are a function of ``h``, not something that steps are added to.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -41,7 +42,9 @@ class Rule(LinearRule):
         See `LinearRule`.
     """
 
-    update: str
+    not_zero: ClassVar[tuple[str, ...]] = ("alpha",)
+
+    update: Literal["potential", "scinol1", "scinol2"]
     n_targets: int
     alpha: float
     intercept: bool
@@ -50,7 +53,7 @@ class Rule(LinearRule):
     target_unit: bool
     degree: int
     coupled: bool
-    clip: tuple[float, float] | str | None = None
+    clip: tuple[float, float] | Literal["targets"] | None = None
 
     experts = 1
     mixed = True

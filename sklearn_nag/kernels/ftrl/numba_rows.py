@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,26 +13,37 @@ from ..compiled.columns import (
     add_deviations,
     add_squares,
     all_finite,
-    all_frequent,
     centre,
     centre_frequent,
-    count_and_switch,
+    count_entries,
     fill_inverse_sizes,
-    follow,
     gather,
     inverse_size,
     is_unusual,
     lift_of,
+    needs_lift,
     padded,
-    raise_lifts,
     read_entries,
     scatter,
+    switches,
     update_maxima,
 )
-from ..compiled.handover import entries_of_row, put_back, run, table_layout, workspace
+from ..compiled.constants import (
+    AUTO,
+    HAS_CONSTRAINT,
+    HAS_RARE,
+    IS_CENTRED,
+    IS_SELECTIVE,
+    MAX,
+    NORM,
+    NORMALIZATIONS,
+    REGULARIZER,
+    RMS,
+)
+from ..compiled.handover import Preparation, entries_of_row, put_back, run, table_layout, workspace
 from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, UNIT, new_heads
-from ..compiled.jit import contracted, entry, fast, slow
-from ..compiled.losses import compiled_loss
+from ..compiled.jit import contracted, entry, fast, for_rule, slow
+from ..compiled.losses import compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import compiled_clip, read_row, suffer
 from ..state.lifts import TINY
@@ -40,7 +52,6 @@ from .numpy_rows import FAR
 
 REGULARIZERS = ("proximal", "l2", "entropy")
 PROXIMAL, L2, ENTROPY = range(3)
-NONE, MAX, RMS, AUTO = range(4)
 FREE = -1  # code of no constraint
 N = 1  # entry of ``clock`` after ``T``
 # Rows below the fields of a table; each head has its own last one.
@@ -48,26 +59,24 @@ SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
 
 @fast
-def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
+def normalise(table, f, rule, clock, before, c, bias, n):
     """Lift and centre the row ``x``; fill ``size``, its scale, and ``z = x / s``; return the mean length of such rows.
 
-    ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller. For "auto", ``some_rare``
-    tells that not all columns are frequent; without rare ones it is "rms".
+    ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller.
     """
-    if rule.centred and some_rare:
-        centre_frequent(table, f, clock, before, c, n, bias)
-    elif rule.centred:
-        centre(table, f, clock, before, c, n, bias)
-    if some_rare:
-        if not rule.centred:
+    if NORM == AUTO and HAS_RARE:
+        if IS_CENTRED:
+            centre_frequent(table, f, clock, before, c, n, bias)
+        else:
             add_squares(table, f, n, c)
         fill_inverse_sizes(table, f, clock[T], n)
         for i in range(n):
             inverse = table[f.inverse, i]
             table[f.size, i] = 1.0 / inverse if table[f.squares, i] > 0 else 0.0
             table[f.z, i] = table[f.x, i] * inverse
-    elif rule.norm == RMS or rule.norm == AUTO:
-        if rule.centred:
+    elif NORM >= RMS:  # or "auto"
+        if IS_CENTRED:
+            centre(table, f, clock, before, c, n, bias)
             add_deviations(table, f, n, c, before / clock[T])
             if bias >= 0:
                 table[f.squares, bias] = clock[T]
@@ -79,26 +88,33 @@ def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
             inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 0.0
             table[f.size, i] = squares * inverse / clock[T]
             table[f.z, i] = table[f.x, i] * inverse
-    elif rule.norm == MAX and rule.centred:
+    elif NORM == MAX and IS_CENTRED:
+        centre(table, f, clock, before, c, n, bias)
         for i in range(n):
             x = table[f.x, i]
             size = max(table[f.deviation, i], abs(x))
             table[f.deviation, i] = size
             table[f.size, i] = size
             table[f.z, i] = x / size if size > 0 else 0.0
-    elif rule.norm == MAX:
+    elif NORM == MAX:
         for i in range(n):
             lift = table[f.lift, i]
             x = table[f.x, i] * lift
             table[f.x, i] = x
             table[f.size, i] = table[f.largest, i] * lift
             table[f.z, i] = x * table[f.inverse, i]
+    elif IS_CENTRED:
+        centre(table, f, clock, before, c, n, bias)
+        for i in range(n):
+            lift = table[f.lift, i]
+            table[f.size, i] = lift
+            table[f.z, i] = table[f.x, i] / lift
     else:
         for i in range(n):
             lift, x = table[f.lift, i], table[f.x, i]
             table[f.size, i] = lift
-            table[f.z, i] = x / lift if rule.centred else x
-            table[f.x, i] = x if rule.centred else x * lift
+            table[f.z, i] = x
+            table[f.x, i] = x * lift
     squared = 0.0
     for i in range(n):
         squared += table[f.z, i] * table[f.z, i]
@@ -110,7 +126,7 @@ def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
 def play_quadratic(table, f, k, rule, factor, growth, bias, n):
     """As `rule.quadratic_leader`, of one head; return its prediction, but for the length of rows."""
     p, inverse_eta = 0.0, 1.0 / rule.eta
-    if rule.regularizer == PROXIMAL:
+    if REGULARIZER == PROXIMAL:
         for i in range(n):
             z, size = table[f.weight + k, i], table[f.size, i] * factor
             l1, l2 = (rule.l1, rule.l2) if i != bias else (0.0, 0.0)
@@ -183,7 +199,7 @@ def growth_of_root(root, gradient, power, inverse):
 @fast
 def add_row(table, f, k, rule, slope, n):
     """Add the gradient of one head to the sums that its weights are made of."""
-    if rule.regularizer != PROXIMAL:
+    if REGULARIZER != PROXIMAL:
         for i in range(n):
             table[f.weight + k, i] += slope * table[f.x, i]
         return
@@ -197,19 +213,19 @@ def add_row(table, f, k, rule, slope, n):
 
 
 @fast
-def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
+def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
     """Learn the row ``x`` of the table, whose lifts are up to date; tell whether predictions are finite."""
     before = clock[T]
     clock[T] += c
-    length = normalise(table, f, rule, clock, before, c, bias, some_rare, n)
+    length = normalise(table, f, rule, clock, before, c, bias, n)
     growth = max(clock[T], 1.0) ** rule.power_t if rule.power_t > 0.0 else 1.0
     for k in range(losses.size):
         factor = length * (heads[UNIT, k] if rule.degree == 2 else 1.0)
-        if rule.regularizer == ENTROPY:
+        if REGULARIZER == ENTROPY:
             p = play_entropy(table, f, k, rule, factor, growth, bias, width)
         else:
             p = play_quadratic(table, f, k, rule, factor, growth, bias, n)
-            if rule.constraint != FREE:
+            if HAS_CONSTRAINT:
                 p = play_constrained(table, f, k, rule, length, bias, width)
         heads[PREDICTION, k] = p / length
     if not suffer(heads, rule, loss, clock, before, c, target, losses):
@@ -222,21 +238,18 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, some_
 
 
 @entry
-def learn_dense(
-    X, y, codes, weights, order, table, f, powers, rule, heads, clock, loss, losses, target, played,
-):  # fmt: skip
-    """Learn the rows in order; return whether all numbers stayed in range."""
+def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, played, first):
+    """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`."""
     d, n_heads = X.shape[1], losses.size
     width = d + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     keep = played.shape[0] > 0
-    keeps_inverse = rule.norm == MAX and not rule.centred
-    if keeps_inverse:
+    n_rows = order.size if order.size > 0 else X.shape[0]
+    if NORM == MAX and not IS_CENTRED:
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
-    some_rare = rule.norm == AUTO and not all_frequent(table, f, width)
-    for step in range(order.size if order.size > 0 else X.shape[0]):
+    for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
         read_row(y, codes, row, heads, n_heads)
@@ -248,53 +261,57 @@ def learn_dense(
         if bias >= 0:
             table[f.x, bias] = 1.0
             grew |= table[f.largest, bias] < 1.0
-        unusual = rule.norm == AUTO and is_unusual(table, f, width)
-        if unusual and count_and_switch(table, f, rule.centred, 0, n_heads, clock[T], c, width, n, bias):
-            some_rare = not all_frequent(table, f, width)
-        if grew and update_maxima(table, f, n, keeps_inverse):
-            raise_lifts(table, f, powers, n_heads, width)
-        if not learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
-            return False
+        if grew and step != first and needs_lift(table, f, n):
+            return step
+        if NORM == AUTO and is_unusual(table, f, width):
+            if IS_CENTRED and step != first and switches(table, f, clock[T], c, width):
+                return step
+            count_entries(table, f, c, width)
+        if grew:
+            update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
+        if not learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
+            return -1
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[PLAYED, j]
-    return all_finite(table, f.lift, f.x, n)
+    return n_rows if all_finite(table, f.lift, f.x, n) else -1
 
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, heads,
-    clock, loss, losses, target, played,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, rule, heads, clock,
+    loss, losses, target, played, first,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
     fields, n_heads = columns.shape[1], losses.size
     keep = played.shape[0] > 0
-    for step in range(order.size if order.size > 0 else indptr.size - 1):
+    n_rows = order.size if order.size > 0 else indptr.size - 1
+    for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
-        seldom = clock[T] == 0.0  # whether fields change that few rows change
         read_row(y, codes, row, heads, n_heads)
         start, stop = indptr[row], indptr[row + 1]
         width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
         bias = width - 1 if rule.intercept else -1
         n = padded(width)
         gather(subset, f, columns, index, width, n)
-        some_rare = rule.norm == AUTO
-        if some_rare and count_and_switch(subset, f, rule.centred, 0, n_heads, clock[T], c, width, n, bias):
-            follow(subset, f, index, width, columns, followed)
-            seldom = True
-        if update_maxima(subset, f, n, rule.norm == MAX):
-            seldom = True
-            raise_lifts(subset, f, powers, n_heads, width)
-        if not learn_row(subset, heads, f, rule, clock, loss, losses, target, c, bias, some_rare, width, n):
-            return False
+        if step != first:
+            if needs_lift(subset, f, n):
+                return step
+            if IS_SELECTIVE and switches(subset, f, clock[T], c, width):
+                return step
+        if NORM == AUTO:
+            count_entries(subset, f, c, width)
+        update_maxima(subset, f, n, NORM == MAX)
+        if not learn_row(subset, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
+            return -1
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[PLAYED, j]
         if not all_finite(subset, f.largest + 1, fields, n):
-            return False
-        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
-    return True
+            return -1
+        scatter(subset, columns, index, width, f.largest, fields)
+    return n_rows
 
 
 # -- from arrays and names to what compiled code takes
@@ -326,10 +343,8 @@ class Fields(NamedTuple):
 
 
 class CompiledRule(NamedTuple):
-    """`Rule`, without names and without heads."""
+    """What rows read of a `Rule`, without names and without heads."""
 
-    regularizer: int
-    norm: int
     shrinks: bool
     eta: float
     beta: float
@@ -339,12 +354,24 @@ class CompiledRule(NamedTuple):
     radius: float
     positive: bool
     intercept: bool
-    centred: bool
-    target_unit: bool
     degree: int
     clip: int
     constraint: int
     bound: float
+
+
+class Constants(NamedTuple):
+    """What code is compiled for; see `compiled.constants`."""
+
+    regularizer: int
+    norm: int
+    is_centred: bool
+    is_selective: bool
+    has_rare: bool
+    has_constraint: bool
+    has_target_unit: bool
+    of_margin: bool
+    is_coupled: bool
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -359,7 +386,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     heads = new_heads(state)
     model = (
         *tables,
-        *table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head),
+        table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head),
         compiled_rule(rule),
         heads,
         clock,
@@ -367,8 +394,16 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.loss,
         state.targets.table,
     )
-    sparse, row_cost = learn_sparse if by_row else None, 2 * entries_of_row(X) * rule.n_heads
-    ok = run(sparse, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
+    preparation = Preparation(state, tables, clock)
+
+    def dense(*args):
+        return for_rule(learn_dense, compiled_constants(rule, type(loss), preparation.has_rare()))(*args)
+
+    sparse = for_rule(learn_sparse, compiled_constants(rule, type(loss))) if by_row else None
+    ok = run(
+        sparse, dense, X, y, sample_weight, order, model, predictions,
+        row_cost=2 * entries_of_row(X) * rule.n_heads, prepare=preparation,
+    )  # fmt: skip
     if ok:
         put_back(state, tables)
     state.t, state.N = clock.tolist()
@@ -376,11 +411,25 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         raise Diverged
 
 
+@lru_cache
 def compiled_rule(rule):
     """`CompiledRule` of a rule."""
-    named = ("regularizer", "norm", "shrinks", "clip", "constraint", "bound")
+    named = ("shrinks", "clip", "constraint", "bound")
     values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
-    norm = (None, "max", "rms", "auto").index(rule.normalization)
     code, bound = compiled_constraint(rule.constraint) or (FREE, 0.0)
-    values |= {"clip": compiled_clip(rule), "constraint": code, "bound": bound}
-    return CompiledRule(REGULARIZERS.index(rule.regularizer), norm, rule.shrinks_rows(), **values)
+    return CompiledRule(rule.shrinks_rows(), clip=compiled_clip(rule), constraint=code, bound=bound, **values)
+
+
+@lru_cache
+def compiled_constants(rule, loss, has_rare=True):
+    """`Constants` of a rule and a class of losses."""
+    return Constants(
+        regularizer=REGULARIZERS.index(rule.regularizer),
+        norm=NORMALIZATIONS.index(rule.normalization),
+        is_centred=rule.centred,
+        is_selective=rule.selective,
+        has_rare=has_rare,
+        has_constraint=rule.constraint is not None,
+        has_target_unit=rule.target_unit,
+        **loss_constants(loss),
+    )

@@ -14,6 +14,7 @@ printed algorithm, so nothing has to change where ``a`` does, as ``v`` of the pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -55,9 +56,11 @@ class Rule(LinearRule):
         Where ``u`` of the features is held, in units of the target, for "l2".
     """
 
-    regularizer: str
+    not_zero: ClassVar[tuple[str, ...]] = ("eta", "radius")
+
+    regularizer: Literal["proximal", "l2", "entropy"]
     n_targets: int
-    normalization: str | None
+    normalization: Literal["max", "rms", "auto"] | None
     eta: float
     beta: float
     power_t: float
@@ -70,7 +73,7 @@ class Rule(LinearRule):
     target_unit: bool
     degree: int
     coupled: bool
-    clip: tuple[float, float] | str | None = None
+    clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: L2Ball | Simplex | WeightedL1Ball | None = None
 
     experts = 1
@@ -199,7 +202,7 @@ def leader(rule, columns, size, t, unit, length):
         v = quadratic_leader(rule, z, columns.root, size, growth)
         if rule.constraint is not None:  # all weights have the same curvature
             for own in v[:, : z.shape[1] - rule.intercept]:
-                own[:] = rule.constraint.scaled(length).project(own)
+                own[:] = rule.constraint.scaled(length).nearest(own)
         return v
     inner = slice(0, z.shape[1] - rule.intercept)
     v = np.empty(z.shape)

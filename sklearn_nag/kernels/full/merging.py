@@ -3,10 +3,13 @@
 ``S`` is a sum over rows, so factors are stacked and factored again, without forming ``S``. What models learnt after a
 common start has ``S - S_start``, whose factor follows from orthogonal maps, too. For least squares ``h`` is such a sum
 as well, and ``q`` goes through the same maps: the merged model is what one model is after all rows. With the potential,
-as in `coordinatewise`, the functions that models play are averaged, and ``q`` becomes what plays the average.
+as in `coordinatewise`, the functions that models play are averaged, and ``q`` becomes what plays the average. No linear
+map of the rows changes the merged model, even where some models have seen rows outside of the span of others'.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
@@ -60,7 +63,7 @@ def _move_values(state, origin):
 
 
 def _unfold(state, move):
-    """Put the weights, last and summed, in place of what the factor makes of them; count from another origin.
+    """Put the weights, last and averaged, in place of what the factor makes of them; count from another origin.
 
     The factor is triangular no longer. Its constant column is that of the rows: that is what a move does to them.
     """
@@ -82,30 +85,32 @@ def _merge_sums(parts, exact):
     # A row adds x^T S^+ x, which falls as 1 / t: what one model would have grows with the logarithm of the rows.
     merged.Gamma[:] = np.max([state.Gamma for state in everyone], axis=0)
     heads = slice(None) if exact else slice(0)
-    own = [_without(state, base, heads) for state in parts.states]
-    rows = np.vstack([np.hstack([base.factor, base.columns.weight[heads].T]), *own])
-    width, root = len(base.factor), np.sqrt(merged.t)
-    # Rows that depend on others but for rounding get no diagonal.
-    for row in np.linalg.qr(rows, mode="r")[:width]:
-        v, _ = rotate_in(merged, row[:width].copy(), root)
-        merged.columns.weight[heads] += np.outer(row[width:], v)
+    start = base.factor, base.columns.weight[heads]
+    own = [_without((state.factor, state.columns.weight[heads]), start) for state in parts.states]
+    _collect(merged, [start, *own], merged.columns.weight[heads])
 
 
 def _merge_functions(parts):
-    """Set the weights to what plays the average of the functions that models play."""
-    merged, base = parts.merged, parts.base
+    """Set the average and the weights of the merged model: what plays the average of the functions that models play."""
+    merged = parts.merged
     rule, columns = merged.rule, merged.columns
     unit = positive(merged.unit())[:, None]
     ratios = [state.unit()[:, None] / unit for state in parts.states]
-    counts = [state.averaged - base.averaged for state in parts.states]
-    mean = sum(share * ratio * state.columns.weight for share, ratio, state in zip(parts.share, ratios, parts.states))
-    total = sum(ratio * (state.columns.past - base.columns.past) for ratio, state in zip(ratios, parts.states))
+    moves = np.zeros((len(parts.states), rule.n_heads))
     if rule.intercept:
-        moves = np.array([state.targets.mean(state.t) - merged.targets.mean(merged.t) for state in parts.states])
-        mean[:, -1] += parts.share @ moves / unit[:, 0]
-        total[:, -1] += counts @ moves / unit[:, 0]
-    columns.past[:] = (base.columns.past + total) @ merged.factor.T
-    q = mean @ merged.factor.T
+        means = np.array([state.targets.mean(state.t) - merged.targets.mean(merged.t) for state in parts.states])
+        moves = means / unit[:, 0]
+
+    def moved(values, ratio, move):
+        values = ratio * values
+        values[:, -1] += move
+        return values
+
+    columns.past[:] = _merge_averages(parts, [partial(moved, ratio=r, move=m) for r, m in zip(ratios, moves)])
+    q = np.zeros(columns.weight.shape)
+    for state, share, ratio, move in zip(parts.states, parts.share, ratios, moves):
+        w = moved(state.columns.weight, ratio, move)
+        q += share * _extended(merged.factor, state.factor, w @ merged.factor.T, columns.past)
     length = np.sqrt(np.add.reduce(q * q, axis=1))
     rate = 1.0 / (2.0 * rule.alpha * merged.largest_weight)
     longer = invert_growth(np.log(length), rate, np.log(rule.alpha) + rate * merged.Gamma)
@@ -113,17 +118,89 @@ def _merge_functions(parts):
     return merged
 
 
-def _without(state, base, heads):
-    """Factor of what a state has learnt since ``base`` and, beside it, ``q`` of some heads.
+def _merge_averages(parts, moved):
+    """Average of the weights of all models, times the factor.
 
-    ``R_base = Q R`` with ``Q^T Q <= 1``, as the rows of ``base`` are among those of the state. So what is left of
-    ``R^T R`` is ``R^T (1 - Q^T Q) R``, and of ``R^T q`` it is ``R^T (q - Q^T q_base)``.
+    ``t^2 S`` is by how much the average of a model counts, `State`: what it has after ``base`` is a difference of two
+    such matrices, as is ``S``. So averages are solutions of least squares, whose sums are exact.
     """
-    factor, q = state.factor, state.columns.weight[heads]
-    if not base.factor.any():
-        return np.hstack([factor, q.T])
-    Q = solve(factor.T[::-1, ::-1], base.factor[:, ::-1])[:, ::-1]
+    merged, base = parts.merged, parts.base
+
+    def problem(state, average):
+        rows = state.t / merged.t * state.factor
+        return rows, average @ rows.T
+
+    pairs = list(zip(parts.states, moved))
+    start = problem(base, base.columns.past)
+    own = [
+        _without(problem(state, move(state.columns.past)), problem(base, move(base.columns.past)))
+        for state, move in pairs
+    ]
+    total = merged.copy()
+    total.factor[:] = 0.0
+    _collect(total, [start, *own], total.columns.past)
+    return solve(total.factor, total.columns.past) @ merged.factor.T
+
+
+def _extended(factor, part, q, others):
+    """Functions of a model, known for the rows that it has seen, on all rows: elsewhere they are as near to others.
+
+    Parameters
+    ----------
+    factor, part : ndarray of shape (n_columns, n_columns)
+        Factors of all rows and of those of the model.
+    q, others : ndarray of shape (n_heads, n_columns)
+        ``factor`` times the weights of the functions.
+
+    Returns
+    -------
+    ndarray of shape (n_heads, n_columns)
+        ``factor`` times weights that agree with ``q`` on the rows of the model and, of these, are nearest to
+        ``others`` in the squared differences of predictions for all rows.
+    """
+    seen = part.any(axis=1)
+    if seen.sum() == factor.any(axis=1).sum():
+        return q
+    basis, _ = np.linalg.qr(_in_terms_of(factor, part)[seen].T)
+    return others + (q - others) @ basis @ basis.T
+
+
+def _collect(state, problems, values):
+    """Let rows and their values, as `_without` has them, into the empty factor of a model.
+
+    Parameters
+    ----------
+    state : State
+        The model.
+    problems : list of (ndarray of shape (n_rows, n_columns), ndarray of shape (n_values, n_rows))
+        The rows and, for each, values.
+    values : ndarray of shape (n_values, n_columns)
+        Rows of ``state.columns`` that are set to what has these values.
+    """
+    stacked = np.vstack([np.hstack([rows, of_rows.T]) for rows, of_rows in problems])
+    width, root = len(state.factor), np.sqrt(state.t)
+    # Rows that depend on others but for rounding get no diagonal.
+    for row in np.linalg.qr(stacked, mode="r")[:width]:
+        v, _ = rotate_in(state, row[:width].copy(), root)
+        values += np.outer(row[width:], v)
+
+
+def _without(problem, start):
+    """Rows and their values without those of a start, which are among them.
+
+    ``R_start = Q R`` with ``Q^T Q <= 1``. So what is left of ``R^T R`` is ``R^T (1 - Q^T Q) R``, and of ``R^T q`` it is
+    ``R^T (q - Q^T q_start)``.
+    """
+    (factor, q), (start_factor, start_q) = problem, start
+    if not start_factor.any():
+        return problem
+    Q = _in_terms_of(factor, start_factor)
     values, vectors = np.linalg.eigh(np.eye(len(factor)) - Q.T @ Q)
     roots = np.sqrt(np.clip(values, 0.0, 1.0))[:, None]
-    left = vectors.T @ (q - base.columns.weight[heads] @ Q).T
-    return np.hstack([roots * (vectors.T @ factor), np.where(roots > 0, left / positive(roots), 0.0)])
+    left = vectors.T @ (q - start_q @ Q).T
+    return roots * (vectors.T @ factor), np.where(roots > 0, left / positive(roots), 0.0).T
+
+
+def _in_terms_of(factor, rows):
+    """``Q`` with ``rows = Q factor``, for rows in its span."""
+    return solve(factor.T[::-1, ::-1], rows[:, ::-1])[:, ::-1]

@@ -7,19 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
-from ..compiled.columns import PADDING, T, all_finite, finite, lift_of, padded
+from ..compiled.columns import PADDING, T, finite, lift_of, padded
+from ..compiled.constants import HAS_TARGET_UNIT, UPDATE
 from ..compiled.handover import run
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, new_heads
-from ..compiled.jit import entry, fast, slow, strict, strict_slow
-from ..compiled.losses import compiled_loss, loss_and_gradient
+from ..compiled.jit import entry, fast, for_rule, slow, strict, strict_slow
+from ..compiled.losses import compiled_loss, loss_and_gradient, loss_constants
 from ..compiled.targets import FREE, SUM, clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import HIGHEST, LARGEST, LOWEST, TINY
 from ..state.model import Diverged
-from .rule import GROWTH, ROUNDING
+from .rule import ROUNDING
 
 LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
-AVERAGED = 2  # entry of ``clock`` after ``LARGEST_WEIGHT``
+POTENTIAL, LEAST_SQUARES = range(2)
 
 
 @slow
@@ -36,11 +37,8 @@ def relift(table, f, factor, i, size):
 
 @strict
 def relative(table, f, factor, x, bias):
-    """As `numpy_rows.relative`: the row ``x`` becomes lifted and relative to the first one.
-
-    Tells whether a column grew by more than ``GROWTH``.
-    """
-    first, grew = table[f.largest, bias] == 0.0 if bias >= 0 else False, False
+    """As `numpy_rows.relative`: the row ``x`` becomes lifted and relative to the first one."""
+    first = table[f.largest, bias] == 0.0 if bias >= 0 else False
     for i in range(table.shape[1]):
         size = abs(x[i])
         lifted = size * table[f.lift, i]
@@ -51,11 +49,8 @@ def relative(table, f, factor, x, bias):
         if first and i != bias:
             table[f.origin, i] = value
         value -= table[f.origin, i]
-        deviation = table[f.deviation, i]
-        grew |= deviation > 0.0 and abs(value) > GROWTH * deviation
-        table[f.deviation, i] = max(deviation, abs(value))
+        table[f.deviation, i] = max(table[f.deviation, i], abs(value))
         x[i] = value
-    return grew
 
 
 @fast
@@ -67,21 +62,6 @@ def rotate(factor, x, i, cos, sin):
             factor[i, j] = cos * own + sin * new
             x[j] = cos * new - sin * own
     x[i] = 0.0
-
-
-@strict_slow
-def inner_with_sum(table, f, factor, x, w, i, k):
-    """Product of what is left of the row after column ``i`` and the sum of the weights of a head."""
-    n, inner = table.shape[1], 0.0
-    for j in range(n - 1, i, -1):
-        w[j] = 0.0
-        if factor[j, j] != 0.0:
-            value = table[f.past + k, j]
-            for other in range(j + 1, n):
-                value -= factor[j, other] * w[other]
-            w[j] = value / factor[j, j]
-            inner += w[j] * x[j]
-    return inner
 
 
 @strict
@@ -107,15 +87,9 @@ def is_rounding(table, f, factor, size, share, i):
     return size <= least
 
 
-@strict
-def divided(a, b):
-    """``a / b`` by a division, as the inverse of a subnormal number overflows; ``a`` where ``b`` is 0."""
-    return a / b if b != 0.0 else a
-
-
 @fast
 def rotate_in(table, f, factor, x, v, w, rests, root):
-    """As `numpy_rows.rotate_in`; ``rests`` has rows for ``rest_q``, ``rest_past`` and ``inner``."""
+    """As `numpy_rows.rotate_in`; ``rests`` has rows for ``rest_q`` and ``rest_past``."""
     n, n_heads, rest, is_new = table.shape[1], rests.shape[1], 1.0, False
     for k in range(n_heads):
         rests[0, k] = rests[1, k] = 0.0
@@ -128,8 +102,6 @@ def rotate_in(table, f, factor, x, v, w, rests, root):
             if is_rounding(table, f, factor, abs(value) / (root * ROUNDING), w, i):
                 continue
             is_new = True
-            for k in range(n_heads):
-                rests[2, k] = divided(inner_with_sum(table, f, factor, x, w, i, k) - rests[1, k], rest)
         squared = diagonal * diagonal + value * value
         inverse = 1.0 / (np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value))
         cos, sin = diagonal * inverse, value * inverse
@@ -142,20 +114,7 @@ def rotate_in(table, f, factor, x, v, w, rests, root):
             table[f.past + k, i] = cos * own + sin * new
             rests[1, k] = cos * new - sin * own
         v[i], rest = sin * rest, cos * rest
-    for k in range(n_heads):
-        inner = rests[2, k] if is_new else divided(-rests[1, k], rest)
-        for i in range(n):
-            table[f.past + k, i] += inner * v[i]
     return is_new
-
-
-@slow
-def forget_average(table, f, clock, n_heads):
-    """As `numpy_rows.forget_average`."""
-    clock[AVERAGED] = 0.0
-    for k in range(n_heads):
-        for i in range(table.shape[1]):
-            table[f.past + k, i] = 0.0
 
 
 @slow
@@ -171,7 +130,7 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is
         mean = target[SUM, k] / max(before, TINY)
         heads[PREDICTION, k] = 0.0 if is_new else inner / root + (leverage - 1.0) * mean
         heads[CLIPPED, k] = heads[PREDICTION, k]
-    if rule.target_unit:
+    if HAS_TARGET_UNIT:
         read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size)
     elif rule.clip != FREE:
         clip_alone(heads, target, rule.intercept, rule.clip, before, losses.size)
@@ -186,6 +145,28 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is
     return finite(heads, PLAYED, losses.size)
 
 
+@fast
+def potential(table, f, rule, clock, Gamma, k):
+    """As `State.potential`, of a head."""
+    squared = 0.0
+    for i in range(table.shape[1]):
+        squared += table[f.weight + k, i] * table[f.weight + k, i]
+    power = (squared - Gamma[k]) / (2.0 * rule.alpha * clock[LARGEST_WEIGHT])
+    return np.exp(min(power, LARGEST_POWER)) / rule.alpha
+
+
+@fast
+def average(table, f, rule, clock, Gamma, c, v, k):
+    """As `numpy_rows.average`, of a head."""
+    share, inner = c / clock[T] * (2.0 - c / clock[T]), 0.0
+    factor = potential(table, f, rule, clock, Gamma, k)
+    for i in range(v.size):
+        inner += factor * table[f.weight + k, i] * v[i]
+    for i in range(v.size):
+        past = table[f.past + k, i] + inner * v[i]
+        table[f.past + k, i] = (1.0 - share) * past + share * factor * table[f.weight + k, i]
+
+
 @entry
 def learn_dense(
     X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, largest_gradient, model, Gamma,
@@ -194,7 +175,7 @@ def learn_dense(
     """Learn the rows in order; return whether all numbers stayed in range."""
     d, n, n_heads = X.shape[1], table.shape[1], losses.size
     bias = n - 1 if rule.intercept else -1
-    v, w, factors, rests = np.empty(n), np.empty(n), np.empty(n_heads), np.empty((3, n_heads))
+    v, w, rests = np.empty(n), np.empty(n), np.empty((2, n_heads))
     x, factor = np.zeros(padded(n)), np.zeros((n, padded(n)))
     for i in range(n):
         for j in range(i, n):
@@ -212,8 +193,7 @@ def learn_dense(
             return False
         if bias >= 0:
             x[bias] = 1.0
-        if relative(table, f, factor, x, bias):
-            forget_average(table, f, clock, n_heads)
+        relative(table, f, factor, x, bias)
         root = np.sqrt(c)
         for i in range(n):
             x[i] *= root
@@ -221,36 +201,30 @@ def learn_dense(
         before = clock[T]
         clock[T] += c
         clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
-        if rule.least_squares:
+        if UPDATE == LEAST_SQUARES:
             if not regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is_new):
                 return False
             if keep:
                 for j in range(n_heads):
                     played[step, j] = heads[PLAYED, j]
             continue
-        if not all_finite(table, f.past, f.past + n_heads, n):
-            forget_average(table, f, clock, n_heads)
-        clock[AVERAGED] += c * clock[T]
         length = 0.0
         for i in range(n):
             length += v[i] * v[i]
         for k in range(n_heads):
-            squared = inner = 0.0
+            inner = 0.0
             for i in range(n):
-                squared += table[f.weight + k, i] * table[f.weight + k, i]
                 inner += table[f.weight + k, i] * v[i]
-            power = (squared - Gamma[k]) / (2.0 * rule.alpha * clock[LARGEST_WEIGHT])
-            factors[k] = np.exp(min(power, LARGEST_POWER)) / rule.alpha
-            heads[PREDICTION, k] = 0.0 if is_new else factors[k] * inner / root
+            inner *= potential(table, f, rule, clock, Gamma, k)
+            heads[PREDICTION, k] = 0.0 if is_new else inner / root
         if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
             return False
         for k in range(n_heads):
-            g, amount = heads[GRADIENT, k], c * clock[T] * factors[k]
+            g = heads[GRADIENT, k]
             for i in range(n):
-                q = table[f.weight + k, i]
-                table[f.past + k, i] += amount * q
-                table[f.weight + k, i] = q - root * g * v[i]
+                table[f.weight + k, i] -= root * g * v[i]
             Gamma[k] += c * g * g * length
+            average(table, f, rule, clock, Gamma, c, v, k)
         if keep:
             for j in range(n_heads):
                 played[step, j] = heads[PLAYED, j]
@@ -266,13 +240,20 @@ def learn_dense(
 class CompiledRule(NamedTuple):
     """`Rule`, with the bound of the loss: negative where it is the largest so far."""
 
-    least_squares: bool
     alpha: float
     intercept: bool
-    target_unit: bool
     clip: int
     bound: float
     bound_scaled: bool
+
+
+class Constants(NamedTuple):
+    """What code is compiled for; see `compiled.constants`."""
+
+    update: int
+    has_target_unit: bool
+    of_margin: bool
+    is_coupled: bool
 
 
 class Fields(NamedTuple):
@@ -291,7 +272,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
         return
     state.columns.arrange("C")
-    clock = np.array([state.t, state.largest_weight, state.averaged])
+    clock = np.array([state.t, state.largest_weight])
     heads = new_heads(state)
     model = (
         state.columns.table,
@@ -307,14 +288,14 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.Gamma,
     )
     row_cost = state.columns.lift.size**2
-    ok = run(None, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
-    state.t, state.largest_weight, state.averaged = clock.tolist()
+    update = LEAST_SQUARES if state.rule.update == "least_squares" else POTENTIAL
+    dense = for_rule(learn_dense, Constants(update, state.rule.target_unit, **loss_constants(loss)))
+    ok = run(None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
+    state.t, state.largest_weight = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 
 
 def compiled_rule(rule, loss):
     """`CompiledRule` of a rule and the bound of a loss."""
-    least_squares = rule.update == "least_squares"
-    clip, bound = compiled_clip(rule), compiled_bound(loss)
-    return CompiledRule(least_squares, rule.alpha, rule.intercept, rule.target_unit, clip, *bound)
+    return CompiledRule(rule.alpha, rule.intercept, compiled_clip(rule), *compiled_bound(loss))

@@ -2,8 +2,7 @@
 
 A row is added to the factor by one Givens rotation for each column. The same rotations, applied to ``q``, keep
 ``h = factor^T q``; of the last unit vector they make ``v``, with ``factor^T v`` the row. So ``x^T S^+ h`` is
-``v^T q``, and ``h -= g x`` is ``q -= g v``. They also apply to the factor times a fixed vector, such as the sum of the
-weights: the product of that vector and the row is the number for which the rotations leave 0 below the factor. So
+``v^T q``, and ``h -= g x`` is ``q -= g v``. The average of the weights is kept in the same way, by ``S`` times it. So
 nothing is inverted, and no system is solved until somebody asks for weights.
 """
 
@@ -16,7 +15,7 @@ from ..state.model import Diverged
 from ..vectorized.blocks import learn_in_blocks
 from ..vectorized.bounded import suffer
 from ..vectorized.targets import count_losses, read_targets
-from .rule import GROWTH, played_factor, rank_tolerance, solve
+from .rule import played_factor, rank_tolerance, solve
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -40,18 +39,24 @@ def _learn_block(state, columns, loss, x, y, c, played):
 
 
 def _learn_row(state, loss, target_rows, i, x, c, played):
-    columns, q, root = state.columns, state.columns.weight, np.sqrt(c)
+    q, root = state.columns.weight, np.sqrt(c)
     v, is_new = rotate_in(state, relative(state, x) * root, root)
-    if not np.isfinite(columns.past).all():
-        forget_average(state)
     inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
     state.largest_weight = float(max(state.largest_weight, c))
     factor = played_factor(np.add.reduce(q * q, axis=1) - state.Gamma, state.rule.alpha, state.largest_weight)
     g, played[i] = suffer(state, loss, target_rows, i, factor * inner / root)
-    state.averaged += c * state.t
-    columns.past += c * state.t * factor[:, None] * q
     q -= (root * g)[:, None] * v
     state.Gamma += c * g * g * np.add.reduce(v * v)
+    average(state, c, v)
+
+
+def average(state, c, v):
+    """Let the weights after a row join their average, as `State` has it."""
+    past, share = state.columns.past, c / state.t * (2.0 - c / state.t)
+    weights = state.potential()[:, None] * state.columns.weight
+    past += np.add.reduce(weights * v, axis=1)[:, None] * v
+    past *= 1.0 - share
+    past += share * weights
 
 
 def _regress_row(state, target_rows, i, x, c, played):
@@ -67,10 +72,7 @@ def _regress_row(state, target_rows, i, x, c, played):
 
 
 def relative(state, x):
-    """The row, lifted and relative to the first one; lifts, sizes and the origin are brought up to date.
-
-    Where a column grows by more than ``GROWTH``, the average of the weights is forgotten.
-    """
+    """The row, lifted and relative to the first one; lifts, sizes and the origin are brought up to date."""
     columns, bias = state.columns, state.rule.intercept
     size = np.abs(x)
     needs = np.flatnonzero(needs_lift(size, size * columns.lift, columns.largest > 0))
@@ -81,16 +83,8 @@ def relative(state, x):
     if bias and state.largest_weight == 0:
         columns.origin[:-1] = x[:-1]
     x -= columns.origin
-    deviation = np.abs(x)
-    if ((columns.deviation > 0) & (deviation > GROWTH * columns.deviation)).any():
-        forget_average(state)
-    np.maximum(columns.deviation, deviation, out=columns.deviation)
+    np.maximum(columns.deviation, np.abs(x), out=columns.deviation)
     return x
-
-
-def forget_average(state):
-    """Let the weights played so far count no more in their average, as what they predict would overflow."""
-    state.columns.past[:] = state.averaged = 0.0
 
 
 def is_rounding(factor, x, i, rounding):
@@ -102,29 +96,23 @@ def is_rounding(factor, x, i, rounding):
 
 
 def rotate_in(state, x, root):
-    """Rotate the row ``x``, which is changed, into the factor, ``q``, and the sum of the weights.
+    """Rotate the row ``x``, which is changed, into the factor, ``q``, and the average of the weights.
 
-    Returns ``v``, and whether the row is independent of those before: ``v^T q`` is then 0, but for rounding. Where a
-    row outweighs all before by more than doubles can hold, ``rest`` is 0, and so is the sum of the weights (`GROWTH`).
+    Returns ``v``, and whether the row is independent of those before: ``v^T q`` is then 0, but for rounding.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
-    v, rest, rest_q, rest_past = np.zeros(len(x)), 1.0, np.zeros(len(q)), np.zeros(len(q))
-    inner = None  # product of the row and the sum of the weights, for each head
+    v, rest, rest_q, rest_past, is_new = np.zeros(len(x)), 1.0, np.zeros(len(q)), np.zeros(len(q)), False
     for i in range(len(x)):
         if x[i] == 0.0 or (factor[i, i] == 0.0 and is_rounding(factor, x, i, rounding)):
             continue
-        if factor[i, i] == 0.0:  # a new direction, in which the sum of the weights is 0
-            w = solve(factor[i + 1 :, i + 1 :], past[:, i + 1 :])
-            inner = (np.add.reduce(w * x[i + 1 :], axis=1) - rest_past) / (rest or 1.0)
+        is_new = factor[i, i] == 0.0
         length = np.hypot(factor[i, i], x[i])
         cos, sin = factor[i, i] / length, x[i] / length
         factor[i, i:], x[i:] = cos * factor[i, i:] + sin * x[i:], cos * x[i:] - sin * factor[i, i:]
         q[:, i], rest_q = cos * q[:, i] + sin * rest_q, cos * rest_q - sin * q[:, i]
         past[:, i], rest_past = cos * past[:, i] + sin * rest_past, cos * rest_past - sin * past[:, i]
         v[i], rest = sin * rest, cos * rest
-        if inner is not None:
+        if is_new:
             break
-    is_new = inner is not None
-    past += (inner if is_new else -rest_past / (rest or 1.0))[:, None] * v
     return v, is_new

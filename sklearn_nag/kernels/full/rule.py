@@ -10,6 +10,7 @@ and of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from ..state.lifts import TINY, positive
 from ..state.rule import LinearRule
 
 ROUNDING = np.finfo(np.float64).eps
-GROWTH = 2.0**200  # by which a column may grow before the average of the weights played begins anew, lest it overflow
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,14 @@ class Rule(LinearRule):
     intercept : bool
         Whether the last column is the constant 1.
     averaged : bool
-        Whether to predict with the average of the weights played, in which row ``t`` counts ``c t``.
+        Whether to predict with the average of the weights; see `State`.
     centred, target_unit, degree, coupled, clip
         See `LinearRule`.
     """
 
-    update: str
+    not_zero: ClassVar[tuple[str, ...]] = ("alpha",)
+
+    update: Literal["potential", "least_squares"]
     n_targets: int
     alpha: float
     intercept: bool
@@ -50,7 +52,7 @@ class Rule(LinearRule):
     target_unit: bool
     degree: int
     coupled: bool
-    clip: tuple[float, float] | str | None = None
+    clip: tuple[float, float] | Literal["targets"] | None = None
 
     experts = 1
     mixed = True
@@ -77,8 +79,15 @@ class State(BoundedState):
 
     ``S = sum c x x^T`` is kept as a triangular factor of the rows, ``S = factor^T factor``, with lifted ``x`` relative
     to the first row. ``columns.weight`` holds ``q`` with ``h = factor^T q``, ``columns.past`` the factor times the
-    sum of ``c t w`` (0 for least squares), and ``columns.deviation`` the largest size of an ``x``. A row of the factor
-    without a diagonal is 0: its column depends on the ones before, and has no weight.
+    average of the weights (0 for least squares), and ``columns.deviation`` the largest size of an ``x``. A row of the
+    factor without a diagonal is 0: its column depends on the ones before, and has no weight.
+
+    Weights say nothing of rows outside the span of those that they were learnt from, so that their mean is not defined
+    where new directions were met on the way. The average ``a`` is by what weights predict: when row ``t`` has made them
+    ``w``, it first becomes the ``b`` that predicts the rows before as ``a`` does and this one as ``w`` does, ``min_b
+    |b - a|^2_S + c (x^T b - x^T w)^2`` with ``S`` without the row, ``S^+ ((S - c x x^T) a + c x x^T w)`` with it; then
+    ``a = b + (1 - (1 - c / t)^2) (w - b)``. Where rows of one kind go on that is the mean in which row ``t`` counts ``c
+    t^2``. No linear map of the rows changes what it predicts in their span.
 
     Attributes
     ----------
@@ -90,6 +99,13 @@ class State(BoundedState):
 
     factor: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     Gamma: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def __setstate__(self, saved):  # of earlier versions, which kept the sum of ``c t w`` and of ``c t``
+        vars(self).update(saved)
+        if self.averaged > 0:
+            self.columns = self.columns.copy()  # what was read may not be written to
+            self.columns.past /= self.averaged
+            self.averaged = 0.0
 
     @classmethod
     def new(cls, rule, n_features):
@@ -146,8 +162,8 @@ class State(BoundedState):
         """``u`` to predict with, in units of the target: the average, or the last one, or the solution."""
         if self.rule.update == "least_squares":
             q = self.columns.weight
-        elif self.rule.averaged and self.averaged > 0:
-            q = self.columns.past / self.averaged
+        elif self.rule.averaged:
+            q = self.columns.past
         else:
             q = self.potential()[:, None] * self.columns.weight
         w = solve(self.factor, q)

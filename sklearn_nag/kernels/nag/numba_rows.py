@@ -16,49 +16,78 @@ from ..compiled.columns import (
     add_deviations,
     add_squares,
     all_finite,
-    all_frequent,
     centre,
     centre_frequent,
-    count_and_switch,
+    count_entries,
     fill_inverse_sizes,
     finite,
-    follow,
     gather,
     inverse_size,
     is_unusual,
-    lift_of,
+    needs_lift,
     padded,
-    raise_lifts,
     read_entries,
     scatter,
+    switches,
     update_maxima,
 )
-from ..compiled.handover import constant, entries_of_row, in_own_lines, put_back, run, table_layout, workspace
-from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, RESCALING, TARGET, UNIT, new_heads
-from ..compiled.jit import entry, fast, slow, strict
-from ..compiled.losses import CODES, SOFTMAX, compiled_loss, importance_aware_move, loss_and_gradient, margins
+from ..compiled.constants import (
+    AUTO,
+    HAS_L1,
+    HAS_L2,
+    HAS_RARE,
+    HAS_TARGET_UNIT,
+    IS_ADAPTIVE,
+    IS_AVERAGED,
+    IS_CENTRED,
+    IS_COUPLED,
+    IS_IMPORTANCE_AWARE,
+    IS_LAZY,
+    IS_LIFTED,
+    IS_SELECTIVE,
+    MAX,
+    NONE,
+    NORM,
+    NORMALIZATIONS,
+    RMS,
+    SHARES_G,
+)
+from ..compiled.handover import (
+    Preparation,
+    constant,
+    entries_of_row,
+    in_own_lines,
+    put_back,
+    run,
+    table_layout,
+    workspace,
+)
+from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, new_heads
+from ..compiled.jit import entry, fast, for_rule, slow, strict
+from ..compiled.losses import compiled_loss, importance_aware_move, loss_and_gradient, loss_constants, margins
 from ..compiled.mixture import mix
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
-from ..state.lifts import HIGHEST, LARGEST, TINY
+from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
-from . import numpy_rows
+from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST
 
-NONE, MAX, RMS, AUTO = range(4)
-N, SHRINKAGE, AVERAGED = range(1, 4)  # entries of ``clock`` after ``T``
+# Entries of ``clock`` after ``T``. ``RATE`` is the factor of eta; ``PENDING`` is not 0 while a row waits for other
+# lifts of gradients: the number of its columns, if it is sparse.
+N, SHRINKAGE, AVERAGED, RATE, PENDING = range(1, 6)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 FOR_CONSTRAINTS = ("start", "own")  # further ones
 
 
 @fast
-def scale_but_for_time(table, f, rule, i, t):
+def scale_but_for_time(table, f, i, t):
     """As `Columns.scale_but_for_time`, of one column."""
-    if rule.norm == MAX:
-        return table[f.deviation, i] if rule.centred else table[f.largest, i] * table[f.lift, i]
-    if rule.norm == RMS:
+    if NORM == MAX:
+        return table[f.deviation, i] if IS_CENTRED else table[f.largest, i] * table[f.lift, i]
+    if NORM == RMS:
         return np.sqrt(table[f.squares, i])
-    if rule.norm == AUTO:
+    if NORM == AUTO:
         rows = t if table[f.frequent, i] > 0.0 else table[f.tally, i]
         root = np.sqrt(rows)
         return np.sqrt(table[f.squares, i] / (root * np.sqrt(root))) if rows > 0.0 else 0.0
@@ -66,18 +95,18 @@ def scale_but_for_time(table, f, rule, i, t):
 
 
 @fast
-def time_factor(rule, t):
+def time_factor(t):
     """As `LinearRule.time_factor`."""
-    if rule.norm == RMS:
+    if NORM == RMS:
         return np.sqrt(t)
-    return np.sqrt(np.sqrt(np.sqrt(t))) if rule.norm == AUTO else 1.0
+    return np.sqrt(np.sqrt(np.sqrt(t))) if NORM == AUTO else 1.0
 
 
 @slow
 def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
     """As `rule.settle`, by L2 alone: by the scales and units that held before the row at hand."""
     for i in range(n):
-        rest = scale_but_for_time(table, f, rule, i, clock[T])
+        rest = scale_but_for_time(table, f, i, clock[T])
         due = clock[SHRINKAGE] - table[f.shrunk, i]
         table[f.shrunk, i] = clock[SHRINKAGE]
         if due == 0.0 or i == bias:
@@ -87,14 +116,14 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
             if w == 0.0:
                 continue
             rate = eta[k] * due
-            if rule.adaptive:
+            if IS_ADAPTIVE:
                 inverse = gradient_lift[k // rule.sharing] * rest / np.sqrt(table[f.G + k // rule.sharing, i])
                 if rule.degree == 2:
                     inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
                 rate *= min(inverse, STEEPEST)
             new = w * np.exp(-rule.l2 * rate)
             table[f.weight + k, i] = new
-            if rule.averaged:
+            if IS_AVERAGED:
                 table[f.past + k, i] += clock[AVERAGED] * (new - w)
 
 
@@ -104,19 +133,23 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
     t = clock[T]
     if t == 0.0:
         return
-    root = 1.0 / time_factor(rule, t)
+    root = 1.0 / time_factor(t)
     of_row = t**-rule.power_t if rule.power_t > 0 else 1.0
-    if rule.norm != NONE:
+    if NORM != NONE:
         per_row = t / clock[N] if clock[N] > 0 else t
-        of_row *= np.sqrt(per_row) if rule.adaptive else per_row
-    if rule.adaptive:
+        of_row *= np.sqrt(per_row) if IS_ADAPTIVE else per_row
+    if IS_ADAPTIVE:
         of_row *= root
     for i in range(n):
-        if rule.lazy and table[f.x, i] == 0.0 and not (rule.selective and table[f.frequent, i] > 0.0):
-            continue
-        rest = scale_but_for_time(table, f, rule, i, clock[T])
+        if IS_LAZY:
+            if IS_SELECTIVE:
+                if table[f.x, i] == 0.0 and table[f.frequent, i] == 0.0:
+                    continue
+            elif table[f.x, i] == 0.0:
+                continue
+        rest = scale_but_for_time(table, f, i, clock[T])
         elapsed = 0.0
-        if rule.l2 > 0:
+        if HAS_L2:
             elapsed = t - table[f.shrunk, i]
             table[f.shrunk, i] = t
         if i == bias:
@@ -126,14 +159,14 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
             if w == 0.0 and a == 0.0:
                 continue
             rate = eta[k] * of_row
-            if rule.adaptive:
+            if IS_ADAPTIVE:
                 inverse = gradient_lift[k // rule.sharing] * rest / np.sqrt(table[f.G + k // rule.sharing, i])
                 if rule.degree == 2:
                     inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
                 rate *= min(inverse, STEEPEST)
             rate = min(rate, LARGEST)
             pull = rule.l1 * rate * heads[UNIT, k]
-            if not rule.adaptive:
+            if not IS_ADAPTIVE:
                 pull *= rest * root
             pull = min(pull, LARGEST)
             new = max(w - pull * (t - a), 0.0) + min(w + pull * (t + a), 0.0)
@@ -143,67 +176,83 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 a = -t
             elif w != 0.0:
                 a = min(max(a + w / pull, -t), t)
-            if rule.l2 > 0:
+            if HAS_L2:
                 new /= 1.0 + min(rule.l2 * rate * elapsed, LARGEST)
             table[f.weight + k, i], table[f.received + k, i] = new, a
-            if rule.averaged:
+            if IS_AVERAGED:
                 table[f.past + k, i] += clock[AVERAGED] * (new - w)
 
 
 @fast
-def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
+def normalise_some(table, f, clock, before, c, bias, n):
+    """For "auto", where not all columns are frequent: fill ``x``, ``inverse`` and ``z``; return the square of ``z``."""
+    squared = 0.0
+    if IS_CENTRED:
+        centre_frequent(table, f, clock, before, c, n, bias)
+    else:
+        add_squares(table, f, n, c)
+    fill_inverse_sizes(table, f, clock[T], n)
+    for i in range(n):
+        z = table[f.x, i] * table[f.inverse, i]
+        table[f.z, i] = z
+        squared += z * z
+    return squared
+
+
+@fast
+def normalise_by_squares(table, f, clock, before, c, bias, n):
+    """For "rms", which "auto" is where all columns are frequent; as `normalise_some`."""
+    squared, root = 0.0, np.sqrt(clock[T])
+    if IS_CENTRED:
+        centre(table, f, clock, before, c, n, bias)
+        add_deviations(table, f, n, c, before / clock[T])
+        if bias >= 0:
+            table[f.squares, bias] = clock[T]
+    else:
+        add_squares(table, f, n, c)
+    for i in range(n):
+        squares = table[f.squares, i]
+        inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
+        z = table[f.x, i] * inverse
+        table[f.inverse, i] = inverse
+        table[f.z, i] = z
+        squared += z * z
+    return squared
+
+
+@fast
+def normalise(table, f, rule, clock, before, c, bias, n):
     """Leave in ``x`` what gradients are made of, in ``z`` what weights are multiplied by; return the factor of eta.
 
-    ``inverse`` holds ``1 / s'``. The caller has filled it for "max" without centring; otherwise it is filled here. For
-    "auto", ``some_rare`` tells that not all columns are frequent; without rare ones it is "rms".
+    ``inverse`` holds ``1 / s'``. The caller has filled it for "max" without centring; otherwise it is filled here.
     """
     clock[T] += c
     squared = 0.0
-    if rule.centred and some_rare:
-        centre_frequent(table, f, clock, before, c, n, bias)
-    elif rule.centred:
-        centre(table, f, clock, before, c, n, bias)
-    if some_rare:
-        if not rule.centred:
-            add_squares(table, f, n, c)
-        fill_inverse_sizes(table, f, clock[T], n)
-        for i in range(n):
-            z = table[f.x, i] * table[f.inverse, i]
-            table[f.z, i] = z
-            squared += z * z
-    elif rule.norm == RMS or rule.norm == AUTO:
-        root = np.sqrt(clock[T])
-        if rule.centred:
-            add_deviations(table, f, n, c, before / clock[T])
-            if bias >= 0:
-                table[f.squares, bias] = clock[T]
+    if NORM == AUTO and HAS_RARE:
+        squared = normalise_some(table, f, clock, before, c, bias, n)
+    elif NORM >= RMS:  # or "auto"
+        squared = normalise_by_squares(table, f, clock, before, c, bias, n)
+    elif NORM == MAX:
+        if IS_CENTRED:
+            centre(table, f, clock, before, c, n, bias)
+            for i in range(n):
+                x = table[f.x, i]
+                size = max(table[f.deviation, i], abs(x))
+                inverse = 1.0 / size if size > 0 else 1.0
+                z = x * inverse
+                table[f.deviation, i] = size
+                table[f.inverse, i] = inverse
+                table[f.z, i] = z
+                squared += z * z
         else:
-            add_squares(table, f, n, c)
-        for i in range(n):
-            squares = table[f.squares, i]
-            inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
-            z = table[f.x, i] * inverse
-            table[f.inverse, i] = inverse
-            table[f.z, i] = z
-            squared += z * z
-    elif rule.norm == MAX and rule.centred:
-        for i in range(n):
-            x = table[f.x, i]
-            size = max(table[f.deviation, i], abs(x))
-            inverse = 1.0 / size if size > 0 else 1.0
-            z = x * inverse
-            table[f.deviation, i] = size
-            table[f.inverse, i] = inverse
-            table[f.z, i] = z
-            squared += z * z
-    elif rule.norm == MAX:
-        for i in range(n):
-            x = table[f.x, i] * table[f.lift, i]
-            z = x * table[f.inverse, i]
-            table[f.x, i] = x
-            table[f.z, i] = z
-            squared += z * z
-    elif rule.centred:
+            for i in range(n):
+                x = table[f.x, i] * table[f.lift, i]
+                z = x * table[f.inverse, i]
+                table[f.x, i] = x
+                table[f.z, i] = z
+                squared += z * z
+    elif IS_CENTRED:
+        centre(table, f, clock, before, c, n, bias)
         for i in range(n):
             table[f.z, i] = table[f.x, i] / table[f.lift, i]
     else:
@@ -212,38 +261,38 @@ def normalise(table, f, rule, clock, before, c, bias, some_rare, n):
             table[f.z, i] = x
             table[f.x, i] = x * table[f.lift, i]
     rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
-    rest = time_factor(rule, clock[T])
-    if rule.norm != NONE:
+    rest = time_factor(clock[T])
+    if NORM != NONE:
         clock[N] += c * squared
         per_row = clock[T] / clock[N] if clock[N] > 0 else clock[T]
-        rate *= rule.radius if rule.radius > 0.0 else np.sqrt(per_row) if rule.adaptive else per_row
-    clock[SHRINKAGE] += c * rate / rest if rule.adaptive else c * rate
+        rate *= rule.radius if rule.radius > 0.0 else np.sqrt(per_row) if IS_ADAPTIVE else per_row
+    clock[SHRINKAGE] += c * rate / rest if IS_ADAPTIVE else c * rate
     if clock[T] >= rule.average_from:
         clock[AVERAGED] += c * clock[T]
-    if not rule.adaptive and rule.norm != NONE:
+    if not IS_ADAPTIVE and NORM != NONE:
         for i in range(n):
             table[f.z, i] *= table[f.inverse, i]
     return rate
 
 
 @fast
-def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, n_heads, n):
+def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n_heads, n):
     """Normalise the row, predict for each head and each target, suffer the losses.
 
-    Derivatives are left in the row ``GRADIENT``. Returns the factor of eta, and whether predictions are finite.
+    Derivatives are left in the row ``GRADIENT``, the factor of eta in the clock. Tells whether predictions are finite.
     """
     n_targets, n_played, before = rule.n_targets, losses.size, clock[T]
-    rate = normalise(table, f, rule, clock, before, c, bias, some_rare, n)
+    clock[RATE] = normalise(table, f, rule, clock, before, c, bias, n)
     for k in range(n_heads):
         value = 0.0
         for i in range(n):
             value += table[f.weight + k, i] * table[f.z, i]
         if not abs(value) <= LARGEST:
-            return rate, False
+            return False
         heads[PREDICTION, k] = value
         heads[CLIPPED, k] = value
     if target is not None:
-        if rule.target_unit:
+        if HAS_TARGET_UNIT:
             read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, n_heads)
         else:
             clip_alone(heads, target, rule.intercept, rule.clip, before, n_heads)
@@ -253,7 +302,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, s
         row = PLAYED
     for j in range(n_played):
         heads[PLAYED, j] = heads[CLIPPED, j] = heads[row, j]
-    if loss.code == SOFTMAX:
+    if IS_COUPLED:
         for k in range(0, n_heads, n_targets):
             margins(heads, PREDICTION, k, k + n_targets)
         if mixture is not None:
@@ -269,23 +318,23 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, s
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
     if target is not None:
         make_absolute(heads, target, rule, before, n_played)
-    return rate, finite(heads, PLAYED, n_played)
+    return finite(heads, PLAYED, n_played)
 
 
 @fast
-def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n):
+def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n):
     """One step of each head; see `numpy_rows`."""
-    importance_aware, sharing = rule.importance_aware, rule.sharing
-    weighted = np.sqrt(c) if importance_aware else c
-    averaged = clock[AVERAGED] if rule.averaged else 0.0
+    sharing = rule.sharing if SHARES_G else 1
+    weighted = np.sqrt(c) if IS_IMPORTANCE_AWARE else c
+    rate, averaged = clock[RATE], clock[AVERAGED] if IS_AVERAGED else 0.0
     for r in range(gradient_lift.size):
         own, first = f.G + r, r * sharing
         gradient_size = shared_gradient(heads, r, sharing)
         if gradient_size == 0.0:
             continue
-        lift = gradient_lift[r] if rule.adaptive else 1.0
+        lift = gradient_lift[r] if IS_ADAPTIVE else 1.0
         slope = lifted(gradient_size, weighted, lift)
-        if rule.adaptive and not importance_aware and not rule.averaged and sharing == 1:
+        if IS_ADAPTIVE and not IS_IMPORTANCE_AWARE and not IS_AVERAGED and not SHARES_G:
             step = rate * eta[r] * heads[UNIT, r]
             for i in range(n):
                 gradient = slope * table[f.x, i]
@@ -294,7 +343,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
                 table[f.weight + r, i] -= step * gradient * inverse_sqrt(G)
             continue
         gain = 0.0
-        if rule.adaptive:
+        if IS_ADAPTIVE:
             for i in range(n):
                 x = table[f.x, i]
                 gradient = slope * x
@@ -310,8 +359,8 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_t
                 gain += direction * table[f.z, i]
         for k in range(first, first + sharing):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
-            step = rate * eta[k] * (unit if rule.adaptive or rule.degree == 1 else 1.0)
-            if importance_aware:
+            step = rate * eta[k] * (unit if IS_ADAPTIVE or rule.degree == 1 else 1.0)
+            if IS_IMPORTANCE_AWARE:
                 if g == 0.0 or gain == 0.0:
                     continue
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
@@ -344,21 +393,21 @@ def over(far, gain):
 
 @strict
 def add_step(table, weight, past, direction, factor, averaged, n):
-    """Add a step to the weights of a head and, unless ``averaged`` is 0, to ``past``."""
-    if averaged == 0.0:
+    """Add a step to the weights of a head and, where they are averaged, to ``past``."""
+    if IS_AVERAGED:
+        for i in range(n):
+            move = factor * table[direction, i]
+            table[weight, i] += move
+            table[past, i] += averaged * move
+    else:
         for i in range(n):
             table[weight, i] += factor * table[direction, i]
-        return
-    for i in range(n):
-        move = factor * table[direction, i]
-        table[weight, i] += move
-        table[past, i] += averaged * move
 
 
 @strict
 def shared_gradient(heads, r, sharing):
     """Derivative of a head with a ``G`` of its own, or root mean square of those of the heads that share one."""
-    if sharing == 1:
+    if not SHARES_G:
         return heads[GRADIENT, r]
     most, total = 0.0, 0.0
     for k in range(r * sharing, (r + 1) * sharing):
@@ -374,55 +423,45 @@ def shared_gradient(heads, r, sharing):
 def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
     """As `rule.constrain`, for the heads that made a step; scratch rows but ``inverse`` are overwritten."""
     code, radius = constraint
-    root = time_factor(rule, clock[T])
-    squashed = not rule.adaptive and rule.norm != NONE
+    root = time_factor(clock[T])
     for k in range(n_heads):
         if heads[GRADIENT, k] == 0.0:
             continue
         weight = f.weight + k
         for i in range(n):
-            size = scale_but_for_time(table, f, rule, i, clock[T]) / root
+            size = scale_but_for_time(table, f, i, clock[T]) / root
             size = size if size > 0.0 else 1.0
-            table[f.x, i] = np.sqrt(table[f.G + k // rule.sharing, i]) / size if rule.adaptive else 1.0
+            table[f.x, i] = np.sqrt(table[f.G + k // rule.sharing, i]) / size if IS_ADAPTIVE else 1.0
             table[f.start, i] = table[weight, i]
-            table[f.own, i] = size if squashed else 1.0
+            table[f.own, i] = size if not IS_ADAPTIVE and NORM != NONE else 1.0
             table[weight, i] /= table[f.own, i]
         project(table, weight, f.x, f.z, f.direction, n, code, radius * heads[UNIT, k])
         for i in range(n):
             table[weight, i] *= table[f.own, i]
-            if rule.averaged:
+            if IS_AVERAGED:
                 table[f.past + k, i] += clock[AVERAGED] * (table[weight, i] - table[f.start, i])
 
 
 @fast
-def new_gradient_lifts(gradient_lift, heads, rule, c):
-    """Adapt the lifts of gradients; leave in ``RESCALING`` the factors of ``G``, and tell whether any lift changed."""
-    changed, factor, sharing = False, np.sqrt(c) if rule.importance_aware else c, rule.sharing
+def needs_gradient_lift(gradient_lift, heads, rule, c):
+    """Whether gradients need other lifts, of those that can change."""
+    factor = np.sqrt(c) if IS_IMPORTANCE_AWARE else c
+    sharing = rule.sharing if SHARES_G else 1
     for r in range(gradient_lift.size):
-        heads[RESCALING, r] = 1.0
-        weighted_gradient = abs(shared_gradient(heads, r, sharing) * factor)
-        if weighted_gradient * gradient_lift[r] >= HIGHEST:
-            new = min(gradient_lift[r], lift_of(weighted_gradient))
-            heads[RESCALING, r] = (new / gradient_lift[r]) ** 2
-            changed = changed or new != gradient_lift[r]
-            gradient_lift[r] = new
-    return changed
-
-
-@slow
-def rescale_G(table, heads, f, n_rates, n):
-    """As `Columns.rescale_G`."""
-    for r in range(n_rates):
-        for i in range(n):
-            table[f.G + r, i] = max(table[f.G + r, i] * heads[RESCALING, r], TINY)
+        lifted_gradient = abs(shared_gradient(heads, r, sharing) * factor) * gradient_lift[r]
+        if lifted_gradient >= HIGHEST and gradient_lift[r] > 1.0 / LARGEST_LIFT:
+            return True
+    return False
 
 
 @entry
 def learn_dense(
-    X, y, codes, weights, order, table, f, powers, rule, eta, heads, gradient_lift, clock, loss, losses, target,
-    mixture, constraint, played,
+    X, y, codes, weights, order, table, f, rule, eta, heads, gradient_lift, clock, loss, losses, target, mixture,
+    constraint, played, first,
 ):  # fmt: skip
-    """Learn the rows in order; return whether all numbers stayed in range.
+    """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`.
+
+    A row whose gradients need other lifts stops with what follows its prediction still to be done.
 
     ``target``, ``mixture`` and ``constraint`` are None for models that neither learn the unit of targets nor clip
     predictions, mix no experts, or have no constraint, so that what is for these alone is not compiled.
@@ -432,102 +471,132 @@ def learn_dense(
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     keep = played.shape[0] > 0
-    keeps_inverse = rule.norm == MAX and not rule.centred  # for the other rules each row fills ``inverse`` anew
-    if keeps_inverse:
+    n_rows = order.size if order.size > 0 else X.shape[0]
+    if NORM == MAX and not IS_CENTRED:  # for the other rules each row fills ``inverse`` anew
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
-    some_rare = rule.norm == AUTO and not all_frequent(table, f, width)
-    for step in range(order.size if order.size > 0 else X.shape[0]):
+    for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
-        read_row(y, codes, row, heads, n_targets)
-        grew = 0
-        for i in range(d):
-            value = X[row, i]
-            table[f.x, i] = value
-            grew |= abs(value) > table[f.largest, i]
-        if bias >= 0:
-            table[f.x, bias] = 1.0
-            grew |= table[f.largest, bias] < 1.0
-        if rule.l1 > 0:
-            shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        elif rule.l2 > 0:
-            shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        unusual = rule.norm == AUTO and is_unusual(table, f, width)
-        if unusual and count_and_switch(
-            table, f, rule.centred, rule.weight_power, eta.size, clock[T], c, width, n, bias
-        ):
-            some_rare = not all_frequent(table, f, width)
-        if grew and update_maxima(table, f, n, keeps_inverse) and rule.lifted:
-            raise_lifts(table, f, powers, gradient_lift.size, width)
-        rate, ok = play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
-        if not ok:
-            return False
-        if keep:
-            for j in range(losses.size):
-                played[step, j] = heads[PLAYED, j]
-        if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
-            rescale_G(table, heads, f, gradient_lift.size, n)
-        descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
+        if clock[PENDING] == 0.0:
+            read_row(y, codes, row, heads, n_targets)
+            grew = 0
+            for i in range(d):
+                value = X[row, i]
+                table[f.x, i] = value
+                grew |= abs(value) > table[f.largest, i]
+            if bias >= 0:
+                table[f.x, bias] = 1.0
+                grew |= table[f.largest, bias] < 1.0
+            if HAS_L1:
+                shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
+            elif HAS_L2:
+                shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
+            if IS_LIFTED and grew and step != first and needs_lift(table, f, n):
+                return step
+            if NORM == AUTO and is_unusual(table, f, width):
+                if IS_CENTRED and step != first and switches(table, f, clock[T], c, width):
+                    return step
+                count_entries(table, f, c, width)
+            if grew:
+                update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
+            if not play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n):
+                return -1
+            if keep:
+                for j in range(losses.size):
+                    played[step, j] = heads[PLAYED, j]
+            if IS_ADAPTIVE and needs_gradient_lift(gradient_lift, heads, rule, c):
+                clock[PENDING] = 1.0
+                return step
+        clock[PENDING] = 0.0
+        descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n)
         if constraint is not None:
             constrain(table, heads, f, rule, constraint, clock, eta.size, width - rule.intercept)
-    return all_finite(table, f.lift, f.x, n)
+    return n_rows if all_finite(table, f.lift, f.x, n) else -1
 
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, powers, rule, eta,
-    heads, gradient_lift, clock, loss, losses, target, mixture, constraint, played,
+    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, rule, eta, heads,
+    gradient_lift, clock, loss, losses, target, mixture, constraint, played, first,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
-    ``subset`` has room for the columns of a row, ``index`` for their places. Besides the flag it returns ``G``,
-    transposed, as it was before all of it was rescaled; an array without entries if it was not.
+    ``subset`` has room for the columns of a row, ``index`` for their places.
     """
-    G_before = np.empty((0, 0))
     fields, n_targets = columns.shape[1], rule.n_targets
     keep = played.shape[0] > 0
-    for step in range(order.size if order.size > 0 else indptr.size - 1):
+    n_rows = order.size if order.size > 0 else indptr.size - 1
+    for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
-        seldom = clock[T] == 0.0  # whether fields change that few rows change
-        read_row(y, codes, row, heads, n_targets)
-        start, stop = indptr[row], indptr[row + 1]
-        width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
-        bias = width - 1 if rule.intercept else -1
-        n = padded(width)
-        gather(subset, f, columns, index, width, n)
-        if rule.l1 > 0:
-            shrink_by_l1(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        elif rule.l2 > 0:
-            shrink(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
-        if rule.norm == AUTO and count_and_switch(
-            subset, f, rule.centred, rule.weight_power, eta.size, clock[T], c, width, n, bias
-        ):
-            follow(subset, f, index, width, columns, followed)
-            seldom = True
-        if update_maxima(subset, f, n, rule.norm == MAX) and rule.lifted:
-            seldom = True
-            raise_lifts(subset, f, powers, gradient_lift.size, width)
-        some_rare = rule.norm == AUTO
-        rate, ok = play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, some_rare, eta.size, n)
-        if not ok:
-            return False, G_before
-        if keep:
-            for j in range(losses.size):
-                played[step, j] = heads[PLAYED, j]
-        if rule.adaptive and new_gradient_lifts(gradient_lift, heads, rule, c):
-            if G_before.size == 0:
-                G_before = columns[:, f.G : f.G + gradient_lift.size].copy()
-            for r in range(gradient_lift.size):
-                for i in range(columns.shape[0]):
-                    columns[i, f.G + r] = max(columns[i, f.G + r] * heads[RESCALING, r], TINY)
-            rescale_G(subset, heads, f, gradient_lift.size, n)
-        descend(subset, heads, f, rule, eta, gradient_lift, clock, loss, c, rate, n_targets, n)
+        width = np.int64(clock[PENDING])
+        if width == 0:
+            read_row(y, codes, row, heads, n_targets)
+            start, stop = indptr[row], indptr[row + 1]
+            width = read_entries(
+                subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept
+            )  # fmt: skip
+            bias = width - 1 if rule.intercept else -1
+            n = padded(width)
+            gather(subset, f, columns, index, width, n)
+            if HAS_L1:
+                shrink_by_l1(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
+            elif HAS_L2:
+                shrink(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
+            if step != first and (
+                (IS_LIFTED and needs_lift(subset, f, n))
+                or (IS_SELECTIVE and switches(subset, f, clock[T], c, width))
+            ):  # fmt: skip
+                if HAS_L1 or HAS_L2:
+                    scatter(subset, columns, index, width, f.largest, fields)
+                return step
+            if NORM == AUTO:
+                count_entries(subset, f, c, width)
+            update_maxima(subset, f, n, NORM == MAX)
+            if not play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n):
+                return -1
+            if keep:
+                for j in range(losses.size):
+                    played[step, j] = heads[PLAYED, j]
+            if IS_ADAPTIVE and needs_gradient_lift(gradient_lift, heads, rule, c):
+                clock[PENDING] = width
+                return step
+        clock[PENDING], n = 0.0, padded(width)
+        descend(subset, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n)
         if not all_finite(subset, f.squares if f.squares > 0 else f.weight, fields, n):
-            return False, G_before
-        scatter(subset, columns, index, width, f.lift if seldom else f.largest, fields)
-    return True, G_before
+            return -1
+        scatter(subset, columns, index, width, f.largest, fields)
+    return n_rows
+
+
+class NagPreparation(Preparation):
+    """What rows of the NAG family need, and few do."""
+
+    def __init__(self, state, tables, clock, heads, importance_aware):
+        super().__init__(state, tables, clock)
+        self.heads, self.importance_aware = heads, importance_aware
+
+    def dense(self, X, row, c):
+        """As of any family; or the lifts of gradients are raised."""
+        if self.clock[PENDING] == 0.0:
+            super().dense(X, row, c)
+        else:
+            self.raise_gradient_lift(self.columns(), c)
+
+    def sparse(self, data, indices, indptr, row, c):
+        """As `dense`, for CSR rows; the columns of the row have been copied."""
+        if self.clock[PENDING] == 0.0:
+            super().sparse(data, indices, indptr, row, c)
+        else:
+            columns, (_, subset, *_) = self.state.columns, self.tables
+            self.raise_gradient_lift(columns.with_table(subset[: len(columns.table)]), c)
+
+    def raise_gradient_lift(self, columns, c):
+        """As by the definition."""
+        gradients = self.heads[GRADIENT] * (np.sqrt(c) if self.importance_aware else c)
+        with np.errstate(all="ignore"):
+            raise_gradient_lift(self.state, columns, root_mean_square(gradients, self.state.rule.sharing))
 
 
 class Fields(NamedTuple):
@@ -555,47 +624,56 @@ class Fields(NamedTuple):
 
 
 class CompiledRule(NamedTuple):
-    """`Rule` as numbers: no None, no strings, and nothing of single heads."""
+    """What rows read of a `Rule`, as numbers: no None, no strings, and nothing of single heads."""
 
-    norm: int
-    adaptive: bool
     intercept: bool
-    lifted: bool
-    lazy: bool
-    averaged: bool
     power_t: float
     l1: float
     l2: float
     average_from: float
-    centred: bool
-    selective: bool
-    weight_power: int
-    importance_aware: bool
     n_targets: int
     sharing: int
     degree: int
-    target_unit: bool
     clip: int
     radius: float
+
+
+class Constants(NamedTuple):
+    """What code is compiled for; see `compiled.constants`."""
+
+    norm: int
+    is_adaptive: bool
+    is_lifted: bool
+    is_lazy: bool
+    is_averaged: bool
+    is_centred: bool
+    is_selective: bool
+    is_importance_aware: bool
+    has_l1: bool
+    has_l2: bool
+    has_rare: bool
+    shares_g: bool
+    has_target_unit: bool
+    of_margin: bool
+    is_coupled: bool
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `numpy_rows.learn_rows`."""
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
-        return None
-    if loss.name not in CODES:
-        return numpy_rows.learn_rows(state, loss, X, y, sample_weight, order, predictions)
+        return
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(scratch_rows(rule)), X.indptr if by_row else None)
-    clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged]))
+    clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged, 0.0, 0.0]))
     needs_targets = rule.target_unit or rule.clip is not None
     losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if needs_targets else None
     heads = in_own_lines(new_heads(state))
+    shaped, sparse, *dense_by_rare = compiled(rule, type(loss), state.columns.shared, state.columns.per_head)
     model = (
         *tables,
-        *compiled_rule(rule, loss.move is not None, state.columns.shared, state.columns.per_head),
+        *shaped,
         heads,
         state.gradient_lift,
         clock,
@@ -606,20 +684,22 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         compiled_constraint(rule.constraint),
     )
 
-    def learn_some_sparse(*args):
-        ok, G_before = learn_sparse(*args)
-        if G_before.size and state.G_before is None:
-            state.G_before = G_before.T
-        return ok
+    preparation = NagPreparation(state, tables, clock, heads, rule.importance_aware and loss.move is not None)
 
-    sparse, row_cost = learn_some_sparse if by_row else None, entries_of_row(X) * rule.n_heads
-    ok = run(sparse, learn_dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
+    def dense(*args):
+        return dense_by_rare[preparation.has_rare()](*args)
+
+    row_cost = entries_of_row(X) * rule.n_heads
+    ok = run(
+        sparse if by_row else None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost,
+        prepare=preparation,
+    )  # fmt: skip
     if ok:
         put_back(state, tables)
     state.loss[:] = losses
     if target is not None:
         state.targets.table[:] = target
-    state.t, state.N, state.shrinkage, state.averaged = clock.tolist()
+    state.t, state.N, state.shrinkage, state.averaged, *_ = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 
@@ -630,14 +710,30 @@ def scratch_rows(rule):
 
 
 @functools.lru_cache
-def compiled_rule(rule, has_move, shared, per_head):
-    """What compiled code takes for a rule, with a loss that has an importance-aware move or has none.
+def compiled(rule, loss, shared, per_head):
+    """What compiled code takes for a rule, and the loops for the rule and a class of losses.
 
-    That is what `table_layout` returns, `CompiledRule`, and the learning rates.
+    The former are `Fields`, `CompiledRule` and the learning rates; the latter that for sparse rows, that for dense ones
+    of which all columns are frequent, and that for other dense ones.
     """
-    values = {name: getattr(rule, name) for name in CompiledRule._fields[1:]}
+    values = {name: getattr(rule, name) for name in CompiledRule._fields}
     values["clip"] = compiled_clip(rule)
-    values["importance_aware"] = rule.importance_aware and has_move
-    norm = (None, "max", "rms", "auto").index(rule.normalization)
-    layout = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
-    return *layout, CompiledRule(norm=norm, **values), constant(rule.eta)
+    constants = Constants(
+        norm=NORMALIZATIONS.index(rule.normalization),
+        is_adaptive=rule.adaptive,
+        is_lifted=rule.lifted,
+        is_lazy=rule.lazy,
+        is_averaged=rule.averaged,
+        is_centred=rule.centred,
+        is_selective=rule.selective,
+        is_importance_aware=rule.importance_aware and loss.move is not None,
+        has_l1=rule.l1 > 0,
+        has_l2=rule.l2 > 0,
+        has_rare=True,
+        shares_g=rule.sharing > 1,
+        has_target_unit=rule.target_unit,
+        **loss_constants(loss),
+    )
+    fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
+    dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, True))
+    return (fields, CompiledRule(**values), constant(rule.eta)), for_rule(learn_sparse, constants), *dense

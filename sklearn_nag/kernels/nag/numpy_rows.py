@@ -136,9 +136,9 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
         weighted_gradient = g * (np.sqrt(c[i]) if importance_aware else c[i])
         if rule.adaptive:
             # Heads that share a G have one gradient for it, of their mean square.
-            slope = weighted_gradient if sharing == 1 else _root_mean_square(weighted_gradient, sharing)
+            slope = weighted_gradient if sharing == 1 else root_mean_square(weighted_gradient, sharing)
             if some(abs(slope) >= HIGHEST / gradient_lift):
-                _raise_gradient_lift(state, columns, np.abs(slope))
+                raise_gradient_lift(state, columns, np.abs(slope))
                 gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
                 if visited is not None:
                     of_row = table.take(some_columns, axis=1)
@@ -200,8 +200,10 @@ def _of_heads(table, places):
     return [None if place is None else table[place] for place in places]
 
 
-def _root_mean_square(gradients, sharing):
+def root_mean_square(gradients, sharing):
     """Of each group of heads side by side."""
+    if sharing == 1:
+        return np.abs(gradients)
     groups = np.abs(gradients.reshape(-1, sharing))
     most = groups.max(axis=1)  # so that no square leaves the range
     groups /= positive(most)[:, None]
@@ -239,7 +241,7 @@ def _settle(state, columns, named):
         columns.past += state.averaged * (columns.weight - before)
 
 
-def _raise_gradient_lift(state, columns, largest):
+def raise_gradient_lift(state, columns, largest):
     """Adapt the lifts of gradients to those at hand, whose sizes are ``largest``."""
     largest = np.reshape(largest, -1)
     new = np.where(largest == 0, state.gradient_lift, np.minimum(state.gradient_lift, lift(largest)))
@@ -248,5 +250,5 @@ def _raise_gradient_lift(state, columns, largest):
     if state.G_before is None:
         state.G_before = state.columns.G.copy()
     state.columns.rescale_G(ratio**2)
-    if columns is not state.columns:
+    if columns.table is not state.columns.table:
         columns.rescale_G(ratio**2)

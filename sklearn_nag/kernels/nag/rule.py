@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -69,7 +70,9 @@ class Rule(LinearRule):
         steps, ``sqrt(H)``. The radius then has the place of ``sqrt(t / N)`` in the rates of adaptive rules with scales.
     """
 
-    normalization: str | None
+    not_zero: ClassVar[tuple[str, ...]] = ("half_life",)
+
+    normalization: Literal["max", "rms", "auto"] | None
     adaptive: bool
     intercept: bool
     eta: tuple[float, ...]
@@ -86,7 +89,7 @@ class Rule(LinearRule):
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf
-    clip: tuple[float, float] | str | None = None
+    clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: L2Ball | Simplex | WeightedL1Ball | None = None
 
     @property
@@ -318,7 +321,8 @@ class State(LinearState):
         A penalty that is due is made up for first, by the rule under which it fell due. An L1 penalty that is new
         counts as if it had always been there, and held the weights where they are.
         """
-        if rule is self.rule or rule == self.rule:
+        if rule == self.rule:
+            self.rule = rule
             return
         columns = self.columns
         if self.rule.averaged:  # keep the sum itself until averaging goes on
@@ -394,7 +398,7 @@ def constrain(rule, columns, size, unit, heads):
         if rule.adaptive:
             metric = np.sqrt(columns.G[k // rule.sharing, inner]) / size
         per_u = size if not rule.adaptive and rule.normalization is not None else 1.0
-        new = rule.constraint.scaled(unit[k]).project(weight / per_u, metric) * per_u
+        new = rule.constraint.scaled(unit[k]).nearest(weight / per_u, metric) * per_u
         weight[:] = new
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from .lifts import TINY, positive
 
 # Fields that few rows change come first, as compiled code for sparse rows writes those from "largest" on back.
 SELDOM = ("lift", "frequent", "origin")
+SMALLEST = np.nextafter(0.0, 1.0)
 
 
 @lru_cache
@@ -104,6 +106,12 @@ class Columns:
     weight: np.ndarray
     shrunk = squares = origin = sum = frequent = tally = deviation = G = past = received = root = credit = beta = None
 
+    # The least that fields can be which are not negative.
+    LEAST: ClassVar[dict[str, float]] = {
+        "lift": SMALLEST, "largest": 0.0, "squares": 0.0, "frequent": 0.0, "tally": 0.0, "deviation": 0.0,
+        "G": SMALLEST, "root": 0.0, "credit": 0.0, "beta": 0.0,
+    }  # fmt: skip
+
     def __init__(self, table, shared, per_head, n_heads, sharing=1):
         self.table, self.shared, self.per_head, self.n_heads, self.sharing = table, shared, per_head, n_heads, sharing
         for name, rows in self.ranges().items():
@@ -155,6 +163,7 @@ class Columns:
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state):
+        _check_saved(**state)
         self.__init__(**state)
 
     def copy(self):
@@ -213,3 +222,25 @@ class Columns:
     def size(self, rule, t):
         """Scale ``s``, lifted, after rows of total weight ``t``."""
         return self.scale_but_for_time(rule, t) / rule.time_factor(max(t, TINY))
+
+
+def _check_saved(table, shared, per_head, n_heads, sharing):
+    """Raise for what cannot be made into views: what a rule needs, and which values there may be, is checked later."""
+    if type(table) not in (np.ndarray, np.memmap) or table.dtype != np.float64 or table.ndim != 2:
+        got = f"an array of {table.dtype} of shape {table.shape}" if isinstance(table, np.ndarray) else type(table)
+        raise ValueError(f"columns needs a table of float64 of two dimensions; got {got}")
+    for name, value in {"n_heads": n_heads, "sharing": sharing}.items():
+        if type(value) is not int or not 1 <= value <= len(table) or n_heads % value:
+            raise ValueError(f"columns cannot have {name}={value!r:.60}")
+    for names in (shared, per_head):
+        if not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
+            raise ValueError(f"columns cannot have fields {names!r:.60}; they are a tuple of names")
+    names = shared + per_head
+    hidden = [name for name in names if getattr(Columns, name, None) is not None or not name.isidentifier()]
+    if hidden or len(set(names)) < len(names) or not {"lift", "largest"} <= set(shared) or "weight" not in per_head:
+        raise ValueError(f"columns cannot have the fields {names!r:.200}")
+    if set(SELDOM).intersection(shared[shared.index("largest") :] + per_head):
+        raise ValueError(f"columns cannot have fields in the order {names!r:.200}")
+    n_rows = sum(map(len, rows_of_fields(shared, per_head, n_heads, sharing).values()))
+    if len(table) != n_rows or not (table.flags.c_contiguous or table.flags.f_contiguous):
+        raise ValueError(f"columns has a table of shape {table.shape}; it must have {n_rows} rows, one after another")

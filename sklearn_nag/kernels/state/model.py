@@ -11,9 +11,8 @@ standard deviation.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,8 +55,11 @@ class LinearState:
         The features that `followed` returns and a bound on the mean number of entries of rows, kept up by sparse
         rows; None where it is not known.
     G_before : ndarray or None
-        ``columns.G`` before a kernel rescaled all of it, within `unchanged_on_error`.
+        ``columns.G`` before a kernel rescaled all of it, since the last `undo`.
     """
+
+    # What is found anew in a model that was loaded, and what it is until then.
+    TRANSIENT: ClassVar[dict[str, Any]] = {"cached": None, "looked_up": 0, "frequent": None, "G_before": None}
 
     rule: Any
     columns: Columns
@@ -98,7 +100,10 @@ class LinearState:
     # -- copies
 
     def __getstate__(self):
-        return {**vars(self), "cached": None, "looked_up": 0, "frequent": None}
+        return {**vars(self), **self.TRANSIENT}
+
+    def __setstate__(self, state):
+        vars(self).update(state, **self.TRANSIENT)
 
     def copy(self):
         """Independent copy, with arrays that can be written to."""
@@ -122,7 +127,7 @@ class LinearState:
             columns = self.columns
             features = slice(0, columns.lift.size - self.rule.intercept)
             is_frequent, tally = columns.frequent[features] > 0, columns.tally[features]
-            mean = np.where(is_frequent, self.t - tally, tally).sum() / max(self.t, TINY)
+            mean = (np.where(is_frequent, self.t - tally, tally) / max(self.t, TINY)).sum()
             self.frequent = np.flatnonzero(is_frequent), int(np.ceil(mean))
         features, most = self.frequent
         self.frequent = features, max(most, entries)
@@ -145,9 +150,8 @@ class LinearState:
         """The numbers that rows count up, by name."""
         return {"t": self.t, "averaged": self.averaged}
 
-    @contextmanager
-    def unchanged_on_error(self, named=None):
-        """Undo what happens inside when it raises.
+    def undo(self, named=None):
+        """`Undo` of what is going to be learnt.
 
         Parameters
         ----------
@@ -161,23 +165,7 @@ class LinearState:
         if named is not None:
             n, followed = self.columns.lift.size, self.followed() if self.rule.selective else named[:0]
             named = distinct(np.concatenate([named, followed, np.arange(n - self.rule.intercept, n)]), n)
-        self.G_before = None
-        before = {**vars(self), **self.small_arrays()}
-        columns = self.columns.copy() if named is None else self.columns.take(named)
-        try:
-            yield
-        except BaseException:
-            G = self.G_before
-            vars(self).update(before)
-            if named is None:
-                self.columns = columns
-            else:
-                if G is not None:
-                    self.columns.G[:] = G
-                self.columns.put(named, columns)
-            raise
-        finally:
-            self.G_before = None
+        return Undo(self, named)
 
     # -- targets so large that sums of them would overflow
 
@@ -325,3 +313,52 @@ class LinearState:
             coef.flags.writeable = intercept.flags.writeable = False
             self.cached = coef, intercept, exact
         return self.cached
+
+
+class Undo:
+    """What a model was before a call that changes it.
+
+    Parameters
+    ----------
+    state : LinearState
+        The model.
+    named : ndarray of int, optional
+        The columns that the call may change; all by default.
+    """
+
+    def __init__(self, state, named=None):
+        state.G_before = None
+        self.state, self.named = state, named
+        self.parts = {**vars(state), **state.small_arrays()}
+        self.columns = state.columns.copy() if named is None else state.columns.take(named)
+        self.G = None  # of all columns, once the call has ended
+
+    def end(self):
+        """Take over what the call has left of the model before."""
+        self.G, self.state.G_before = self.state.G_before, None
+
+    def restore(self):
+        """Make the model what it was."""
+        self.end()
+        vars(self.state).update(self.parts)
+        if self.named is None:
+            self.state.columns = self.columns
+        else:
+            self._put_back(self.state.columns)
+
+    def model(self):
+        """Copy of the model as it was, whatever has become of it since; it can be asked for at any moment."""
+        model = object.__new__(type(self.state))
+        vars(model).update(self.parts)
+        if self.named is None:
+            model.columns = self.columns
+        else:
+            model.columns = model.columns.copy()
+            self._put_back(model.columns)
+        return model.copy()
+
+    def _put_back(self, columns):
+        G = self.state.G_before if self.G is None else self.G
+        if G is not None:
+            columns.G[:] = G
+        columns.put(self.named, self.columns)

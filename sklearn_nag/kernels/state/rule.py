@@ -43,6 +43,7 @@ class LinearRule:
     """
 
     State: ClassVar[type]
+    not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
     columnwise: ClassVar[bool] = False
     forgets: ClassVar[bool] = False
     weight_power: ClassVar[int] = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .lifts import TINY
 
 
@@ -36,6 +38,9 @@ class Targets:
         return {"table": self.table, "lift": self.lift}
 
     def __setstate__(self, state):
+        table = state.get("table")
+        if not isinstance(table, np.ndarray) or table.ndim != 2 or len(table) != 5:
+            raise ValueError(f"targets has a table of shape {np.shape(table)}; it must have 5 rows")
         self.__init__(**state)
 
     def copy(self):

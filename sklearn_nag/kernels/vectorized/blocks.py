@@ -100,28 +100,48 @@ def _few(X, rows, learn_together):
         start, before = stop, ends[stop - 1]
 
 
-def _learn_sparse(learn, state, loss, X, rows, y, weight, played):
-    """Learn CSR rows as dense ones on the columns that any of them names, and on the frequent ones."""
-    intercept, selective = state.rule.intercept, state.rule.selective
-    named = [slice(X.indptr[row], X.indptr[row + 1]) for row in rows]
-    places = np.concatenate([X.indices[some] for some in named])
-    values = np.concatenate([X.data[some] for some in named])
-    lengths = [some.stop - some.start for some in named]
-    followed = state.followed(max(lengths)) if selective else places[:0]
+def gather_rows(state, places, values):
+    """CSR rows as dense ones on the columns that any of them names, on the frequent ones, and on the constant 1.
+
+    Parameters
+    ----------
+    state : LinearState
+        The model that is to learn them.
+    places, values : list of ndarray
+        Columns that each row names, in any order and more than once, and their values.
+
+    Returns
+    -------
+    index : ndarray of int
+        The columns, in order.
+    x : ndarray of shape (n_rows, n_columns)
+        The rows.
+    """
+    intercept, lengths = state.rule.intercept, [len(row) for row in places]
+    places, values = np.concatenate(places), np.concatenate(values)
+    followed = state.followed(max(lengths)) if state.rule.selective else places[:0]
     n_columns = state.columns.lift.size
     features, where = renumbered(np.concatenate([places, followed]), n_columns)
     n = len(features)
     index = np.full(n + intercept, n_columns - 1)
     index[:n] = features
-    x = np.ones((len(rows), n + intercept))
-    where = where[: len(places)] + np.repeat(np.arange(len(rows)) * n, lengths)
-    x[:, :n] = np.bincount(where, values, len(rows) * n).reshape(len(rows), n)  # which adds up what is named twice
+    x = np.ones((len(lengths), n + intercept))
+    where = where[: len(places)] + np.repeat(np.arange(len(lengths)) * n, lengths)
+    x[:, :n] = np.bincount(where, values, len(lengths) * n).reshape(len(lengths), n)  # adds up what is named twice
+    return index, x
+
+
+def _learn_sparse(learn, state, loss, X, rows, y, weight, played):
+    """Learn CSR rows as dense ones on the columns that any of them names, and on the frequent ones."""
+    named = [slice(X.indptr[row], X.indptr[row + 1]) for row in rows]
+    index, x = gather_rows(state, [X.indices[some] for some in named], [X.data[some] for some in named])
+    selective, features = state.rule.selective, index[: len(index) - state.rule.intercept]
     subset = state.columns.take(index)
     before = subset.frequent.copy() if selective else None
     learn(state, subset, loss, x, y, weight, played)
     state.columns.put(index, subset)
     if selective and (before != subset.frequent).any():
-        state.follow(features, subset.frequent[:n] > 0)
+        state.follow(features, subset.frequent[: len(features)] > 0)
 
 
 def learn_by_segments(learn_segment, state, columns, loss, x, y, c, played, settle=None):

@@ -66,6 +66,34 @@ def switch_frequent(state, columns, x, c, start, before=None):
     return start + 1 + later[0] if later.size else len(x)
 
 
+def prepare_row(state, columns, x, c):
+    """Do what a row needs that makes columns frequent or rare, or calls for other lifts, before it is learnt.
+
+    Parameters
+    ----------
+    state : LinearState
+        With the total weight of the rows before.
+    columns : Columns
+        All columns or those that the row visits, after the penalty that is due. Changed in place.
+    x : ndarray of shape (n_columns,)
+        The row.
+    c : float
+        Its weight.
+    """
+    with np.errstate(all="ignore"):
+        switch_frequent(state, columns, x[None], np.array([c]), 0)
+        raise_lifts(state.rule, columns, np.abs(x)[None], 0)
+        if state.t == 0 and state.rule.centred:
+            begin_at(state.rule, columns, x * columns.lift)
+
+
+def begin_at(rule, columns, lifted):
+    """Make the first row, lifted, the origin, but for the intercept."""
+    columns.origin[:] = lifted
+    if rule.intercept:
+        columns.origin[-1] = 0.0
+
+
 def _changes(frequent, tally, counts, t):
     """Which columns would begin or stop to be frequent with each row, if none had before."""
     return changes(frequent, running(np.add, tally, counts)[1:], t[:, None])
@@ -144,8 +172,7 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
     if rule.centred:
         bias = slice(-1, None) if rule.intercept else slice(0, 0)
         if state.t == 0:
-            columns.origin[:] = lifted[0]
-            columns.origin[bias] = 0.0
+            begin_at(rule, columns, lifted[0])
         deviation = lifted - columns.origin
         before["sum"] = sums = running(np.add, columns.sum, c[:, None] * deviation)
         sums[:, bias] = 0.0

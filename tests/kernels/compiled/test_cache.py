@@ -81,6 +81,33 @@ def test_code_of_other_sources_is_not_loaded_and_goes(files, monkeypatch):
     assert len(list(files.folder.iterdir())) == 1
 
 
+def test_room_is_made_by_what_was_not_used_for_longest(files, monkeypatch):
+    monkeypatch.setenv(cache.LIMIT, "0.0025")
+    for i, name in enumerate("abc"):
+        files.save((name,), "x" * 700)
+        os.utime(files._path((name,)), (i, i))
+    assert files.load(("a",))  # which is used, and so not the oldest any more
+    files.save(("d",), "x" * 700)
+    assert [files.load((name,)) is not None for name in "abcd"] == [True, False, True, True]
+    files.save(("e",), "x" * 7000)
+    assert list(files.folder.iterdir()) == [files._path(("e",))]
+
+
+def test_what_a_killed_process_has_left_goes_too(files, monkeypatch):
+    left = files.folder / f"{files._path(KEY).name}.0123456789abcdef"
+    left.write_bytes(b"x" * 10_000)
+    os.utime(left, (1, 1))
+    monkeypatch.setenv(cache.LIMIT, "0.005")
+    files.save(KEY, "code")
+    assert list(files.folder.iterdir()) == [files._path(KEY)]
+
+
+def test_a_limit_that_is_no_number(files, monkeypatch):
+    monkeypatch.setenv(cache.LIMIT, "much")
+    with pytest.raises(ValueError, match="SKLEARN_NAG_CACHE_MB must be a number of megabytes; got 'much'"):
+        files.save(KEY, "code")
+
+
 def test_the_version_follows_every_file(monkeypatch):
     """A change of any file of the kernels, or of the losses, asks for new code."""
     before = cache.version_of_code.__wrapped__()
@@ -172,3 +199,26 @@ def test_verbose_models_say_that_they_compile(capsys, monkeypatch):
         for verbose in (0, 1):
             NAGRegressor(verbose=verbose).partial_fit([[1.0]], [1.0])
     assert capsys.readouterr().out == "Compiling the update kernel, which takes some seconds, now\n"
+
+
+# Two rules, each with a loss of margins and one of residuals, and with one more that is compiled already.
+RULES_AND_LOSSES = """
+import numpy as np
+from sklearn_nag import losses
+from sklearn_nag.kernels import learn, nag, new_state
+from sklearn_nag.kernels.compiled import cache, jit
+
+X, y = np.arange(12.0).reshape(6, 2), np.ones((6, 1))
+for normalization in ("max", None):
+    for loss in (losses.Log(), losses.Hinge(), losses.SquaredError()):
+        learn(new_state(nag.Rule(normalization, False, False, (1e-3,)), 2), loss, X, y)
+stats = [copy.stats for copy in jit._copies.values() if isinstance(copy._cache, cache.KernelCache)]
+hits, misses = (sum(sum(getattr(some, name).values()) for some in stats) for name in ("cache_hits", "cache_misses"))
+print(hits, misses)
+"""
+
+
+def test_a_second_process_finds_what_the_first_has_compiled(tmp_path):
+    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["0", "4"]
+    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["4", "0"]
+    assert len(list(tmp_path.rglob("*.nbc"))) == 4

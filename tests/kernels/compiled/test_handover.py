@@ -1,8 +1,12 @@
 """The tables on which compiled code learns."""
 
 import numpy as np
+import pytest
+from scipy import sparse
 
-from ..helpers import make_state, needs_numba
+from sklearn_nag import config_context
+
+from ..helpers import make_state, needs_numba, progressive
 
 
 @needs_numba
@@ -16,3 +20,17 @@ def test_room_for_the_longest_row():
         _, table, index, _, _ = workspace(state, 4, np.append(0, entries.cumsum()))
         assert table.shape[1] == index.size > 3_000
         assert table.ctypes.data % 64 == 0
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_few_rows_leave_the_compiled_loop_whatever_they_are(rng, monkeypatch, container):
+    from sklearn_nag.kernels.compiled import handover
+
+    prepared = []
+    prepare_row = handover.prepare_row
+    monkeypatch.setattr(handover, "prepare_row", lambda *args: prepared.append(1) or prepare_row(*args))
+    X = rng.choice([5e-324, -5e-324, 1e-300, 1.0, 1e300, np.finfo(float).max], (500, 3))
+    with config_context(kernel="numba"):
+        progressive(make_state(3), container(X), rng.choice([-1.0, 1.0], 500))
+    assert 0 < len(prepared) <= 14 * 3

@@ -27,3 +27,31 @@ def test_a_cache_on_disk(tmp_path):
     environment = {_backend.ENVIRONMENT: "numba", "NUMBA_CACHE_DIR": str(tmp_path)}
     assert fresh(FIT, **environment) == fresh(FIT, **environment)
     assert list(tmp_path.rglob("*.nbc"))
+
+
+@needs_numba
+def test_rules_that_agree_in_what_a_function_reads_share_it():
+    from collections import namedtuple
+
+    from sklearn_nag.kernels.compiled import losses
+    from sklearn_nag.kernels.compiled.jit import for_rule
+
+    Constants = namedtuple("Constants", ["of_margin", "norm"])
+    copies = [
+        for_rule(losses.loss_and_gradient, Constants(of_margin, norm)) for of_margin in (True, False) for norm in (1, 2)
+    ]
+    assert copies[0] is copies[1]
+    assert copies[2] is copies[3]
+    assert copies[0] is not copies[2]
+    assert for_rule(losses.loss_of_margin, Constants(True, 1)) is losses.loss_of_margin  # as it reads none
+
+
+@needs_numba
+def test_a_constant_that_is_missing_is_named():
+    from collections import namedtuple
+
+    from sklearn_nag.kernels.compiled import losses
+    from sklearn_nag.kernels.compiled.jit import for_rule
+
+    with pytest.raises(TypeError, match="loss_and_gradient reads OF_MARGIN"):
+        for_rule(losses.loss_and_gradient, namedtuple("Constants", ["norm"])(1))

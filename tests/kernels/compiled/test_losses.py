@@ -1,5 +1,7 @@
 """The compiled losses against those in NumPy."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,14 @@ from ..helpers import BY_ITSELF, needs_numba
 def test_compiled_losses_are_those_in_numpy(rng, name):
     from numba import njit
 
-    from sklearn_nag.kernels.compiled.losses import compiled_loss, importance_aware_move, loss_and_gradient
+    from sklearn_nag.kernels.compiled import losses as compiled_losses
+    from sklearn_nag.kernels.compiled.jit import for_rule
+
+    loss = BY_ITSELF[name]()
+    constants = compiled_losses.loss_constants(loss)
+    constants = namedtuple("Constants", constants)(**constants)
+    loss_and_gradient = for_rule(compiled_losses.loss_and_gradient, constants)
+    importance_aware_move = for_rule(compiled_losses.importance_aware_move, constants)
 
     @njit
     def play(code, parameter, p, y, a, out):
@@ -21,12 +30,11 @@ def test_compiled_losses_are_those_in_numpy(rng, name):
             out[0, i], out[1, i] = loss_and_gradient(code, parameter[i], p[i], y[i])
             out[2, i] = importance_aware_move(code, parameter[i], p[i], y[i], a[i])
 
-    loss = BY_ITSELF[name]()
     p, y, a = rng.normal(scale=3.0, size=300), rng.normal(scale=3.0, size=300), 10.0 ** rng.uniform(-6, 40, 300)
     y = np.sign(y) if name in losses.CLASSIFICATION else y
     p[:3] = [0.0, y[1], 1e3]  # at a kink, at the target, and far from it
     unit = rng.uniform(0.5, 2.0, 300)
-    compiled, out = compiled_loss(loss), np.empty((3, 300))
+    compiled, out = compiled_losses.compiled_loss(loss), np.empty((3, 300))
     play(compiled.code, compiled.parameter * (unit if compiled.scaled else np.ones(300)), p, y, a, out)
     np.testing.assert_allclose(out[0], loss.value(p, y, unit), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(out[1], loss.gradient(p, y, unit), rtol=1e-12, atol=1e-15)

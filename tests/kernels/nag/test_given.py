@@ -177,7 +177,7 @@ def test_columns_that_have_not_varied():
     [
         ({"coef_init": np.ones(3)}, r"does not match .*: its shape is \(3,\); it must be \(10,\)"),
         ({"intercept_init": np.ones(3)}, r"does not match .*: its shape is \(3,\); it must be \(1,\)"),
-        ({"coef_init": np.full(10, np.nan)}, "coef contains NaN in row 0"),
+        ({"coef_init": np.full(10, np.nan)}, r"Input coef(_init)? contains NaN in row 0"),
         ({"coef_init": np.full(10, 1.7e308)}, "leave the range of float64"),
     ],
 )

@@ -248,3 +248,12 @@ def test_all_weights_are_made_once_looking_some_up_has_taken_as_long():
     model.partial_fit(few, [True] * 5)
     assert model._state.cached is None
     assert model._state.looked_up == 0
+
+
+def test_features_are_counted_whatever_the_weight_of_the_rows(rng):
+    """As a saved model may have been changed: weights of rows do not add up to so much."""
+    X = sparse.csr_array((np.arange(40).reshape(4, 10) % 3 > 0).astype(float))
+    model = ScaleInvariantRegressor().partial_fit(X, np.arange(4.0))
+    model._state.t, model._state.frequent = 1e308, None
+    assert len(model._state.followed()) == 10
+    assert model._state.frequent[1] <= 10

@@ -15,11 +15,17 @@ def test_divergence_is_said_and_can_be_undone(rng, container):
     state = make_state(6, None, False, eta=[0.1])
     progressive(state, container(X[:10] * 1e-6), y[:10], loss="squared_error")
     before = flat(state)
-    with pytest.raises(Diverged), state.unchanged_on_error():
+    undo = state.undo()
+    with pytest.raises(Diverged):
         progressive(state, container(X * 1e6), y, loss="squared_error")
+    assert np.array_equal(flat(undo.model()), before)
+    undo.restore()
     assert np.array_equal(flat(state), before)
-    with pytest.raises(Diverged), state.unchanged_on_error(np.array([0, 6])):
+    undo = state.undo(np.array([0, 6]))
+    with pytest.raises(Diverged):
         learn(state, LOSSES["squared_error"](), sparse.csr_array(np.eye(1, 6) * 1e300), np.array([[1e300]]))
+    assert np.array_equal(flat(undo.model()), before)
+    undo.restore()
     assert np.array_equal(flat(state), before)
 
 

@@ -1,0 +1,30 @@
+"""Names that stand, in compiled code, for what a rule can never change: `jit.for_rule` gives them their values.
+
+They are plain numbers and booleans in the copies of functions that it makes, so that what a rule does not do is left
+out before types are inferred, where the condition stands in the ``if`` itself: ``if IS_CENTRED and not HAS_L1``, or
+``if NORM == MAX``. A constant shapes what is done to a *column*. What is done once a row, as by a loss or by a clip, is
+a value, and one function does it for all rules.
+"""
+
+from __future__ import annotations
+
+
+class Unbound:
+    """Stands where there is no rule yet."""
+
+    def __repr__(self):
+        return "a constant of rules; see `for_rule`"
+
+
+UNBOUND = Unbound()
+NORMALIZATIONS = (None, "max", "rms", "auto")
+NONE, MAX, RMS, AUTO = range(4)  # values of ``NORM``, in the order of the names above
+NORM = UNBOUND
+IS_ADAPTIVE = IS_AVERAGED = IS_CENTRED = IS_IMPORTANCE_AWARE = IS_LAZY = IS_LIFTED = IS_SELECTIVE = UNBOUND
+HAS_L1 = HAS_L2 = UNBOUND
+HAS_RARE = UNBOUND  # whether not all columns are frequent; without rare ones "auto" is "rms"
+SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
+HAS_TARGET_UNIT = UNBOUND
+OF_MARGIN = UNBOUND  # whether the loss is a function of ``y p``, not of ``p - y``
+UPDATE = REGULARIZER = HAS_CONSTRAINT = UNBOUND  # of single families
+IS_COUPLED = UNBOUND  # whether the loss compares the heads of a row
