@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,18 +14,23 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import check_classification_targets
 
 from .. import losses
 from ._locks import between_calls
 from ._online import OnlineLinear
+from ._saved import check_known_classes
 from ._validation import (
     InvalidParameterError,
     Rows,
     as_given,
+    as_labels,
+    check_classes,
     check_option,
     class_codes,
+    is_finite,
     named_publicly,
+    shown,
     two_or_more,
     unchanged_on_error,
 )
@@ -36,8 +40,8 @@ def _has_probabilities(estimator):
     if estimator.loss in ("log_loss", "modified_huber"):
         return True
     raise AttributeError(
-        f"loss={estimator.loss!r} gives no probabilities: use loss='log_loss' or 'modified_huber', "
-        "or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
+        f"probability estimates are not available for loss={estimator.loss!r}: use loss='log_loss' or "
+        "'modified_huber', or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
     )
 
 
@@ -80,9 +84,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             check_option("class_weight", self.class_weight, ("balanced", None))
             return
         for label, weight in self.class_weight.items():
-            if not (isinstance(weight, Real) and 0 <= weight < np.inf):
+            if not (is_finite(weight) and weight >= 0):
                 allowed = "a dict of finite numbers that are not negative"
-                raise InvalidParameterError("class_weight", allowed, f"{weight!r} for class {as_given(label)}")
+                raise InvalidParameterError("class_weight", allowed, f"{shown(weight)} for class {as_given(label)}")
 
     def _loss(self):
         if self.loss == "log_loss" and self.multi_class == "multinomial" and len(self.classes_) > 2:
@@ -128,14 +132,17 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         self._check_no_early_stopping()
         if isinstance(self.class_weight, str):
             raise ValueError(
-                f"class_weight={self.class_weight!r} needs all rows at once: with partial_fit give a dict, such as "
-                "dict(zip(classes, compute_class_weight('balanced', classes=classes, y=y))), or sample_weight."
+                f"class_weight {self.class_weight!r} is not supported for partial_fit. In order to use 'balanced' "
+                "weights, use compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a "
+                "large enough sample of the full training set target to properly estimate the class frequency "
+                "distributions. Pass the resulting weights as the class_weight parameter. It takes them as a dict, "
+                "dict(zip(classes, weights))."
             )
         known = self.__sklearn_is_fitted__()
         if classes is None and not known:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if classes is not None and not (known and np.array_equal(classes, self.classes_)):
-            classes = two_or_more(unique_labels(classes))
+            classes = check_classes(classes)
             if known and not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
             self.classes_ = classes
@@ -144,8 +151,17 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     def _n_targets(self):
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
+    def _check_targets_of_model(self):
+        check_known_classes(getattr(self, "classes_", None))
+
     def _check_targets(self, y, first):
         """``y`` as a validated array; ``first`` for a new model."""
+        y = as_labels(y, "y")
+        if y.dtype == object:
+            try:
+                check_classification_targets(y)
+            except TypeError:
+                raise ValueError(f"y has labels of another kind than its first one, {as_given(y[0])}.") from None
         return y
 
     def _see_all_targets(self, y, first):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._locks import between_calls
 from ._reading import names_of_features
+from ._validation import check_flag
 
 
 class ExportableMixin:
@@ -20,20 +22,26 @@ class ExportableMixin:
 
     @between_calls
     def to_sklearn(
-        self: Any,
+        self: Any, *, linear: bool = False
     ) -> LogisticRegression | SGDClassifier | LinearRegression | TransformedTargetRegressor:
         """Make a fitted estimator of scikit-learn that predicts the same, up to rounding.
 
         It is there to predict: its other parameters have their defaults, and what it would learn would not go on from
-        this model.
+        this model. One that clips would hold what it learns within the range of this model.
+
+        Parameters
+        ----------
+        linear : bool, default=False
+            Whether to return the linear model alone, with its ``coef_``, for regressors that clip predictions as well.
+            It predicts the same within the range to which they are clipped, and beyond that what they do not.
 
         Returns
         -------
         LogisticRegression, SGDClassifier, LinearRegression or TransformedTargetRegressor
             The first for ``loss="log_loss"`` with two classes or with ``multi_class="multinomial"``, the second for
-            other classifiers, the third for regressors and, where these ``clip`` predictions, within the last, whose
-            ``inverse_func`` does so. Probabilities are the same too, where there are any; where the log loss of every
-            class against the rest gives each a probability of 0, SGDClassifier has NaN.
+            other classifiers, the third for regressors and, where these ``clip`` predictions and ``linear=False``,
+            within the last, whose ``inverse_func`` does so. Probabilities are the same too, where there are any; where
+            the log loss of every class against the rest gives each a probability of 0, SGDClassifier has NaN.
 
         Raises
         ------
@@ -42,6 +50,11 @@ class ExportableMixin:
         ValueError
             Where there is none: when the mean of a feature is so far from 0, or a weight so large or small, that
             weights in raw units would lose digits. The features are named.
+
+        Warns
+        -----
+        UserWarning
+            With ``linear=True``, for a regressor that clips: to which range the linear model does not.
 
         Examples
         --------
@@ -55,6 +68,7 @@ class ExportableMixin:
         >>> bool(abs(exported.predict_proba(X) - clf.predict_proba(X)).max() < 1e-12)
         True
         """
+        check_flag("linear", linear)
         check_is_fitted(self)
         coef, intercept, exact = self._state.linear()
         if not exact:
@@ -78,7 +92,18 @@ class ExportableMixin:
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_.copy()
         ends = self._state.clip_range()
-        return model if ends is None else _within(model, *ends)
+        if ends is None:
+            return model
+        if not linear:
+            return _within(model, *ends)
+        low, high = (np.ravel(end) for end in ends)
+        warnings.warn(
+            f"the LinearRegression does not clip its predictions, as this {type(self).__name__} does: to the range "
+            f"from {_few(low)} to {_few(high)}.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return model
 
     def _n_passes(self):
         return getattr(self, "n_iter_", 1)
@@ -100,6 +125,11 @@ class ExportableMixin:
         bad = ((u != 0) & ((size < np.finfo(float).tiny) | (size >= np.finfo(float).max))).any(axis=0)
         which = f"a weight, that of feature {names[int(np.argmax(bad))]!r}," if bad.any() else "the intercept"
         return f"{which} is beyond the normal range of float64; use another unit for it or for the target."
+
+
+def _few(numbers):
+    """Numbers as words, the first of them where they are many."""
+    return ", ".join(f"{number:.6g}" for number in numbers[:3]) + ", ..." * (len(numbers) > 3)
 
 
 def _within(model, low, high):

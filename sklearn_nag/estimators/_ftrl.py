@@ -137,6 +137,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
     {progressive_loss_}
     {t_}
     {n_iter_}
+    {validation_losses_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -198,7 +199,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         shuffle: bool = True,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: dict | Literal["balanced"] | None = None,
@@ -285,6 +286,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     {progressive_loss_}
     {t_}
     {n_iter_}
+    {validation_losses_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -338,7 +340,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         shuffle: bool = True,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         warm_start: bool = False,

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ._locks import at_rest
 from ._validation import check_number
 
 _told: ContextVar[tuple[Told, ...]] = ContextVar("sklearn_nag_told", default=())  # by report_progress, outermost first
@@ -26,7 +27,7 @@ class Progress(NamedTuple):
     Attributes
     ----------
     estimator : estimator
-        Which one learns. It may be read, as between two calls.
+        Which one learns. It may be read, as between two calls; that it learns within its own call is an error.
     rows : int
         Rows that it has learnt within the ``with`` block; each pass of `fit` counts them again.
     weight : float
@@ -108,7 +109,8 @@ class ProgressTable:
         speed = self.since / max(self.seconds, 1e-9)
         self.since, self.seconds = 0, 0.0
         self.loss[1] = self.weight[1] = 0.0
-        self.tell(Progress(estimator, self.rows, seen, whole, recent, speed))
+        with at_rest(estimator):
+            self.tell(Progress(estimator, self.rows, seen, whole, recent, speed))
 
 
 def printed_table():

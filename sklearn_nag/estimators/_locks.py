@@ -1,7 +1,9 @@
 """One lock for each estimator: one call changes it at a time, and readers see it before or after such a call.
 
 The arrays of a model change in place, as copies would cost more than rows do. So whoever reads them while another
-thread learns waits until that call ends.
+thread learns waits until that call ends. A signal handler cannot wait for the call that it interrupts: it reads the
+model as it was before that call. A function that a call itself calls, between rows, reads it as it is: it is handed a
+view of the estimator or, where it knows the estimator by itself, that is at rest.
 """
 
 from __future__ import annotations
@@ -9,20 +11,72 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
 # Beside the estimators, as attributes that are not parameters would be copied, compared and pickled with the others.
-_locks: WeakKeyDictionary = WeakKeyDictionary()
+_turns: WeakKeyDictionary = WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def lock_of(estimator):
-    """The lock of an estimator, made when first asked for; the thread that holds it may take it again."""
-    lock = _locks.get(estimator)
-    if lock is None:
+class Turn:
+    """Whose turn it is to read or to change an estimator.
+
+    Locks are taken by ``with`` alone, which no signal can come between.
+
+    Attributes
+    ----------
+    lock : RLock
+        Held by the thread that reads or changes the estimator.
+    changing : Lock
+        Held during a call that changes it.
+    before : dict
+        The attributes at the beginning of that call.
+    undo : object or None
+        What the call needs to undo the changes that it makes to the arrays of a model: ``undo.model()`` is a copy of
+        ``undo.state`` as it was before.
+    at_rest : bool
+        Whether that call has left the estimator whole while it calls a function of somebody else's.
+    """
+
+    def __init__(self):
+        self.lock, self.changing = threading.RLock(), threading.Lock()
+        self.before, self.undo, self.at_rest = {}, None, False
+
+    def of_view(self):
+        """The turn of a view, which is to be read while this call goes on."""
+        turn = Turn()
+        turn.lock, turn.changing, turn.at_rest = self.lock, self.changing, True
+        return turn
+
+    def check_free(self, estimator):
+        """Raise where this thread is reading ``estimator`` or changing it, as its arrays are then in use."""
+        if self.lock._is_owned():
+            name = type(estimator).__name__
+            raise RuntimeError(
+                f"this {name} is in the middle of a call: a function that the call has called, or the handler of a "
+                f"signal that came meanwhile, cannot make the same {name} learn. Let it learn after the call, or give "
+                "the rows to a copy."
+            )
+
+    def seen(self, estimator):
+        """``estimator`` as the thread that holds its lock may see it: itself, or a copy from before the call."""
+        if self.at_rest or not self.changing.locked():
+            return estimator
+        copy = object.__new__(type(estimator))
+        vars(copy).update(self.before)
+        if self.undo is not None and self.before.get("_state") is self.undo.state:
+            copy._state = self.undo.model()
+        return copy
+
+
+def turn_of(estimator):
+    """The `Turn` of an estimator, made when first asked for."""
+    turn = _turns.get(estimator)
+    if turn is None:
         with _making:
-            lock = _locks.setdefault(estimator, threading.RLock())
-    return lock
+            turn = _turns.setdefault(estimator, Turn())
+    return turn
 
 
 def between_calls(method):
@@ -30,16 +84,36 @@ def between_calls(method):
 
     @functools.wraps(method)
     def wrapped(self, *args, **kwargs):
-        with lock_of(self):
-            return method(self, *args, **kwargs)
+        turn = turn_of(self)
+        with turn.lock:
+            return method(turn.seen(self), *args, **kwargs)
 
     return wrapped
+
+
+@contextmanager
+def at_rest(estimator):
+    """A ``with`` block, within a call that changes an estimator, in which it is whole and may be read as it is."""
+    turn = turn_of(estimator)
+    before, turn.at_rest = turn.at_rest, True
+    try:
+        yield
+    finally:
+        turn.at_rest = before
+
+
+def view_of(estimator):
+    """The estimator as it is within a call that changes it, to be read, not changed, by whom the call hands it to."""
+    view = object.__new__(type(estimator))
+    vars(view).update(vars(estimator))
+    _turns[view] = turn_of(estimator).of_view()
+    return view
 
 
 def _forget():
     """Begin anew in a forked process, where the threads that held locks are not."""
     global _making
-    _locks.clear()
+    _turns.clear()
     _making = threading.Lock()
 
 

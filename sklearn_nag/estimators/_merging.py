@@ -60,7 +60,7 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
 
     A learner without a learning rate plays weights that are a function of sums. That function of summed sums is not a
     good predictor: the sums are chosen such that the average of the functions is played. With ``invariance="full"``
-    the triangular factors are stacked and factored again.
+    the triangular factors are stacked and factored again; a function counts where its model has seen rows.
 
     References
     ----------
@@ -101,14 +101,29 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     return merged
 
 
+def check_kind(name, model):
+    """Raise unless ``model`` is of a kind that can be merged, fitted or not."""
+    kind = type(model).__name__
+    if hasattr(type(model), "expert_losses_"):
+        raise TypeError(
+            f"{name} is a {kind}; mixtures cannot be merged, as their weights judge the learners of each part, not "
+            "what comes of merging these. Merge its estimators one by one."
+        )
+    if not isinstance(model, OnlineLinear):
+        raise TypeError(f"{name} is a {kind}; models of the learners of sklearn_nag alone can be merged.")
+
+
 def _check_fits(first, name, model):
     """Raise unless ``model`` can be merged with ``first``."""
-    if not isinstance(model, OnlineLinear):
-        raise TypeError(f"{name} is a {type(model).__name__}; merge takes fitted estimators of sklearn_nag.")
+    check_kind(name, model)
     if type(model) is not type(first):
         raise TypeError(f"{name} is a {type(model).__name__}, models[0] a {type(first).__name__}; they must be alike.")
     if not model.__sklearn_is_fitted__():
         raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
+    try:
+        model._check_whole()
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
     for what in ("n_features_in_", "feature_names_in_", "classes_", "_n_outputs"):
         of_first, of_model = getattr(first, what, None), getattr(model, what, None)
         if not np.array_equal(of_first, of_model):

@@ -150,8 +150,8 @@ class _NAGRule(OnlineLinear):
             intercept=bool(self.fit_intercept),
             eta=tuple(eta for eta in etas for _ in range(self._n_targets)),
             power_t=float(self.power_t) if self.learning_rate == "invscaling" else 0.0,
-            l1=alpha * l1_ratio,
-            l2=alpha * (1.0 - l1_ratio),
+            l1=alpha * float(l1_ratio),
+            l2=alpha * (1.0 - float(l1_ratio)),
             average_from=average_from,
             last=self._last if isinstance(self.average, str) else 0.0,
             centred=centred,
@@ -176,8 +176,8 @@ class _NAGRule(OnlineLinear):
                 "partial_fit sees each row once. Use scales='online'."
             )
 
-    def _begin_fit(self, X, y, sample_weight):
-        passes = super()._begin_fit(X, y, sample_weight)
+    def _begin_fit(self, X, y, sample_weight, goes_on=False):
+        passes = super()._begin_fit(X, y, sample_weight, goes_on)
         if self.scales == "first-pass" and self._state.t == 0:
             self._learn_scales(passes)
             if self._state.columns.G is not None:
@@ -190,11 +190,11 @@ class _NAGRule(OnlineLinear):
         passes.knows_scales = True
 
     def _learn_still(self, passes):
-        """Learn the rows without moving a weight."""
+        """Learn the rows without moving a weight: all that will be learnt in the end."""
         made = self._made
         rule = replace(made.rule, eta=(0.0,) * len(made.rule.eta), l1=0.0, l2=0.0, average_from=np.inf, constraint=None)
         self._made = made._replace(rule=rule)
-        self._learn(passes.X, passes.targets, passes.effective_weight, passes.rows)
+        self._learn(passes.X, passes.targets, passes.effective_weight, None if passes.searches else passes.rows)
         self._made = made
 
     # -- given weights
@@ -320,6 +320,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {progressive_loss_}
     {t_}
     {n_iter_}
+    {validation_losses_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -395,7 +396,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: dict | Literal["balanced"] | None = None,
@@ -509,6 +510,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {progressive_loss_}
     {t_}
     {n_iter_}
+    {validation_losses_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -565,7 +567,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         warm_start: bool = False,

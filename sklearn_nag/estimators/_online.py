@@ -6,6 +6,7 @@ import functools
 import inspect
 import warnings
 from contextlib import nullcontext
+from functools import partial
 from numbers import Integral
 from typing import NamedTuple, Self
 from weakref import WeakSet
@@ -20,19 +21,21 @@ from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
-from ._locks import lock_of
-from ._passes import Passes
+from ._locks import turn_of, view_of
+from ._passes import LEARNT_ANEW, Passes
 from ._reading import ReadableMixin
+from ._saved import check_attributes, check_begun_with, check_features, damaged
 from ._state_versions import STATE_VERSION, of_this_version
 from ._validation import (
     InvalidParameterError,
     Rows,
-    as_numpy,
+    as_floats,
     check_finite,
     check_flag,
     check_number,
     check_option,
     check_repeated,
+    check_seed,
     check_sparse,
     check_weights,
     converted,
@@ -66,6 +69,14 @@ class Made(NamedTuple):
     values: tuple[list, list]
     rule: kernels.LinearRule
     loss: losses.Loss
+
+
+def _differ(old, new):
+    """Whether values of parameters differ; those that cannot be compared, such as arrays, do."""
+    try:
+        return old != new
+    except ValueError:
+        return True
 
 
 class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEstimator):
@@ -105,7 +116,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def _loss(self):
         """The loss that the parameters name, with the parameters it takes."""
         loss = self._losses[self._loss_name]
-        return loss(**{name: getattr(self, name) for name in loss.parameters})
+        return loss(**{name: float(getattr(self, name)) for name in loss.parameters})
 
     @property
     def _selective(self):
@@ -141,7 +152,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def _check_changed_parameters(self):
         """Call `_check_parameters`, unless all are as they were when something was last made of them."""
         made = vars(self).get("_made")
-        if made is None or made.values != self._values():
+        if made is None or _differ(made.values, self._values()):
             try:
                 self._check_parameters()
             except InvalidParameterError as error:
@@ -155,8 +166,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _check_parameters(self):
         """Raise for parameters that are out of range or unknown."""
-        for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
+        for name in ("fit_intercept", "shuffle", "warm_start"):
             check_flag(name, getattr(self, name))
+        if not isinstance(self.early_stopping, np.bool_):
+            check_option("early_stopping", self.early_stopping, (True, False, "auto"))
         check_option("loss", self._loss_name, tuple(self._losses))
         centering = bool(self.centering) if isinstance(self.centering, np.bool_) else self.centering
         check_option("centering", centering, (True, False, "auto"))
@@ -173,17 +186,23 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         if "average" in names and not isinstance(self.average, np.bool_):
             check_number("average", self.average, Integral, min_val=0, options=("auto",))
         check_number("verbose", self.verbose, Integral, min_val=0)
+        check_seed(self.random_state)
         if "n_jobs" in names and self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, Integral, hint="-1 is for all cores.")
             if self.n_jobs == 0:
                 allowed = "None, the number of threads or, below 0, -1 for all cores and -2 for all but one"
                 raise InvalidParameterError("n_jobs", allowed, "0")
 
+    @property
+    def _stops_by_score(self):
+        """Whether rows are held out for the sake of their score, and not learnt."""
+        return not isinstance(self.early_stopping, str) and bool(self.early_stopping)
+
     def _check_no_early_stopping(self):
         """Raise where rows are to be held out, of which `partial_fit` cannot see enough."""
-        if self.early_stopping:
+        if self._stops_by_score:
             raise ValueError(
-                "early_stopping should be False with partial_fit, which learns all the rows it is given; "
+                "early_stopping should be False with partial_fit, or 'auto': it learns all the rows it is given; "
                 "progressive_loss_ tells how well new rows are predicted."
             )
 
@@ -228,13 +247,14 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             For input or parameters that cannot be used, and when rows make the model leave the range of float64. The
             estimator is then as it was before.
         """
-        passes = self._begin_fit(X, y, sample_weight)
-        if coef_init is not None or intercept_init is not None:
-            self._begin_with(passes, *self._given(coef_init, intercept_init, "Provided {}_init does not match dataset"))
-        context = self._init_callback_context(max_subtasks=int(self.max_iter))
-        context.call_on_fit_task_begin(estimator=self, X=X, y=passes.y)
-        self._make_passes(passes, context, X)
-        context.call_on_fit_task_end(estimator=self, X=X, y=passes.y, reconstruction_attributes={})
+        given = coef_init is not None or intercept_init is not None
+        passes = self._begin_fit(X, y, sample_weight, goes_on=given)
+        if given:
+            self._begin_with(passes, *self._given(coef_init, intercept_init, "_init"))
+        context = self._init_callback_context(max_subtasks=int(self.max_iter) * (1 + passes.searches))
+        context.call_on_fit_task_begin(estimator=view_of(self), X=X, y=passes.y)
+        self._make_passes(passes, partial(self._make_pass, context, X))
+        context.call_on_fit_task_end(estimator=view_of(self), X=X, y=passes.y, reconstruction_attributes={})
         return self
 
     @unchanged_on_error
@@ -265,7 +285,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             scales, and for estimators whose weights cannot be set. The estimator is then as it was before.
         """
         check_is_fitted(self)
-        coef, intercept = self._given(coef, intercept, "{} does not match this model")
+        coef, intercept = self._given(coef, intercept)
         if self._state.t == 0:
             raise ValueError(
                 f"this {type(self).__name__} has learnt no row, so scales are not known: give rows to partial_fit "
@@ -275,17 +295,22 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self._set_linear(coef, intercept)
         return self
 
-    def _given(self, coef, intercept, does_not_match):
-        """Weights and intercepts that were given, or zeros, a row for each target; raise unless they fit the model."""
+    def _given(self, coef, intercept, ending=""):
+        """Weights and intercepts that were given, or zeros, a row for each target; raise unless they fit the model.
+
+        ``ending`` is that of their names.
+        """
         n, n_features = self._n_targets, self.n_features_in_
 
         def checked(name, values, shape, flat):
-            values = np.zeros(shape) if values is None else np.asarray(as_numpy(values, name), dtype=np.float64)
+            name += ending
+            values = np.zeros(shape) if values is None else as_floats(values, name)
             check_finite(values, name, type(self).__name__)
             fits = values.shape == shape or (n == 1 and values.shape in (flat, (1, *flat)))
             if not fits:
                 shown = flat if self._flat_coef and flat else shape
-                raise ValueError(f"{does_not_match.format(name)}: its shape is {values.shape}; it must be {shown}.")
+                problem = f"Provided {name} does not match dataset" if ending else f"{name} does not match this model"
+                raise ValueError(f"{problem}: its shape is {values.shape}; it must be {shown}.")
             return values.reshape(shape)
 
         coef = checked("coef", coef, (n, n_features), (n_features,))
@@ -305,36 +330,70 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             "far, not the end of a path of steps. NAGClassifier and NAGRegressor can."
         )
 
-    def _begin_fit(self, X, y, sample_weight):
-        """Check what `fit` was given, and set up the state; return the `Passes` to make."""
+    def _begin_fit(self, X, y, sample_weight, goes_on=False):
+        """Check what `fit` was given, and set up the state; return the `Passes` to make.
+
+        ``goes_on`` tells that the model is about to be given weights.
+        """
         self._check_changed_parameters()
         first = not (self.warm_start and self.__sklearn_is_fitted__())
         X, y, weight = self._validate(X, y, sample_weight, first)
         self._see_all_targets(y, first)
         self._state = self._new_state(X) if first else self._continued_state(self._state.copy(), X)
-        self._sparse_coef, self.n_iter_ = False, 0
+        self._sparse_coef, self.n_iter_, self.validation_losses_ = False, 0, np.empty(0)
         vars(self).pop("_table", None)
-        return Passes(self, X, y, weight)
+        return Passes(self, X, y, weight, goes_on or not first)
 
-    def _make_passes(self, passes, context, X):
-        """Learn pass by pass until the loss settles; ``X`` is what `fit` was given, for callbacks."""
+    def _make_passes(self, passes, make_pass):
+        """Learn pass by pass until the objective settles, then do what a search has found to help.
+
+        ``make_pass`` is `_make_pass` for the passes and an order.
+        """
         stopping = passes.stopping()
+        begin = self._state.copy() if passes.searches else None
         for order in passes:
-            task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=self, X=X, y=passes.y)
-            before = self._state.seen
-            loss = passes.learn(self, order)
-            self._warn_if_lost(before, None, stacklevel=6)
-            self.n_iter_ += 1
-            if self.verbose:
-                print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}")
-            settled = stopping.settled(-passes.score(self) if self.early_stopping else loss)
-            stopped = task.call_on_fit_task_end(
-                estimator=self, X=X, y=passes.y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
-            )
-            settled = settled or stopped or self._solved
+            loss, objective, stopped = make_pass(passes, order)
+            settled = stopping.settled(objective) or stopped or self._solved
+            if passes.searches and stopping.since_best == 0:
+                best = self._state.copy()
             if settled:
                 break
+        if passes.searches:
+            n, self.validation_losses_ = stopping.best_pass, np.array(stopping.objectives)
+            if stopped or n > LEARNT_ANEW:
+                self._state, self.n_iter_ = best, n
+                passes.learn_held_out(self)
+            else:
+                self._state, self.n_iter_ = begin, 0
+                for order in (passes := passes.over_all(n)):
+                    loss, _, stopped = make_pass(passes, order)
+                    if stopped:
+                        break
         passes.warn_about(self, loss, settled)
+
+    def _make_pass(self, context, X, passes, order):
+        """Learn one of the passes, a task of the ``context`` of callbacks; ``X`` is what `fit` was given.
+
+        Returns
+        -------
+        loss, objective : float
+            Its mean progressive loss, and what is to become small.
+        stopped : bool
+            Whether a callback asks to stop.
+        """
+        task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=view_of(self), X=X, y=passes.y)
+        before = self._state.seen
+        loss = passes.learn(self, order)
+        self._warn_if_lost(before, None, stacklevel=6)
+        self.n_iter_ += 1
+        objective = passes.objective(self, loss)
+        if self.verbose:
+            held_out = f", loss of the rows held out {objective:.6g}" if passes.searches else ""
+            print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}{held_out}")
+        stopped = task.call_on_fit_task_end(
+            estimator=view_of(self), X=X, y=passes.y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
+        )
+        return loss, objective, bool(stopped)
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None):
@@ -394,7 +453,6 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
         check_sparse(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
-            y = as_numpy(y, "y")
             X, y = converted(self, X, y, reset=first, ensure_all_finite=False, **self._target_options)
             if finite:
                 self._check_finite(X)
@@ -423,6 +481,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                     f"{name} was {old!r} when this model was new and is {new!r} now; "
                     "a model cannot go on with another: call fit without warm_start, or clone it."
                 )
+        self._check_fits(state)
         if state.rule.centred and not state.rule.selective and sparse.issparse(X):
             raise ValueError(
                 "X is sparse, but this model centres its features, as it began with dense rows; "
@@ -447,9 +506,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         few = sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule
         named = X.indices[: X.nnz] if few else None  # features that may change
         tells = kernels.told_of_compiling(print) if self.verbose else nullcontext()
-        with state.unchanged_on_error(named), tells:
-            state.adopt(rule)
-            try:
+        undo, turn = state.undo(named), turn_of(self)
+        if turn.before.get("_state") is state:
+            turn.undo = undo
+        try:
+            with tells:
+                kernels.adopt(state, rule)
                 tables = tables_of(self)
                 if self.verbose > 1 or tables:
                     self._learn_and_report(tables, state, loss, X, encoded, weight, order, predictions)
@@ -457,13 +519,18 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                     kernels.learn(
                         state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self._threads
                     )
-            except kernels.Diverged:
-                self._check_finite(X)
-                check_repeated(X)
-                raise Divergence(
-                    "these rows made the model leave the range of float64: their targets or weights are too large or "
-                    f"too small for it{self._why_diverged}."
-                ) from None
+        except kernels.Diverged:
+            undo.restore()
+            self._check_finite(X)
+            check_repeated(X)
+            raise Divergence(
+                "these rows made the model leave the range of float64: their targets or weights are too large or "
+                f"too small for it{self._why_diverged}."
+            ) from None
+        except BaseException:
+            undo.restore()
+            raise
+        undo.end()
 
     def _learn_and_report(self, tables, state, loss, X, encoded, weight, order, predictions):
         """As `kernels.learn`, in parts that end where a report is due."""
@@ -495,8 +562,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return tags
 
     def __getstate__(self):
-        with lock_of(self):
-            state = {**super().__getstate__(), "_state_version": STATE_VERSION}
+        turn = turn_of(self)
+        with turn.lock:
+            state = {**super(OnlineLinear, turn.seen(self)).__getstate__(), "_state_version": STATE_VERSION}
             if "_state" in state:  # a copy, as another thread may go on learning before it has been written
                 state["_state"] = state["_state"].copy()
         for name in ("_made", "_table"):
@@ -505,13 +573,46 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def __setstate__(self, state):
         super().__setstate__(of_this_version(state, type(self).__name__))
+        for name in ("_made", "_table"):  # which are made anew
+            vars(self).pop(name, None)
+        self._check_whole()
+
+    def _check_whole(self):
+        """Raise for attributes that do not make a model together, as those of a file that was changed or damaged."""
+        try:
+            names = parameter_names(type(self))
+            check_attributes(self, names)
+            if self.__sklearn_is_fitted__():
+                kernels.check(self._state)
+                check_begun_with(vars(self).get("_begun_with"), names)
+                check_features(self)
+                self._check_targets_of_model()
+                self._check_fits(self._state)
+        except ValueError as error:
+            raise damaged(self, error) from None
+
+    def _check_targets_of_model(self):
+        """Raise for classes, or a number of outputs, that no model has."""
+        raise NotImplementedError
+
+    def _check_fits(self, state):
+        """Raise where attributes were changed so that the model does not fit them; a few comparisons, in each call."""
+        rule = state.rule
+        n_features = state.columns.lift.size - rule.intercept
+        if n_features != self.n_features_in_:
+            raise ValueError(f"n_features_in_ is {self.n_features_in_!r:.60}, but the model has {n_features} features.")
+        if rule.n_targets != self._n_targets:
+            what = "classes_ or the number of outputs"
+            raise ValueError(f"{what} makes {self._n_targets!r:.60} targets, but the model has {rule.n_targets}.")
 
     def _attribute(self, read):
         """Return ``read(state)``; before fitting raise AttributeError, as there is no such attribute yet."""
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-        with lock_of(self):
-            return read(self._state)
+        turn = turn_of(self)
+        with turn.lock:
+            model = turn.seen(self)
+            if not model.__sklearn_is_fitted__():
+                raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+            return read(model._state)
 
     def _decision(self, X):
         """Decision values of each row, by the weights that the model predicts with; see `between_calls`."""
@@ -522,6 +623,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """``X`` as the kernel takes it; raise before fitting."""
         if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
             check_is_fitted(self)
+        self._check_fits(self._state)
         check_sparse(X)
         if not self._takes_as_is(X):
             X = converted(self, X, reset=False, ensure_all_finite=False)

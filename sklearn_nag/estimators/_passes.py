@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -10,6 +11,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from .. import kernels
+
+FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these rows alone
+SEARCHED_FROM = 200  # rows: of fewer too few are held out to tell passes apart
+MOST_HELD_OUT = 5000  # rows: more cost time and tell little more
+PATIENCE = 2  # passes without gain that end a search: where rows are few for the columns, no gain comes after them
+LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap
+_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # the multiples of it, less their whole parts, fill the unit interval evenly
 
 NEAR = 0.9  # a loss above this share of that of a constant prediction is near it
 STRETCHES = 4.0 ** np.arange(1, 11)
@@ -27,14 +35,27 @@ class Stopping:
         Passes in a row without a better one after which to stop.
     relative : bool
         Whether ``tol`` is a share of the best objective.
+
+    Attributes
+    ----------
+    objectives : list of float
+        One for each pass.
+    best, since_best : float, int
+        The smallest of them, and how many passes came after the last one that counted as better.
     """
 
     def __init__(self, tol, n_iter_no_change, relative):
         self.tol, self.n_iter_no_change, self.relative = tol, n_iter_no_change, relative
-        self.best, self.since_best = np.inf, 0
+        self.objectives, self.best, self.since_best = [], np.inf, 0
+
+    @property
+    def best_pass(self):
+        """How many passes led to the last objective that counted as better."""
+        return len(self.objectives) - self.since_best
 
     def settled(self, objective):
         """Whether to stop after a pass with this objective."""
+        self.objectives.append(objective)
         if self.tol is None:
             return False
         step = self.tol * abs(self.best) if self.relative and self.best < np.inf else self.tol
@@ -49,17 +70,25 @@ class Passes:
     Iteration yields the order of the rows for each pass, at most ``max_iter`` times. `OnlineLinear.fit` iterates with
     one model, and a sweep of learning rates with several, which see the same order.
 
+    With ``early_stopping="auto"`` and few rows for the columns these are passes of a *search*: some rows are held out,
+    and the loss on them tells how many passes help. Then as many are made over all rows or, where they are many, the
+    best model learns the rows held out.
+
     Parameters
     ----------
     estimator : OnlineLinear
         Its parameters say how passes are made.
     X, y, weight : ndarray or CSR array, ndarray, ndarray or None
         Rows, targets and weights of the rows, validated.
+    goes_on : bool
+        Whether the model has learnt before, perhaps from these very rows, which are then no witness.
 
     Attributes
     ----------
+    searches : bool
+        Whether these are passes of a search.
     rows, held_out : ndarray of int, or None
-        The rows to learn and, with ``early_stopping``, those to score; None and None where all are learnt.
+        The rows to learn and those held out; None and None where all are learnt.
     targets, effective_weight : ndarray, ndarray or None
         ``y`` as the kernel takes it, and the weights of the rows with those of their classes.
     knows_scales : bool
@@ -68,21 +97,61 @@ class Passes:
 
     knows_scales = False
 
-    def __init__(self, estimator, X, y, weight):
+    def __init__(self, estimator, X, y, weight, goes_on):
         self.estimator, self.X, self.y, self.weight = estimator, X, y, weight
-        self.rows, self.held_out = self._split() if estimator.early_stopping else (None, None)
         self.targets, self.effective_weight = estimator._encode(y), estimator._weigh(y, weight)
         if self.effective_weight is not None and not self.effective_weight.any():
             raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
+        self.rows = self.held_out = None
+        self._most, self._random_state = estimator.max_iter, estimator.random_state
+        self.searches = self._is_worth_a_search() and not goes_on
+        if self.searches:
+            self.rows, self.held_out = self._split_by_number()
+            # The passes that follow do not depend on how many the search has made, so that a sweep can share them.
+            self._random_state, self._next_random_state = check_random_state(self._random_state).randint(2**31, size=2)
+        elif estimator._stops_by_score:
+            self.rows, self.held_out = self._split_by_chance()
 
-    def _split(self):
+    def _is_worth_a_search(self):
+        """Whether passes are left to choose, and rows are so few for the columns that further ones may do harm."""
+        estimator, n_rows = self.estimator, len(self.y)
+        if not isinstance(estimator.early_stopping, str) or estimator.tol is None:
+            return False
+        if estimator.max_iter == 1 or estimator._solved:
+            return False
+        n_rows = n_rows if self.effective_weight is None else np.count_nonzero(self.effective_weight)
+        if n_rows < SEARCHED_FROM or n_rows >= FEW_ROWS * self.X.shape[1]:
+            return False
+        return n_rows < FEW_ROWS * _columns_in_use(self.X)
+
+    def _split_by_number(self):
+        """Rows to learn and rows held out: by their places among those of their class, evenly, and never a first one.
+
+        Rows of weight 0 are learnt, to no effect.
+        """
+        counted = np.arange(len(self.y))
+        if self.effective_weight is not None:
+            counted = counted[self.effective_weight > 0]
+        share = min(self.estimator.validation_fraction, MOST_HELD_OUT / len(counted))
+        groups = self.targets[counted] if self.estimator._stratified else np.zeros(len(counted), int)
+        order = np.argsort(groups, kind="stable")
+        sizes = np.bincount(groups)
+        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of ``order``, in their groups
+        chosen = ((place + 1) * _GOLDEN % 1.0 < share) & (place > 0)
+        held_out = np.sort(counted[order[chosen]])
+        return np.setdiff1d(np.arange(len(self.y)), held_out, assume_unique=True), held_out
+
+    def _split_by_chance(self):
         share, n_rows = self.estimator.validation_fraction, len(self.y)
-        rows, held_out = train_test_split(
-            np.arange(n_rows),
-            test_size=share,
-            random_state=self.estimator.random_state,
-            stratify=self.y if self.estimator._stratified else None,
-        )
+        try:
+            rows, held_out = train_test_split(
+                np.arange(n_rows),
+                test_size=share,
+                random_state=self.estimator.random_state,
+                stratify=self.y if self.estimator._stratified else None,
+            )
+        except ValueError as error:  # such as classes with too few rows
+            raise ValueError(f"early_stopping=True cannot hold out a share of {share!r} of the rows: {error}") from None
         if len(held_out) < 2:
             raise ValueError(
                 f"early_stopping holds out validation_fraction={share!r} of {n_rows} rows, which is "
@@ -90,14 +159,21 @@ class Passes:
             )
         if self.weight is not None and not self.weight[held_out].any():
             raise ValueError(
-                "the sample weights of the rows that early_stopping holds out are all 0, so there is no score to stop "
-                "by: try another random_state or a larger validation_fraction."
+                "The sample weights for validation set are all zero, consider using a different random state. A larger "
+                "validation_fraction helps as well."
             )
         return np.sort(rows), held_out  # the order in which they are learnt without shuffle
 
+    def over_all(self, n):
+        """``n`` passes over all rows, to follow a search."""
+        passes = copy(self)
+        passes.searches, passes.rows, passes.held_out = False, None, None
+        passes._most, passes._random_state = n, self._next_random_state
+        return passes
+
     def __iter__(self):
-        random_state = check_random_state(self.estimator.random_state)
-        for _ in range(self.estimator.max_iter):
+        random_state = check_random_state(self._random_state)
+        for _ in range(self._most):
             if self.estimator.shuffle:
                 yield random_state.permutation(len(self.y) if self.rows is None else self.rows)
             else:
@@ -106,8 +182,9 @@ class Passes:
     def stopping(self):
         """A new `Stopping` by the parameters."""
         estimator = self.estimator
-        relative = estimator._tol_is_relative and not estimator.early_stopping
-        return Stopping(estimator.tol, estimator.n_iter_no_change, relative)
+        relative = estimator._tol_is_relative and not estimator._stops_by_score
+        patience = min(PATIENCE, estimator.n_iter_no_change) if self.searches else estimator.n_iter_no_change
+        return Stopping(estimator.tol, patience, relative)
 
     def learn(self, model, order):
         """Let ``model`` learn one pass; return its mean progressive loss over rows and heads.
@@ -125,11 +202,25 @@ class Passes:
                 before = state.in_unit_of_loss(before, state.targets.lift / lift)
                 state.loss[:] = np.minimum(before + state.loss, np.finfo(float).max)
 
-    def score(self, model):
+    def objective(self, model, loss):
+        """What is to become small, after a pass of this mean loss."""
+        if self.held_out is None:
+            return loss
+        if not self.searches:
+            return -self._score(model)
+        with np.errstate(all="ignore"):
+            p = kernels.predict(model._state, self.X[self.held_out])
+            return min(self._mean_loss(model, p, self.held_out), np.finfo(float).max)
+
+    def _score(self, model):
         """Score of ``model`` on the rows held out."""
         predicted = model._interpret(kernels.predict(model._state, self.X[self.held_out]))
         weight = None if self.weight is None else self.weight[self.held_out]
         return model._metric(self.y[self.held_out], predicted, sample_weight=weight)
+
+    def learn_held_out(self, model):
+        """Let ``model`` learn the rows that it was judged by."""
+        model._learn(self.X, self.targets, self.effective_weight, self.held_out)
 
     def could_go_further(self, model, loss):
         """Whether ``model``, with this mean loss of its last pass, is near where it began and has far to go from there.
@@ -143,23 +234,23 @@ class Passes:
         weight = None if self.effective_weight is None else self.effective_weight[rows]
         if weight is not None and not weight.any():
             return False
-        rule, loss_function = model._state.rule, model._loss()
         p = kernels.predict(model._state, self.X[rows])
-        targets, unit = (
-            model._targets_of_heads(self.targets[rows]),
-            np.resize(model._state.unit() / model._state.targets.lift, p.shape[1]),
-        )
-
-        def mean_loss(p):
-            values = loss_function.value(loss_function.margins(p) if loss_function.coupled else p, targets, unit)
-            total = np.minimum(values, np.finfo(float).max).sum(axis=1)
-            return np.average(total, weights=weight) / rule.n_groups
-
         with np.errstate(all="ignore"):
-            start = np.average(p, axis=0, weights=weight) if rule.target_unit else 0.0
-            if not loss <= 1.05 * mean_loss(start + 0.0 * p):
+            start = np.average(p, axis=0, weights=weight) if model._state.rule.target_unit else 0.0
+            if not loss <= 1.05 * self._mean_loss(model, start + 0.0 * p, rows):
                 return False
-            return min(mean_loss(start + a * (p - start)) for a in STRETCHES) < 0.9 * mean_loss(p)
+            stretched = min(self._mean_loss(model, start + a * (p - start), rows) for a in STRETCHES)
+            return stretched < 0.9 * self._mean_loss(model, p, rows)
+
+    def _mean_loss(self, model, p, rows):
+        """Mean loss, over these rows by their weights and over heads, of decision values ``p``."""
+        rule, loss = model._state.rule, model._loss()
+        weight = None if self.effective_weight is None else self.effective_weight[rows]
+        targets = model._targets_of_heads(self.targets[rows])
+        unit = np.resize(model._state.unit() / model._state.targets.lift, p.shape[1])
+        values = loss.value(loss.margins(p) if loss.coupled else p, targets, unit)
+        total = np.minimum(values, np.finfo(float).max).sum(axis=1)
+        return float(np.average(total, weights=weight) / rule.n_groups)
 
     def warn_about(self, model, loss, settled):
         """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or if passes ended too soon."""
@@ -186,3 +277,10 @@ class Passes:
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
+
+
+def _columns_in_use(X):
+    """Number of columns that are not 0 throughout."""
+    if isinstance(X, np.ndarray):
+        return np.count_nonzero(X.any(axis=0))
+    return len(np.unique(X.indices[: X.nnz][X.data[: X.nnz] != 0]))

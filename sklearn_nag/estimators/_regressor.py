@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,13 +13,18 @@ from sklearn.utils import column_or_1d
 from .. import losses
 from ._locks import between_calls
 from ._online import OnlineLinear
+from ._saved import check_outputs
 from ._validation import (
     InvalidParameterError,
     Rows,
+    as_float,
+    as_floats,
     check_finite,
     check_number,
     check_option,
+    is_finite,
     named_publicly,
+    shown,
     unchanged_on_error,
 )
 
@@ -28,11 +32,12 @@ from ._validation import (
 def _check_clip(clip):
     """Raise unless ``clip`` is one of the values that it may have."""
     if isinstance(clip, tuple | list):
-        if len(clip) == 2 and all(isinstance(end, Real) and np.isfinite(end) for end in clip) and clip[0] < clip[1]:
+        if len(clip) == 2 and all(map(is_finite, clip)) and as_float(clip[0]) < as_float(clip[1]):
             return
     elif clip is None or (isinstance(clip, str) and clip == "targets"):
         return
-    raise InvalidParameterError("clip", "None, 'targets' or two finite numbers (low, high) with low < high", repr(clip))
+    allowed = "None, 'targets' or two finite numbers (low, high) with low < high"
+    raise InvalidParameterError("clip", allowed, shown(clip))
 
 
 class OnlineRegressor(RegressorMixin, OnlineLinear):
@@ -108,9 +113,12 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _n_targets(self):
         return self._n_outputs or 1
 
+    def _check_targets_of_model(self):
+        check_outputs(getattr(self, "_n_outputs", 0))
+
     def _check_targets(self, y, first):
         """``y`` as a validated array; ``first`` for a new model, which is made for targets of this shape."""
-        y = np.asarray(y, dtype=np.float64)
+        y = as_floats(y, "y")
         check_finite(y, "y", type(self).__name__)  # objects and whole numbers, too
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)

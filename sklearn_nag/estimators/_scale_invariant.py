@@ -23,9 +23,9 @@ class _InvariantRule(OnlineLinear):
     _updates: tuple[str, ...] = ("auto", "potential", "scinol1", "scinol2")
 
     def _check_parameters(self):
-        super()._check_parameters()
         check_option("invariance", self.invariance, ("coordinatewise", "full"))
         check_option("update", self.update, self._updates)
+        super()._check_parameters()  # the loss depends on them
         allowed = tuple(name for name in self._updates if name not in ("scinol1", "scinol2"))
         if self.invariance == "full" and self.update not in allowed:
             raise ValueError(f"invariance='full' needs update={' or '.join(map(repr, allowed))}; got {self.update!r}.")
@@ -139,6 +139,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
     {progressive_loss_}
     {t_}
     {n_iter_}
+    {validation_losses_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -149,6 +150,11 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
 
     Notes
     -----
+    With ``invariance="full"`` a feature that depends linearly on those before it, in all rows so far, has the weight 0.
+    For rows in the span of those learnt (with ``fit_intercept``, sums of multiples of them that add up to 1) that
+    choice changes no decision value, and no linear map or move of the features does, but for rounding. For other
+    rows nothing has been learnt of some direction: there decision values depend on the order of the columns.
+
     A row of weight ``c`` counts as if its features and its gradient were multiplied by ``sqrt(c / C)``, ``C`` being the
     largest weight so far, so that heavy rows cannot break the bounds; equal weights change nothing.
 
@@ -198,7 +204,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: dict | Literal["balanced"] | None = None,
@@ -284,6 +290,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     {progressive_loss_}
     {t_}
     {n_iter_}
+    {validation_losses_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -294,11 +301,14 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
 
     Notes
     -----
-    With ``invariance="full"`` a feature that depends linearly on those before it has the weight 0.
+    With ``invariance="full"`` a feature that depends linearly on those before it, in all rows so far, has the weight 0.
+    For rows in the span of those learnt (with ``fit_intercept``, sums of multiples of them that add up to 1) that
+    choice changes no prediction, and no linear map or move of the features does, but for rounding. For other
+    rows nothing has been learnt of some direction: there predictions depend on the order of the columns.
 
-    With ``update="least_squares"`` one pass of `fit` is all it takes, ``alpha`` and ``average`` have no effect, and the
-    regret against every linear predictor is at most ``d B^2 log T`` and a term that does not grow, with ``B`` the
-    largest target [4]_. Before a row is learnt its target is taken to be the mean of those before.
+    With ``update="least_squares"`` one pass of `fit` is all it takes, ``potential_alpha`` and ``average`` have no
+    effect, and the regret against every linear predictor is at most ``d B^2 log T`` and a term that does not grow, with
+    ``B`` the largest target [4]_. Before a row is learnt its target is taken to be the mean of those before.
 
     References
     ----------
@@ -350,7 +360,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         warm_start: bool = False,

@@ -23,18 +23,23 @@ verbose : int, default=0
     since the last line, and rows a second. See `report_progress` for the same as numbers.
 random_state : int, RandomState instance or None, default=None
     Order of the rows, and which are held out.
-early_stopping : bool, default=False
-    Whether to hold out rows and stop by the score on them.
+early_stopping : bool or "auto", default="auto"
+    ``"auto"``: where a new model has less than ten rows for each column in use, `fit` first finds out how many passes
+    help, by the loss on rows held out, and then learns all rows; see :ref:`passes`. True: rows are held out everywhere,
+    never learnt, and `fit` stops by the score on them. False: none are held out.
 validation_fraction : float, default=0.1
-    Share of the rows that is held out for ``early_stopping``, between 0 and 1.
+    Share of the rows that is held out for ``early_stopping``, between 0 and 1; 5,000 rows at most with ``"auto"``.
 n_iter_no_change : int, default=5
-    Passes without improvement before `fit` stops.
+    Passes without improvement before `fit` stops; 2 at most where it searches for the number of passes.
 warm_start : bool, default=False
     Whether `fit` goes on from the present model.
 t_ : float
     Total weight of the rows learnt.
 n_iter_ : int
-    Passes made by `fit`; 1 after `partial_fit`.
+    Passes over the rows that `fit` has taught this model; 1 after `partial_fit`.
+validation_losses_ : ndarray of shape (n_passes,)
+    Mean loss on the rows held out after each pass by which `fit` searched for the number of passes; empty where it did
+    not.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -145,8 +150,8 @@ mean_ : ndarray of shape (n_features,)
 SCALE_INVARIANT = entries("""
 invariance : {"coordinatewise", "full"}, default="coordinatewise"
     Which maps of the features leave predictions unchanged: scaling each (time in proportion to the nonzeros of a
-    row), or every invertible linear map and move of the origin (time and memory in proportion to the square of
-    ``n_features``, dense rows only).
+    row), or every invertible linear map and, with ``fit_intercept``, move of the origin (time and memory in
+    proportion to the square of ``n_features``, dense rows only; for rows in the span of those learnt, see Notes).
 update : {"auto", "potential", "scinol1", "scinol2"}, default="auto"
     ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
     ``invariance="coordinatewise"`` only. ``"auto"``: ``"scinol2"`` there, ``"potential"`` for ``"full"``.
@@ -158,7 +163,7 @@ centering : bool or "auto", default="auto"
     are not 0 in more than half of the rows so far, however rows are stored. ``"auto"``: where ``fit_intercept`` is
     in use. False is not allowed with ``invariance="full"`` and ``fit_intercept``.
 average : bool, default=True
-    Whether to predict with the average of the weights used while learning, in which later rows count more, or with
+    Whether to predict with an average of the weights had while learning, in which later rows count more, or with
     the last ones.
 scale_ : ndarray of shape (n_features,)
     Size of each feature: the root mean square (``update="potential"``) or the largest absolute value; of deviations

@@ -39,11 +39,13 @@ def of_this_version(attributes, name):
     ValueError
         For a version that is not known here.
     """
+    if not isinstance(attributes, dict):
+        raise ValueError(f"a {name} cannot be made of a {type(attributes).__name__}; its attributes are a dict.")
     attributes = dict(attributes)
     saved = version = attributes.pop("_state_version", STATE_VERSION)
-    while version in READERS:
+    while isinstance(version, int) and version in READERS:
         attributes, version = READERS[version](attributes), version + 1
-    if version != STATE_VERSION:
+    if not isinstance(version, int) or version != STATE_VERSION:
         known = ", ".join(map(str, (*READERS, STATE_VERSION)))
         raise ValueError(
             f"this {name} was saved by another version of sklearn_nag (model format {saved}; this one reads {known}): "

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import datetime
 import functools
-from numbers import Integral, Real
+from collections.abc import Iterator, Mapping, MappingView, Set
+from numbers import Complex, Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
-from ._locks import lock_of
+from ._locks import turn_of
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can tell apart
 
@@ -22,7 +23,11 @@ _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options o
 _MOST_NONZEROS = 2**31 - 1
 _MAKE_NUMBERS = "make numbers of them first, such as days since the first one."
 _DATES = np.datetime64, np.timedelta64, datetime.date, datetime.timedelta  # with pandas' own
+_NOT_REAL = "give real and imaginary parts as columns of their own."
+_WITHOUT_ORDER = Iterator, Mapping, MappingView, Set  # whose entries have no places
+_LARGEST_INT, _LARGEST_SEED = 2**63 - 1, 2**32 - 1
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
+_LONGEST_SHOWN = 120  # characters of a value in an error
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
 
 
@@ -49,16 +54,22 @@ def _of_public_class(error, method, owner):
 def unchanged_on_error(method):
     """Make ``method`` leave the attributes of its object as they were when it raises, and wait for its turn.
 
-    Calls that change an object are made one after another, whatever threads they come from; see `lock_of`.
+    Calls that change an object are made one after another, whatever threads they come from; see `Turn`. One within
+    another, of the same thread, is an error.
     """
 
     @functools.wraps(method)
     def wrapped(self, *args, **kwargs):
-        with lock_of(self):
-            return undone_on_error(self, *args, **kwargs)
+        turn = turn_of(self)
+        turn.check_free(self)
+        with turn.lock:
+            turn.before, turn.undo, turn.at_rest = vars(self).copy(), None, False
+            with turn.changing:
+                result = undone_on_error(self, turn.before, *args, **kwargs)
+            turn.before, turn.undo = {}, None
+            return result
 
-    def undone_on_error(self, *args, **kwargs):
-        before = vars(self).copy()
+    def undone_on_error(self, before, *args, **kwargs):
         try:
             return method(self, *args, **kwargs)
         except BaseException as error:
@@ -109,6 +120,15 @@ def _is_among(value, options):
     return any(value is option or (isinstance(value, str) and value == option) for option in options)
 
 
+def shown(value):
+    """``value`` as one would write it, in few words where that is long or fails, as for integers of many digits."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
 def check_option(name, value, allowed, hints=None):
     """Raise unless ``value``, given for the parameter ``name``, is one of those allowed.
 
@@ -116,42 +136,81 @@ def check_option(name, value, allowed, hints=None):
     """
     if not _is_among(value, allowed):
         hint = (hints or {}).get(value, "") if isinstance(value, str) else ""
-        raise InvalidParameterError(name, f"one of {', '.join(map(repr, allowed))}", repr(value), hint)
+        raise InvalidParameterError(name, f"one of {', '.join(map(repr, allowed))}", shown(value), hint)
 
 
 def check_number(name, value, kind=Real, *, min_val=None, max_val=None, include_boundaries="both", options=(), hint=""):
     """Raise unless ``value`` is a finite number of the kind and in the range, or one of the ``options``.
 
     The range is written as for `sklearn.utils.check_scalar`: ``include_boundaries`` is "both", "left", "right" or
-    "neither".
+    "neither". Floats are compared as the float64 that they are used as, and ints must be among those of 64 bits.
     """
     if _is_among(value, options):
         return
     with_left, with_right = include_boundaries in ("both", "left"), include_boundaries in ("both", "right")
     least, most = -np.inf if min_val is None else min_val, np.inf if max_val is None else max_val
     if isinstance(value, kind):
-        above = value >= least if with_left else value > least
-        below = value <= most if with_right else value < most
-        if above and below and abs(value) < np.inf:
-            return
+        number = as_float(value) if kind is Real else value
+        above = number >= least if with_left else number > least
+        below = number <= most if with_right else number < most
+        if above and below and abs(number) < np.inf:
+            if kind is Real or -_LARGEST_INT <= number <= _LARGEST_INT:
+                return
+            least, most = max(least, -_LARGEST_INT), min(most, _LARGEST_INT)
     left = "[" if with_left and least > -np.inf else "("
     right = "]" if with_right and most < np.inf else ")"
     number = f"{'an int' if kind is Integral else 'a float'} in the range {left}{least}, {most}{right}"
     allowed = " or ".join([*map(repr, options), number])
-    raise InvalidParameterError(name, allowed, repr(value), hint)
+    raise InvalidParameterError(name, allowed, shown(value), hint)
+
+
+def as_float(value):
+    """A real number as a float, infinite where it is beyond the range of float64."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
+def is_finite(value):
+    """Whether ``value`` is a real number within the range of float64."""
+    return isinstance(value, Real) and abs(as_float(value)) < np.inf
 
 
 def check_flag(name, value):
     """Raise unless ``value``, given for the parameter ``name``, is a boolean."""
     if not isinstance(value, bool | np.bool_):
-        raise InvalidParameterError(name, "True or False", repr(value))
+        raise InvalidParameterError(name, "True or False", shown(value))
+
+
+def check_seed(value, name="random_state"):
+    """Raise unless ``value``, given for the parameter ``name``, is what `sklearn.utils.check_random_state` takes."""
+    if value is None or value is np.random or isinstance(value, np.random.RandomState):
+        return
+    if not (isinstance(value, Integral) and 0 <= value <= _LARGEST_SEED):
+        allowed = f"None, an int in the range [0, {_LARGEST_SEED}] or a numpy.random.RandomState"
+        raise InvalidParameterError(name, allowed, shown(value))
 
 
 # -- rows
 
 
 def as_numpy(array, name):
-    """``array`` as it is or, from a library of arrays of another kind, as a NumPy array; raise if that cannot be."""
+    """``array`` as it is, or as a NumPy array where it is of another library, or masked without a masked entry.
+
+    Raise where it cannot be one: for an array with masked entries, which would be read under their mask, for sets,
+    generators and the like, whose entries have no places, and for arrays that NumPy cannot read.
+    """
+    if type(array) is np.ndarray:
+        return array
+    if _holds_masks(array):
+        raise_for_masked(array, name)
+        return np.asarray(array)
+    if isinstance(array, _WITHOUT_ORDER) and not sparse.issparse(array):
+        raise TypeError(
+            f"{name} is a {type(array).__name__}, whose entries have no places: expected an array, or a sequence such "
+            "as a list."
+        )
     if isinstance(array, np.ndarray) or not (hasattr(array, "__array_namespace__") or hasattr(array, "__dlpack__")):
         return array
     try:
@@ -167,27 +226,80 @@ def as_numpy(array, name):
     return converted
 
 
-def check_no_dates(X):
-    """Raise for dates or times among the columns of ``X``: as numbers they would mean what their unit happens to be."""
+def _holds_masks(values):
+    """Whether ``values`` is a masked array or a sequence with one among its entries."""
+    if isinstance(values, list | tuple):
+        return any(isinstance(entry, np.ma.MaskedArray) for entry in values)
+    return isinstance(values, np.ma.MaskedArray)
+
+
+def raise_for_masked(values, name):
+    """Raise for the first masked entry of ``values``, as what is under a mask is not meant to be read."""
+    if not _holds_masks(values):
+        return
+    if isinstance(values, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(values)
+        place = np.unravel_index(np.argmax(mask), mask.shape) if mask.any() else None
+    else:
+        masks = [np.ma.getmaskarray(entry) for entry in values]
+        first = next((row for row, mask in enumerate(masks) if mask.any()), None)
+        place = None if first is None else (first, *np.argwhere(masks[first])[0])
+    if place is not None:
+        raise ValueError(
+            f"{name} has a masked entry{_in_place(place)}, which has no value: leave it out, or fill the array by its "
+            "method filled."
+        )
+
+
+def check_kinds(X):
+    """Raise for columns of ``X`` of which NumPy would make numbers that they do not stand for.
+
+    Those are dates and times, which would mean what their unit happens to be, and complex numbers, which would lose
+    a part.
+    """
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         if not sparse.issparse(X):
-            raise_for_dates("X", X)
+            raise_for_kinds("X", X)
+        elif X.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: X has dtype {X.dtype}; {_NOT_REAL}")
         return
     for name, dtype in zip(X.columns, X.dtypes):
         is_temporal = getattr(dtype, "is_temporal", None)  # of polars
         if getattr(dtype, "kind", None) in ("m", "M") or (is_temporal is not None and is_temporal()):
             raise ValueError(f"X has dates or times in column {as_given(name)} ({dtype}): {_MAKE_NUMBERS}")
+        if getattr(dtype, "kind", None) == "c":
+            raise ValueError(f"Complex data not supported: X has {dtype} in column {as_given(name)}; {_NOT_REAL}")
 
 
-def raise_for_dates(name, values):
-    """Raise for dates and times among ``values``, of which NumPy would make numbers, even where one is missing."""
+def raise_for_kinds(name, values):
+    """Raise for dates, times and complex numbers among ``values``, as `check_kinds` does, even where one is missing."""
     entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
     if entries.dtype.kind in "mM":
         raise ValueError(f"{name} has dates or times ({entries.dtype}): {_MAKE_NUMBERS}")
+    if entries.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {entries.dtype}; {_NOT_REAL}")
     kinds = set(map(type, entries.flat)) if entries.dtype == object else ()
     if any(issubclass(kind, _DATES) for kind in kinds):
         place, entry = next(pair for pair in np.ndenumerate(entries) if isinstance(pair[1], _DATES))
-        raise ValueError(f"{name} has a date or time in {_place(place)}, {entry!r}: make a number of it first.")
+        raise ValueError(f"{name} has a date or time{_in_place(place)}, {entry!r}: make a number of it first.")
+    if any(_is_not_real(kind) for kind in kinds):
+        place, entry = next(pair for pair in np.ndenumerate(entries) if _is_not_real(type(pair[1])))
+        raise ValueError(f"Complex data not supported: {name} has {as_given(entry)}{_in_place(place)}; {_NOT_REAL}")
+
+
+def _is_not_real(kind):
+    return issubclass(kind, Complex) and not issubclass(kind, Real)
+
+
+def as_floats(values, name):
+    """``values`` as an array of float64; raise for what is no array of real numbers."""
+    values = as_numpy(values, name)
+    raise_for_kinds(name, values)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise_for_entry(name, values)
+        raise ValueError(f"{name} must hold numbers; got {shown(values)}.") from None
 
 
 def raise_for_entry(name, values, names=None):
@@ -198,28 +310,42 @@ def raise_for_entry(name, values, names=None):
             float(entries[place])
         except OverflowError:
             raise ValueError(
-                f"{name} has an integer beyond the range of float64 (1.8e308) in {_place(place, names)}."
+                f"{name} has an integer beyond the range of float64 (1.8e308){_in_place(place, names)}."
             ) from None
         except TypeError as error:
-            raise TypeError(f"{name} must hold numbers; in {_place(place, names)}: {error}.") from None
+            raise TypeError(f"{name} must hold numbers{_in_place(place, names, ';')}: {error}.") from None
         except ValueError:
-            return  # a word, of which scikit-learn's error tells
+            entry = shown(_without_type(entries[place]))
+            raise ValueError(
+                f"{name} must hold numbers{_in_place(place, names, ';')}: could not convert string to float: {entry}."
+            ) from None
 
 
 def converted(estimator, X, *y, **options):
     """Rows, and targets where these are given, as arrays of numbers, by `validate_data` with these ``options``."""
     X = as_numpy(X, "X")
-    check_no_dates(X)
-    if options.get("y_numeric"):
-        raise_for_dates("y", y[0])
+    check_kinds(X)
+    if y and y[0] is not None:
+        y = (as_numpy(y[0], "y"),)
+        if options.get("y_numeric"):
+            raise_for_kinds("y", y[0])
+        elif np.asarray(y[0]).dtype.kind == "c":
+            raise ValueError("Complex data not supported: y has complex numbers, which are no labels.")
     try:
         return validate_data(estimator, X, *y, **options, **_ROWS)
-    except (OverflowError, TypeError):
-        if y and y[0] is not None:
+    except (OverflowError, TypeError, ValueError) as error:
+        if type(error) is ValueError and "could not convert" not in str(error):
+            raise
+        if y and y[0] is not None and options.get("y_numeric"):
             raise_for_entry("y", y[0])
         if not sparse.issparse(X):
             raise_for_entry("X", X, getattr(X, "columns", None))
         raise
+
+
+def _in_place(place, names=None, before=""):
+    """Words for an index as an error goes on with them, after ``before``; none for the index of a single value."""
+    return f"{before} in {_place(place, names)}" if len(place) else ""
 
 
 def _place(place, names=None):
@@ -304,6 +430,10 @@ def _check_number_of_entries(n):
 
 def _check_array(name, array, ndim, integers=False):
     """Raise unless an array of a sparse matrix has so many dimensions and, if asked for, integers that Numba takes."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ValueError(
+            f"X has masked entries in its {name}, which have no values: fill the array by its method filled."
+        )
     if not (isinstance(array, np.ndarray) and array.ndim == ndim):
         got = f"shape {array.shape}" if isinstance(array, np.ndarray) else f"type {type(array).__name__}"
         raise ValueError(f"X has {name} of {got}; it must be an array of {ndim} dimension{'s' if ndim > 1 else ''}.")
@@ -404,15 +534,7 @@ def check_weights(sample_weight, n_rows):
     """Weights of the rows as float64, None if none are given; a single number stands for all rows."""
     if sample_weight is None:
         return None
-    sample_weight = as_numpy(sample_weight, "sample_weight")
-    raise_for_dates("sample_weight", sample_weight)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except OverflowError:
-        raise_for_entry("sample_weight", sample_weight)
-        raise
-    except (TypeError, ValueError):
-        raise ValueError(f"sample_weight must hold numbers; got {sample_weight!r:.60}.") from None
+    weight = as_floats(sample_weight, "sample_weight")
     weight = np.full(n_rows, weight) if weight.ndim == 0 else weight
     weight = check_array(weight, ensure_2d=False, ensure_min_samples=0, allow_nd=True, input_name="sample_weight")
     if weight.shape != (n_rows,):
@@ -436,7 +558,30 @@ def check_weights(sample_weight, n_rows):
 
 def as_given(label):
     """``label`` as one would write it: ``7``, not ``np.int64(7)``."""
-    return repr(label.item() if isinstance(label, np.generic) else label)
+    return repr(_without_type(label))
+
+
+def _without_type(label):
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def as_labels(y, name):
+    """Labels as NumPy has them: whole numbers and booleans that come as objects, as of a data frame, as such."""
+    y = as_numpy(y, name)
+    if not (isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1):
+        return y
+    plain = np.asarray(y.tolist()) if all(isinstance(label, Integral | np.bool_) for label in y) else y
+    return plain if plain.dtype.kind in "biu" else y
+
+
+def check_classes(classes):
+    """The classes of a classifier, sorted; raise unless they are two or more that can be."""
+    labels = as_labels(np.asarray(as_numpy(classes, "classes")), "classes")
+    try:
+        found = unique_labels(labels)
+    except (TypeError, ValueError):
+        raise ValueError(f"classes must be whole numbers, booleans or words; got {shown(classes)}.") from None
+    return two_or_more(found)
 
 
 def two_or_more(classes):
@@ -475,6 +620,6 @@ def check_constraint(constraint):
         return
     if not isinstance(constraint, L2Ball | Simplex | WeightedL1Ball):
         raise InvalidParameterError(
-            "constraint", "None, or L2Ball, Simplex or WeightedL1Ball of sklearn_nag.constraints", repr(constraint)
+            "constraint", "None, or L2Ball, Simplex or WeightedL1Ball of sklearn_nag.constraints", shown(constraint)
         )
     check_number("constraint.radius", constraint.radius, min_val=0, include_boundaries="neither")

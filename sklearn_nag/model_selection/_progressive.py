@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import Rows, check_number
+from ..estimators._validation import Rows, as_floats, check_number, shown
 from ._judge import Judge, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights
 
@@ -192,11 +192,18 @@ class _Progress(NamedTuple):
 
 
 def _curve_points(curve_at):
-    points = np.atleast_1d(np.asarray([] if curve_at is None else curve_at))
+    if curve_at is None:
+        return np.empty(0, np.int64)
+    points = np.atleast_1d(as_floats(curve_at, "curve_at"))
     if points.size and not (
-        points.ndim == 1 and np.all(points == np.floor(points)) and points[0] >= 1 and (np.diff(points) > 0).all()
+        points.ndim == 1
+        and np.all(points == np.floor(points))
+        and 1 <= points[0]
+        and points[-1] < 2.0**63
+        and (np.diff(points) > 0).all()
     ):
-        raise ValueError(f"curve_at must hold whole numbers of rows, increasing from 1 at least; got {curve_at!r:.60}.")
+        allowed = "whole numbers of rows, increasing from 1 at least"
+        raise ValueError(f"curve_at must hold {allowed}; got {shown(curve_at)}.")
     return points.astype(np.int64)
 
 

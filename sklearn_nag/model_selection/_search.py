@@ -16,11 +16,11 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import share
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
-from ..estimators._validation import _ROWS, Rows, check_weights
+from ..estimators._validation import Rows, as_labels, check_weights, converted
 from ._sweep import Sweep, check_sweep
 
 _shared = share(
@@ -141,7 +141,8 @@ class _EtaSearch:
                 f"{type(self).__name__} searches the eta0 of {self._default.__name__}; got {type(learner).__name__}."
             )
         eta0s = check_sweep(learner, self.eta0s)
-        rows, targets = validate_data(self, X, y, **self._target_options, **_ROWS)
+        rows, targets = converted(self, X, y, **self._target_options)
+        targets = as_labels(targets, "y")
         weight = check_weights(sample_weight, rows.shape[0])
         cv = check_cv(self.cv, targets, classifier=is_classifier(learner))
         self.scorer_ = check_scoring(learner, self.scoring)

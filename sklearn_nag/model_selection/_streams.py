@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 
 import numpy as np
@@ -12,6 +13,23 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
+
+from ..estimators._validation import InvalidParameterError, as_labels, as_numpy, raise_for_masked
+
+
+@contextlib.contextmanager
+def saying(where):
+    """Make the messages of errors say ``where`` they come from; of those that have no message, in a note."""
+    try:
+        yield
+    except InvalidParameterError as error:
+        raise error.of(f"{error.args[-1]} ({where})") from error
+    except Exception as error:
+        if len(error.args) == 1 and isinstance(error.args[0], str):
+            error.args = (f"{where}: {error.args[0]}",)
+        else:
+            error.add_note(f"Raised by {where}.")
+        raise
 
 
 def count_rows(X):
@@ -76,7 +94,9 @@ def cut_batches(X, y, sample_weight, max_rows, stops=()):
     for rows, targets, weight in _given_batches(X, y, sample_weight):
         check_consistent_length(rows, targets, weight)
         rows = rows.tocsr() if sparse.issparse(rows) else rows
-        targets, weight = np.asarray(targets), None if weight is None else np.asarray(weight)
+        raise_for_masked(rows, "X")
+        targets = np.asarray(as_numpy(targets, "y"))
+        weight = None if weight is None else np.asarray(as_numpy(weight, "sample_weight"))
         n, start = len(targets), 0
         while start < n:
             while stops and stops[0] <= n_done:
@@ -93,7 +113,14 @@ def known_classes(estimator, y, classes):
         return None
     if classes is None and y is None:
         raise ValueError("classes must be given for an iterable of batches: all of them, before the first row.")
-    return np.unique(y if classes is None else classes)
+    name, labels = ("y", y) if classes is None else ("classes", classes)
+    try:
+        found = np.unique(as_labels(np.asarray(as_numpy(labels, name)), name))
+    except TypeError as error:  # labels that cannot be sorted
+        raise TypeError(f"{name} cannot be used as labels: {error}.") from None
+    if not found.size:
+        raise ValueError(f"{name} is empty; a classifier needs at least two classes.")
+    return found
 
 
 class StreamPipeline:

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from ..estimators._nag import _NAGRule
 from ..estimators._online import Divergence
-from ..estimators._validation import check_number
+from ..estimators._passes import LEARNT_ANEW
+from ..estimators._validation import as_numpy, check_number
 
 
 def check_sweep(estimator, eta0s):
@@ -23,7 +24,7 @@ def check_sweep(estimator, eta0s):
         raise ValueError(
             'a sweep sets eta0, and eta0="auto" learns with several by itself: give the estimator a number.'
         )
-    eta0s = tuple(np.ravel(eta0s).tolist())
+    eta0s = tuple(np.ravel(as_numpy(eta0s, "eta0s")).tolist())
     if not eta0s:
         raise ValueError("eta0s must hold at least one learning rate; got none.")
     for eta0 in eta0s:
@@ -127,22 +128,63 @@ class Sweep:
         """
         (whole,) = self.models
         passes = whole._begin_fit(X, y, sample_weight)
+        begin = copy(whole)
+        begin._state = whole._state.copy()
         stopping = [passes.stopping() for _ in self.eta0s]
         estimators = [None] * len(self.eta0s)
+
+        def judge(model, order):
+            loss = passes.learn(model, order)
+            if passes.held_out is None:
+                return loss
+            return [passes.objective(single_rate(model, i), None) for i in range(len(model._eta0s))]
+
+        def keep(model, i, objective):
+            """Keep the rate at place ``i`` if it is to be kept; return whether it goes on."""
+            index = model._indices[i]
+            settled = stopping[index].settled(objective) or model.n_iter_ == whole.max_iter
+            if stopping[index].since_best == 0 if passes.searches else settled:
+                estimators[index] = single_rate(model, i)
+            return not settled
+
+        self._make_passes(passes, judge, keep)
+        if not passes.searches:
+            return estimators
+        best = {index: stopping[index].best_pass for index, found in enumerate(estimators) if found is not None}
+        anew = [index for index, n in best.items() if n <= LEARNT_ANEW]
+        for index in best.keys() - anew:
+            passes.learn_held_out(estimators[index])
+        if anew:
+            self.models = [subset(begin, np.array(anew))]
+            passes = passes.over_all(max(best[index] for index in anew))
+
+            def take(model, i, _):
+                index = model._indices[i]
+                if model.n_iter_ == best[index]:
+                    estimators[index] = single_rate(model, i)
+                return model.n_iter_ < best[index]
+
+            self._make_passes(passes, judge, take)
+        for index, found in enumerate(estimators):
+            if found is not None:
+                found.validation_losses_ = np.array(stopping[index].objectives)
+        return estimators
+
+    def _make_passes(self, passes, judge, goes_on):
+        """Make passes with the rates that go on.
+
+        ``judge`` learns one with a model, and returns a number for each of its rates; ``goes_on`` takes a model, the
+        place of a rate and its number.
+        """
         for n_iter, order in enumerate(passes, 1):
-            losses, unsettled = self._apply(partial(passes.learn, order=order)), []
-            for model, objectives in zip(self.models, losses):
+            numbers, unsettled = self._apply(partial(judge, order=order)), []
+            for model, of_rates in zip(self.models, numbers):
                 model.n_iter_ = n_iter
-                if whole.early_stopping:
-                    objectives = [-passes.score(single_rate(model, i)) for i in range(len(model._eta0s))]
-                settled = np.array([stopping[k].settled(value) for k, value in zip(model._indices, objectives)])
-                for i in np.flatnonzero(settled | (n_iter == whole.max_iter)):
-                    estimators[model._indices[i]] = single_rate(model, i)
-                if not settled.any():
+                left = np.array([goes_on(model, i, number) for i, number in enumerate(of_rates)])
+                if left.all():
                     unsettled.append(model)
-                elif not settled.all():
-                    unsettled.append(subset(model, np.flatnonzero(~settled)))
+                elif left.any():
+                    unsettled.append(subset(model, np.flatnonzero(left)))
             self.models = unsettled
             if not unsettled:
                 break
-        return estimators

@@ -1,6 +1,7 @@
 """Models of scikit-learn made from fitted ones: the same predictions, or a reason why there is none."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -78,3 +79,26 @@ def test_where_there_is_none():
         NAGRegressor(centering=False).partial_fit(X * [1.0, 1.0, 1e-308], y * 1e10).to_sklearn()
     with pytest.raises(NotFittedError):
         NAGRegressor().to_sklearn()
+
+
+@pytest.mark.parametrize(("model", "data", "expected"), CASES)
+def test_the_linear_model_alone(model, data, expected):
+    X, y = data
+    model.fit(X, y)
+    if expected is not TransformedTargetRegressor:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert type(model.to_sklearn(linear=True)) is expected
+        return
+    low, high = model._state.clip_range()
+    with pytest.warns(UserWarning, match="does not clip .* to the range from") as told:
+        linear = model.to_sklearn(linear=True)
+    assert f"{np.ravel(low)[0]:.6g}" in str(told[0].message)
+    assert told[0].filename == __file__
+    assert type(linear) is LinearRegression
+    np.testing.assert_array_equal(linear.coef_, model.coef_)
+    np.testing.assert_allclose(np.clip(linear.predict(X), low, high), model.predict(X), rtol=1e-12)
+    refitted = linear.fit(X, 1e8 + 9.0 * y)
+    assert refitted.predict(X).min() > 1e7  # nothing is clipped to the old range
+    with pytest.raises(ValueError, match="'linear' parameter must be True or False"):
+        model.to_sklearn(linear="yes")

@@ -168,8 +168,8 @@ def test_order_changes_rounding_alone(estimator, rng):
     for start in (None, base):
         models = pieces(estimator, X[50:], y[50:], (100, 50, 200), start)
         decisions = [merge(order, start)._decision(X) for order in itertools.permutations(models)]
-        family = type(models[0]._state)
-        if family is kernels.full.State or (family is kernels.coordinatewise.State and not models[0].average):
+        state = models[0]._state
+        if type(state) in (kernels.full.State, kernels.coordinatewise.State) and not state.rule.averaged:
             decisions.append(merge([merge(models[:2], start), models[2]], start)._decision(X))
         for other in decisions:
             np.testing.assert_allclose(other, decisions[0], rtol=1e-7, atol=1e-8 * np.abs(other).max())

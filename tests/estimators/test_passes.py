@@ -135,7 +135,7 @@ def test_held_out_rows_without_weight():
     _, held_out = train_test_split(np.arange(len(y)), test_size=0.1, random_state=0, stratify=y)
     weight = np.ones(len(y))
     weight[held_out] = 0.0
-    with pytest.raises(ValueError, match="weights of the rows that early_stopping holds out are all 0"):
+    with pytest.raises(ValueError, match="sample weights for validation set are all zero"):
         NAGClassifier(early_stopping=True, random_state=0).fit(X, y, sample_weight=weight)
 
 
@@ -167,3 +167,8 @@ def test_early_stopping_takes_frames_in_silence():
 def test_a_score_of_one_row():
     with pytest.raises(ValueError, match=r"holds out validation_fraction=0.1 of 5 rows, which is one row"):
         NAGRegressor(early_stopping=True).fit(X[:5], Y[:5])
+
+
+def test_a_class_that_cannot_be_held_out_is_told_with_the_parameter():
+    with pytest.raises(ValueError, match=r"early_stopping=True cannot hold out a share of 0.1 of the rows: The least"):
+        NAGClassifier(early_stopping=np.True_).fit(X[:30], np.arange(30) == 3)

@@ -4,6 +4,7 @@ import datetime
 import pickle
 import re
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,14 +17,17 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_nag import (
     FTRLClassifier,
     FTRLRegressor,
+    HedgeClassifier,
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
+    config_context,
 )
+from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
 
-from ..kernels.helpers import flat
+from ..kernels.helpers import KERNELS, flat
 from .helpers import ONES, REGRESSION, RNG, X, Y, bits, first_call
 
 # -- input
@@ -62,7 +66,7 @@ BOTH = {
     "no rows": ({"X": X[:0], "y": Y[:0]}, "0 sample"),
     "no features": ({"X": X[:, :0]}, "0 feature"),
     "complex": ({"X": X + 1j}, "Complex data not supported"),
-    "words for weights": ({"sample_weight": ["a"] * 30}, "sample_weight must hold numbers; got"),
+    "words for weights": ({"sample_weight": ["a"] * 30}, "sample_weight must hold numbers; in row 0"),
     "words": ({"X": np.full((30, 3), "word")}, "could not convert string"),
     "2**31 nonzeros": ({"X": huge(), "y": Y[:1]}, "X has 2147483648 nonzeros; one call takes at most 2147483647"),
 }
@@ -197,7 +201,7 @@ WRONG = {
     "shuffle": ("yes", "True or False"),
     "verbose": (-1, "an int in the range [0, inf)"),
     "n_jobs": (1.5, "an int in the range (-inf, inf). Got 1.5 instead. -1 is for all cores."),
-    "early_stopping": (None, "True or False"),
+    "early_stopping": (None, "one of True, False, 'auto'"),
     "validation_fraction": (1.0, "a float in the range (0, 1). Got 1.0 instead."),
     "n_iter_no_change": (0, "an int in the range [1, inf)"),
     "warm_start": (2, "True or False"),
@@ -254,7 +258,7 @@ def test_parameters_of_one_estimator():
         NAGClassifier(penalty="elasticnet", l1_ratio=None).fit(X, Y)
     a, b = (NAGClassifier(penalty="l1", l1_ratio=ratio, random_state=0).fit(X, Y) for ratio in (None, 0.5))
     assert np.array_equal(a.coef_, b.coef_)
-    with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
+    with pytest.raises(ValueError, match="class_weight 'balanced' is not supported for partial_fit"):
         NAGClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
 
 
@@ -471,3 +475,175 @@ def test_wrong_calls_name_the_public_class(make):
         with pytest.raises(TypeError, match=rf"^{name}\.{method}\(\) ") as error:
             getattr(model, method)(*arguments, **options)
         assert "Online" not in str(error.value)
+
+
+# -- arrays in other guises, and those that are none
+
+LEARNERS = [
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    FTRLClassifier,
+    FTRLRegressor,
+]
+MASKED = {
+    "X": ({"X": np.ma.masked_array(X, np.arange(90).reshape(30, 3) == 7)}, "X has a masked entry in row 2, column 1"),
+    "rows": ({"X": [np.ma.masked_array(row, row == X[4, 2]) for row in X]}, "X has a masked entry in row 4, column 2"),
+    "y": ({"y": np.ma.masked_array(Y, np.arange(30) == 3)}, "y has a masked entry in row 3"),
+    "weights": ({"sample_weight": np.ma.masked_array(np.ones(30), np.arange(30) == 9)}, "sample_weight has a masked"),
+    "one weight": ({"sample_weight": np.ma.masked}, "sample_weight has a masked entry, which has no value"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), MASKED.values(), ids=list(MASKED))
+@pytest.mark.parametrize("make", LEARNERS)
+def test_masked_entries_are_refused(make, changes, message):
+    model = first_call(make())
+    before = pickle.dumps(model)
+    for method in ("partial_fit", "fit"):
+        with pytest.raises(ValueError, match=message):
+            getattr(model, method)(**{"X": X, "y": Y, **changes})
+    if "X" in changes:
+        with pytest.raises(ValueError, match=message):
+            model.predict(changes["X"])
+    assert pickle.dumps(model) == before
+
+
+def test_masked_entries_of_sparse_rows_and_of_weights_that_are_given():
+    model, rows = first_call(NAGRegressor(centering=False)), sparse.csr_array(X)
+    rows.data = np.ma.masked_array(rows.data, np.arange(90) == 5)
+    with pytest.raises(ValueError, match="X has masked entries in its data"):
+        model.partial_fit(rows, Y)
+    with pytest.raises(ValueError, match="coef has a masked entry in row 1"):
+        model.set_coef(np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False]), 0.0)
+    with pytest.raises(ValueError, match="intercept_init has a masked entry"):
+        model.fit(X, Y, intercept_init=np.ma.masked)
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_a_mask_without_masked_entries_changes_nothing(make):
+    plain = first_call(make())
+    masked = make().partial_fit(
+        np.ma.masked_array(X), np.ma.masked_array(Y), sample_weight=np.ma.masked_array(np.ones(30)),
+        **({"classes": np.ma.masked_array([0, 1])} if is_classifier(plain) else {}),
+    )  # fmt: skip
+    assert np.array_equal(bits(plain), bits(masked))
+    assert np.array_equal(masked.predict(np.ma.masked_array(X)), plain.predict(X))
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+@pytest.mark.parametrize("guise", [iter, set, dict.fromkeys, lambda rows: (row for row in rows)])
+def test_what_has_no_order_is_named(make, guise):
+    model, rows = first_call(make()), list(map(tuple, X))
+    for change, name in (({"X": guise(rows)}, "X"), ({"y": guise(Y.tolist())}, "y")):
+        with pytest.raises(TypeError, match=rf"^{name} is a \w+, whose entries have no places: expected an array"):
+            model.partial_fit(**{"X": X, "y": Y, **change})
+    with pytest.raises(TypeError, match="^X is a"):
+        model.predict(guise(rows))
+    with pytest.raises(TypeError, match="^sample_weight is a"):
+        model.partial_fit(X, Y, sample_weight=guise(Y.tolist()))
+
+
+def test_a_thing_that_is_no_array_is_named():
+    for thing in (object(), print):
+        with pytest.raises(TypeError, match="X must hold numbers: float"):
+            first_call(NAGRegressor()).predict(thing)
+
+
+def test_complex_numbers_dates_and_words_are_named_wherever_they_are_given():
+    pd = pytest.importorskip("pandas")
+    model = first_call(NAGRegressor())
+    for make, values, where in (
+        (pd.DataFrame, X, " in column 0"), (np.asarray, X, ""), (np.ndarray.tolist, X, " in row 0, column 0"),
+        (sparse.csr_array, X, ""),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=rf"Complex data not supported: X has .*{where}"):
+            model.predict(make(values + 1j))
+    with pytest.raises(ValueError, match="Complex data not supported: y has complex numbers"):
+        first_call(NAGClassifier()).partial_fit(X, Y + 1j)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a part that is lost
+        for call, name in (
+            (lambda values: model.partial_fit(X, Y, sample_weight=np.resize(values, 30)), "sample_weight"),
+            (lambda values: model.fit(X, Y, coef_init=values), "coef_init"),
+            (lambda values: model.set_coef(values, 0.0), "coef"),
+            (lambda values: model.set_coef(np.ones(3), values[0]), "intercept"),
+        ):
+            with pytest.raises(ValueError, match=f"Complex data not supported: {name} has dtype complex128"):
+                call(np.ones(3) + 1j)
+            with pytest.raises(ValueError, match=f"{name} has dates or times"):
+                call(np.array(["2020-01-01"] * 3, "M8[D]"))
+            with pytest.raises(ValueError, match=f"{name} must hold numbers.*: could not convert string to float: 'a'"):
+                call(np.array(["a"] * 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b=[*"1234567"] + ["word"] * 23)
+    with pytest.raises(
+        ValueError, match=r"X must hold numbers; in row 7, column 1 \('b'\): could not .* float: 'word'"
+    ):
+        NAGRegressor().fit(frame, Y)
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_numbers_beyond_float64_are_named(make):
+    names = [name for name, value in make().get_params().items() if type(value) in (int, float)]
+    assert {"max_iter", "tol"} < set(names)
+    for name in [*names, "random_state"]:
+        for value in (10**400, -(10**400), 10**5000):  # Python refuses to write the last one
+            with pytest.raises((ValueError, TypeError), match=f"'{name}' parameter of {make.__name__} must be"):
+                make(**{name: value}).fit(X, Y)
+    for parameters in ({"class_weight": {0: 10**400}},) if is_classifier(make()) else ({"clip": (0, 10**400)},):
+        with pytest.raises((ValueError, TypeError), match=f"'{next(iter(parameters))}' parameter"):
+            make(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "a", np.random.default_rng(0), 10**400])
+def test_seeds_that_are_none_are_named(seed):
+    with pytest.raises(
+        ValueError, match=r"'random_state' parameter of NAGClassifier must be None, an int in the range"
+    ):
+        NAGClassifier(random_state=seed).partial_fit(X, Y, classes=[0, 1])
+
+
+@pytest.mark.parametrize("seed", [None, 0, np.int64(7), 2**32 - 1, np.random, np.random.RandomState(0)])
+def test_seeds(seed):
+    NAGClassifier(random_state=seed, max_iter=1).fit(X, Y)
+
+
+def test_parameters_of_a_model_that_are_arrays_now():
+    model = first_call(NAGRegressor()).set_params(eta0=np.array([1.0, 2.0]))
+    with pytest.raises(ValueError, match="The 'eta0' parameter"):
+        model.partial_fit(X, Y)
+    with pytest.raises(ValueError, match="The 'invariance' parameter"):
+        ScaleInvariantRegressor(invariance=np.array([1.0, 2.0])).fit(X, Y)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_fractions_are_the_floats_they_stand_for(kernel):
+    own = {"loss": "huber", "epsilon": 0.75, "eta0": 0.5, "clip": (0, 0.5), "max_iter": 2, "tol": None}
+    for extra in ({"penalty": "elasticnet", "alpha": 0.25, "l1_ratio": 0.5}, {"constraint": L2Ball(0.5)}):
+        plain = {**own, **extra}
+        exact = {k: Fraction(v) if isinstance(v, float) else v for k, v in plain.items()}
+        exact |= {"clip": (Fraction(0), Fraction(1, 2))}
+        if "constraint" in extra:
+            exact["constraint"] = L2Ball(Fraction(1, 2))
+        with config_context(kernel=kernel):
+            models = [NAGRegressor(**parameters, random_state=0).fit(X, Y) for parameters in (plain, exact)]
+        assert models[0].coef_.tobytes() == models[1].coef_.tobytes()
+
+
+@pytest.mark.parametrize("make", [NAGClassifier, ScaleInvariantClassifier, FTRLClassifier, HedgeClassifier])
+def test_whole_numbers_as_objects_are_labels(make):
+    plain = make(random_state=0).fit(X, Y)
+    for labels in (Y.astype(object), np.array([bool(label) for label in Y], dtype=object)):
+        assert np.array_equal(make(random_state=0).fit(X, labels).predict(X), plain.predict(X))
+        model = make().partial_fit(X, labels, classes=np.unique(labels))
+        assert model.classes_.dtype.kind in "bi"
+        assert np.array_equal(model.partial_fit(X, labels).predict(X), model.predict(X))
+    for labels in (np.array([0, 1.5] * 15, dtype=object), np.array([0, None] * 15, dtype=object)):
+        for call in (lambda y: make().fit(X, y), lambda y: make().partial_fit(X, y, classes=[0, 1])):
+            with pytest.raises((ValueError, TypeError)):
+                call(labels)
+    with pytest.raises(ValueError, match="classes must be whole numbers, booleans or words"):
+        make().partial_fit(X, Y, classes=[0.5, {}])
+    with pytest.raises(TypeError, match="classes is a set"):
+        make().partial_fit(X, Y, classes={0, 1})

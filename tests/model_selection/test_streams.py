@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer, PolynomialFeatures, StandardScaler
 
-from sklearn_nag import NAGClassifier
+from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
 
 from .helpers import CANCER, WINE, cut
@@ -89,3 +89,29 @@ def test_errors_of_streams(run):
         run(NAGClassifier(), cut(X, y), classes=[0, 1], sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match="no rows|0 rows"):
         run(NAGClassifier(), [], classes=[0, 1])
+
+
+@pytest.mark.parametrize("run", [progressive_validation, eta_sweep])
+def test_classes_and_masks_of_streams(run):
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    for options, message in (
+        ({"classes": []}, "classes is empty"),
+        ({"classes": {0, 1}}, "classes is a set"),
+        ({"classes": [0, "a", None]}, "classes"),
+        ({"sample_weight": np.ma.masked_array(np.ones(20), y)}, "sample_weight has a masked entry in row 1"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            run(NAGClassifier(), X, y, **options)
+    with pytest.raises(ValueError, match="y is empty"):
+        run(NAGClassifier(), X[:0], y[:0])
+    with pytest.raises(ValueError, match="y has a masked entry"):
+        run(NAGClassifier(), X, np.ma.masked_array(y, y))
+    with pytest.raises(ValueError, match="X has a masked entry"):
+        run(make_pipeline(StandardScaler(), NAGClassifier()), [(np.ma.masked_array(X, X > 4), y)], classes=[0, 1])
+    assert run(NAGClassifier(), X, y.astype(object)).n_rows == 20
+
+
+@pytest.mark.parametrize("points", ["word", 1j, {1, 2}, [10**400], [2**63], [0.5], [[1, 2]], [3, 2], np.ma.masked])
+def test_points_of_curves_are_named(points):
+    with pytest.raises((ValueError, TypeError), match="curve_at"):
+        progressive_validation(NAGRegressor(), np.ones((4, 1)), np.ones(4), curve_at=points)

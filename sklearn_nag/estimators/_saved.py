@@ -1,0 +1,67 @@
+"""Checks of estimators that were saved: the attributes around a model, of which `kernels.check` looks at the arrays."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+
+PLAIN = (type(None), bool, Real, str)  # of attributes of classes that objects have of their own
+
+
+def damaged(estimator, error):
+    """The error for an estimator whose attributes do not fit together, from one that says which."""
+    return ValueError(
+        f"this {type(estimator).__name__} cannot be used, as its parts do not make a model: "
+        f"{str(error).rstrip('.')}. What it was loaded from has been changed or damaged."
+    )
+
+
+def check_attributes(estimator, parameters):
+    """Raise for attributes that hide the methods of an estimator, and for parameters that it lacks."""
+    own = vars(estimator)
+    for name in own:
+        if not isinstance(getattr(type(estimator), name, None), PLAIN):
+            raise ValueError(f"it has an attribute {name}, which would hide that of its class")
+    missing = [name for name in parameters if name not in own]
+    if missing:
+        raise ValueError(f"it has no {', '.join(missing)}")
+
+
+def check_begun_with(begun_with, names):
+    """Raise unless the parameters that a model was begun with are a dict of plain values with some of these names."""
+    values = begun_with.values() if isinstance(begun_with, dict) else ()
+    if not (values and set(begun_with) <= set(names) and all(isinstance(v, (*PLAIN, tuple, list)) for v in values)):
+        raise ValueError("it has no parameters that it was begun with")
+
+
+def check_integer(name, value, least):
+    """Raise unless ``value`` is an integer, and not below ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r:.60}; it must be an integer from {least} on")
+
+
+def check_features(estimator):
+    """Raise for a number of features, or names of them, that no estimator has."""
+    n_features, names = getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None)
+    check_integer("n_features_in_", n_features, 1)
+    if names is not None and not (type(names) is np.ndarray and names.shape == (n_features,)):
+        raise ValueError(f"feature_names_in_ is not an array of {n_features} names")
+
+
+def check_known_classes(classes):
+    """Raise unless ``classes`` is an array of two classes or more, in order."""
+    if not (type(classes) in (np.ndarray, np.memmap) and classes.ndim == 1 and len(classes) > 1):
+        raise ValueError("classes_ is not an array of two classes or more")
+    try:
+        in_order = bool(np.all(classes[:-1] < classes[1:]))
+    except TypeError:
+        in_order = False
+    if not in_order:
+        raise ValueError("classes_ has classes that are not in order, or twice the same")
+
+
+def check_outputs(n_outputs):
+    """Raise unless ``n_outputs`` is a number of outputs, or None for targets of one dimension."""
+    if n_outputs is not None:
+        check_integer("the number of outputs", n_outputs, 1)

@@ -1,0 +1,182 @@
+"""Calls within calls: from functions that a call itself calls, and from signal handlers."""
+
+import pickle
+import signal
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+
+from sklearn_nag import (
+    HedgeClassifier,
+    HedgeRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantRegressor,
+    kernels,
+    report_progress,
+)
+
+DIABETES, WINE = load_diabetes(return_X_y=True), load_wine(return_X_y=True)
+LEARN = kernels.learn
+MODELS = [NAGRegressor, ScaleInvariantRegressor, HedgeRegressor]
+
+
+def interrupted(monkeypatch, handler):
+    """Make a handler of signals run whenever some rows have been learnt, half of them in place."""
+
+    def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1):
+        order = np.arange(X.shape[0]) if order is None else order
+        half = len(order) // 2
+        for part in (slice(0, half), slice(half, None)):
+            played = None if predictions is None else predictions[part]
+            LEARN(state, loss, X, y, sample_weight, order=order[part], predictions=played, n_jobs=n_jobs)
+            signal.raise_signal(signal.SIGUSR1)
+
+    monkeypatch.setattr(kernels, "learn", learn)
+
+    @contextmanager
+    def handled():
+        before = signal.signal(signal.SIGUSR1, lambda *_: handler())
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+
+    return handled()
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("again", ["fit", "partial_fit"])
+def test_a_model_is_not_entered_again(make, method, again):
+    X, y = DIABETES
+    model, twin, told = make().partial_fit(X, y), make().partial_fit(X, y), []
+    for some in (model, twin):
+        some.set_params(random_state=0) if hasattr(some, "random_state") else None
+
+    def enter(now):
+        for rows in (X, np.ones((3, 40))):
+            with pytest.raises(RuntimeError, match=f"this {make.__name__} is in the middle of a call"):
+                getattr(now.estimator, again)(rows, y[: len(rows)])
+        told.append(now.estimator.predict(X[:3]))
+
+    with report_progress(enter):
+        getattr(model, method)(X, y)
+    getattr(twin, method)(X, y)
+    assert len(told) > 3
+    assert np.isfinite(told).all()
+    assert np.array_equal(model.predict(X), twin.predict(X))
+    getattr(model, again)(X, y)  # and when the call has ended it learns
+
+
+def test_what_a_function_reads_is_the_model_so_far():
+    X, y = DIABETES
+    model, whole = NAGRegressor().partial_fit(X[:100], y[:100]), NAGRegressor().partial_fit(X[:100], y[:100])
+
+    def read(now):
+        if now.estimator is not model:  # as the other one reports, too
+            return
+        saved = pickle.loads(pickle.dumps(now.estimator))
+        assert saved.t_ == now.estimator.t_ == 100 + now.rows
+        assert np.array_equal(saved.coef_, now.estimator.coef_)
+        whole.partial_fit(X[whole_rows[0] : now.rows], y[whole_rows[0] : now.rows])
+        whole_rows[0] = now.rows
+        assert np.array_equal(now.estimator.coef_, whole.coef_)
+
+    whole_rows = [0]
+    with report_progress(read):
+        model.partial_fit(X, y)
+    assert whole_rows[0] == 256
+
+
+@pytest.mark.parametrize("make", [*MODELS, NAGClassifier, HedgeClassifier])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_signal_handler_reads_the_model_before_the_call(monkeypatch, make, method):
+    X, y = WINE if "Classifier" in make.__name__ else DIABETES
+    model = make().partial_fit(X, y, **({"classes": np.unique(y)} if make in (NAGClassifier, HedgeClassifier) else {}))
+    twin, read = pickle.loads(pickle.dumps(model)), []
+
+    def handler():
+        read.append((pickle.loads(pickle.dumps(model)), model.predict(X), model.t_))
+        with pytest.raises(RuntimeError, match="in the middle of a call"):
+            model.partial_fit(X, y)
+
+    with interrupted(monkeypatch, handler):
+        getattr(model, method)(X, y)
+    monkeypatch.undo()
+    assert len(read) >= 2
+    expected = twin.predict(X)
+    for saved, predicted, t in read:
+        assert np.array_equal(saved.predict(X), expected)
+        assert np.array_equal(predicted, expected)
+        assert t == twin.t_
+    saved = read[-1][0]
+    for some in (saved, twin):
+        some.partial_fit(X, y)
+    assert np.array_equal(saved.predict(X), twin.predict(X))
+    assert saved.t_ == twin.t_
+
+
+def test_a_callback_is_handed_the_model_so_far_and_a_handler_that_comes_meanwhile_reads_the_one_before():
+    pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks before 1.9")
+    X, y = DIABETES
+    read, so_far = [], []
+
+    class Reader:
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            if context.task_name == "pass":
+                signal.raise_signal(signal.SIGUSR1)
+                so_far.append(estimator.predict(X))
+                with pytest.raises(RuntimeError, match="in the middle of a call"):
+                    estimator.partial_fit(X, y)
+
+        def teardown(self, estimator, context):
+            pass
+
+    model = NAGRegressor(max_iter=3, tol=None, random_state=0).partial_fit(X[:50], y[:50]).set_callbacks(Reader())
+    expected = model.predict(X)
+    before = signal.signal(signal.SIGUSR1, lambda *_: read.append(model.predict(X)))
+    try:
+        model.fit(X, y)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert len(read) == 3
+    assert all(np.array_equal(predicted, expected) for predicted in read)
+    for n, predicted in enumerate(so_far, 1):
+        assert np.array_equal(predicted, NAGRegressor(max_iter=n, tol=None, random_state=0).fit(X, y).predict(X))
+
+
+def test_a_signal_handler_finds_no_model_in_the_first_call(monkeypatch):
+    model, read = NAGRegressor(), []
+
+    def handler():
+        read.append(pickle.loads(pickle.dumps(model)).__sklearn_is_fitted__())
+        with pytest.raises(AttributeError, match="not fitted yet"):
+            _ = model.coef_
+
+    with interrupted(monkeypatch, handler):
+        model.partial_fit(*DIABETES)
+    assert read == [False, False]
+    assert model.t_ == 442
+
+
+def test_sparse_rows_are_undone_for_a_handler(monkeypatch):
+    from scipy import sparse
+
+    X = sparse.random(40, 5_000, density=2e-3, format="csr", random_state=0)
+    y = np.arange(40.0)
+    model = NAGRegressor().partial_fit(X, y)
+    before, read = model.coef_.copy(), []
+    with interrupted(monkeypatch, lambda: read.append(model.coef_.copy())):
+        model.partial_fit(X[:3] * 1e3, y[:3])
+    assert len(read) == 2
+    assert all(np.array_equal(coef, before) for coef in read)
+    assert not np.array_equal(model.coef_, before)
