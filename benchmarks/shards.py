@@ -7,7 +7,8 @@ of the squared gradients ``G`` (the package's own), by rows alone (t), and by ``
 too, as in Vowpal Wabbit. All are means over three orders of the rows, the same for one model and for shards. The line
 "part" is one model over as many rows as it learns in the time that so many shards take on as many workers:
 ``2 / (n + 1)`` of them. "orders" is the standard deviation of one model's loss from one order of the rows to another.
-The last lines have the rows sorted by the target, or by date, so that shards see different worlds.
+"made up, noise" are rows of which the first run of 256 shards, and of 16, learns nothing. The last lines have the rows
+sorted by the target, or by date, so that shards see different worlds.
 
     python -m benchmarks.shards --data-dir FOLDER --output docs/results/shards.csv
 
@@ -28,6 +29,7 @@ from sklearn_nag.kernels.nag import merging
 from sklearn_nag.kernels.state.lifts import positive
 
 SETS = ("California housing", "Bank", "Census", "Covertype", "bike sharing", "Bank one-hot", "Reuters")
+NOISE = "made up, noise"
 SORTED, BY_DATE = ("Bank", "California housing", "diabetes"), ("bike sharing",)
 PLANS = ((4, 4), (16, 1), (16, 4), (64, 4), (256, 1), (256, 8))
 ORDERS = 3
@@ -48,6 +50,13 @@ def as_vowpal_wabbit(states, base):
     if merged.columns.past is not None:
         merged.columns.past *= ratio
     return merged
+
+
+def made_up(folder):
+    """Rows of 50 numbers, targets of which noise is 99 %: too few rows in a shard to learn anything of them alone."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(3, size=(30_000, 50)) * 10.0 ** rng.integers(-3, 4, 50)
+    return X, X / X.std(axis=0) @ rng.normal(size=50) / np.sqrt(50) + 10.0 * rng.normal(size=len(X)), True
 
 
 RULES = {
@@ -122,6 +131,7 @@ def main():
         tasks = {name: BUNDLED[name] for name in ("breast cancer", "diabetes")}
     else:
         tasks = {name: {**FILES, **SPARSE}[name] for name in SETS}
+    tasks[NOISE] = made_up
     lines = [["data", "what", *(f"{n} x {r}" for n, r in plans)]]
     in_order = []
     for name, X, y, is_regression in load_each(tasks, options.data_dir):

@@ -6,7 +6,9 @@ Distances are ``sum metric_i (u_i - v_i)^2``, the plain one where no metric is g
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +24,11 @@ FLATTEST = 1e-150  # the least weight of a squared difference, in proportion to 
 class _Set:
     radius: float
 
+    def __post_init__(self):
+        if isinstance(self.radius, Real):
+            with suppress(OverflowError):  # which `project` and the estimators refuse by name
+                object.__setattr__(self, "radius", float(self.radius))
+
     def project(self, point: ArrayLike, metric: ArrayLike | None = None) -> np.ndarray:
         """Find the point of the set that is nearest to a given one.
 
@@ -36,11 +43,32 @@ class _Set:
         -------
         ndarray of shape (n,)
             The nearest point; that which was given, where it is in the set.
+
+        Raises
+        ------
+        TypeError
+            For a point or a metric that is no array of real numbers.
+        ValueError
+            For a radius that is not positive and finite, and for a point or a metric of another shape or with entries
+            that it must not have.
         """
-        v = np.array(point, dtype=np.float64)
-        a = np.ones(v.size) if metric is None else np.asarray(metric, dtype=np.float64)
+        radius = self.radius
+        if not (isinstance(radius, float) and 0 < radius < np.inf):
+            got = repr(radius) if isinstance(radius, float) else f"one of type {type(radius).__name__}"
+            raise ValueError(f"radius must be positive and within the range of float64; got {got}.")
+        v = _vector("point", point)
+        a = None if metric is None else _vector("metric", metric)
+        if a is not None and a.shape != v.shape:
+            raise ValueError(f"metric has shape {a.shape}; point has shape {v.shape}, and they must be the same.")
+        if a is not None and not (a > 0).all():
+            raise ValueError(f"metric must be positive; it is {a[np.argmin(a)]} at {np.argmin(a)}.")
+        return self.nearest(v, a)
+
+    def nearest(self, v, a=None):
+        """As `project`, for what kernels have: finite float64, and no check."""
         if not v.size:
-            return v
+            return v.copy()
+        a = np.ones(v.size) if a is None else a
         power = int(np.frexp(max(np.abs(v).max(), self.radius))[1])
         with np.errstate(all="ignore"):
             a = np.maximum(a / a.max(), FLATTEST)
@@ -51,8 +79,27 @@ class _Set:
         return replace(self, radius=self.radius * factor)
 
     def _nearest(self, v, a, radius):
-        """As `project`, for a point and a radius near 1 in size, or below, and a metric whose largest entry is 1."""
+        """As `nearest`, for a point and a radius near 1 in size, or below, and a metric whose largest entry is 1."""
         raise NotImplementedError
+
+
+def _vector(name, values):
+    """``values`` as a vector of finite float64; raise where they are none."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries, which have no values.")
+    try:
+        found = np.asarray(values)
+        vector = np.array(found, dtype=np.float64) if found.dtype.kind in "biufO" else None
+    except (OverflowError, TypeError, ValueError):
+        vector = None
+    if vector is None:
+        raise TypeError(f"{name} must be an array of real numbers within the range of float64.")
+    if vector.ndim != 1:
+        raise ValueError(f"{name} has shape {vector.shape}; it must be a vector.")
+    if not np.isfinite(vector).all():
+        place = int(np.argmin(np.isfinite(vector)))
+        raise ValueError(f"{name} must be finite; it is {vector[place]} at {place}.")
+    return vector
 
 
 @dataclass(frozen=True)

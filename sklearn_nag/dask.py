@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
-from .distributed._rounds import check_estimator, learn_piece, plan, run_rounds
-from .estimators import merge
+from .distributed._rounds import (
+    check_cut,
+    check_estimator,
+    first_pair,
+    judge,
+    learn_first,
+    learn_piece,
+    merge_learnt,
+    plan,
+    run_rounds,
+)
 from .estimators._online import OnlineLinear
-from .estimators._validation import check_number
+from .estimators._validation import as_numpy
+from .model_selection._streams import saying
 
 __all__ = ["fit"]
 
@@ -33,8 +42,8 @@ def fit(
 
     Partitions are cut into ``n_shards + 1`` runs of neighbours. The first run, of one partition at least, is learnt by
     one model alone, which sets scales and origins; each of the others is cut into ``rounds`` pieces. Round by round
-    each shard goes on from the last merged model with its piece, and a tree of merges makes one model of all. Steps
-    are as long as `sklearn_nag.distributed.shard_fit` says.
+    each shard goes on from the last merged model with its piece, and a tree of merges makes one model of all. Where the
+    first run has no rows, shards begin with nothing. Steps are as long as `sklearn_nag.distributed.shard_fit` says.
 
     All is one graph of pure tasks: what is lost with a worker is run again. The result depends on partitions,
     ``n_shards`` and ``rounds``, never on workers. Rows that are made by chance, in an order or a number that changes
@@ -98,9 +107,7 @@ def fit(
     except ImportError:
         raise ImportError('sklearn_nag.dask needs Dask: pip install "sklearn-nag[dask]"') from None
     check_estimator(estimator)
-    check_number("rounds", rounds, Integral, min_val=1)
-    if n_shards is not None:
-        check_number("n_shards", n_shards, Integral, min_val=1)
+    check_cut(1 if n_shards is None else n_shards, rounds)
     if not is_classifier(estimator):
         classes = None
     elif classes is None:
@@ -108,44 +115,53 @@ def fit(
     partitions = _partitions(X, y, sample_weight)
     n_shards = max(1, len(partitions) // rounds - 1) if n_shards is None else n_shards
     first, pieces = plan(len(partitions), n_shards, rounds)
-    learn_task, merge_task = dask.delayed(_learn, pure=False), dask.delayed(merge, pure=False)
+    first_task, learn_task, merge_task, judge_task = (
+        dask.delayed(task, pure=False) for task in (_learn_first, _learn, merge_learnt, _judge)
+    )
 
-    def chain(model, start, stop):
+    def chain(task, model, start, stop):
         """Tasks that take one partition each, so that few are in memory."""
-        for partition in partitions[start:stop]:
-            model = learn_task(model, partition, classes)
+        for number in range(start, stop):
+            model = task(model, partitions[number], classes, number)
         return model
 
     def learn(model, round_pieces):
-        return [chain(model, start, stop) for start, stop in round_pieces if stop > start]
+        return [chain(learn_task, model, start, stop) for start, stop in round_pieces if stop > start]
+
+    def judge_piece(pair, piece):
+        return judge_task(pair, partitions[piece[0]], classes, piece[0])
 
     def call(function, *arguments):
         return dask.delayed(function, pure=False)(*arguments)
 
-    base = chain(dask.delayed(_learn_first, pure=False)(clone(estimator), partitions[0], classes), 1, first)
-    model = run_rounds(base, pieces, getattr(estimator, "eta0", None), call, learn, merge_task)
-    return dask.compute(model)[0]
+    pair = chain(first_task, dask.delayed(first_pair, pure=False)(estimator), 0, first)
+    model = run_rounds(pair, pieces, getattr(estimator, "eta0", None), call, learn, merge_task, judge_piece)
+    (model,) = dask.compute(model)
+    if not model.__sklearn_is_fitted__():
+        raise ValueError("there are no rows to learn from: no partition has any.")
+    return model
 
 
-def _learn(model, batches, classes):
+def _learn(model, batches, classes, number, learn=learn_piece):
     """As `learn_piece`; batches may come without weights, and are not in memory all at once."""
-    return learn_piece(model, map(_as_batch, batches), classes)
+    with saying(f"partition {number}"):
+        return learn(model, map(_as_batch, batches), classes)
+
+
+def _judge(pair, batches, classes, number):
+    """As `judge`."""
+    return _learn(pair, batches, classes, number, judge)
+
+
+def _learn_first(pair, batches, classes, number):
+    """As `_learn`, for a `first_pair`."""
+    return _learn(pair, batches, classes, number, learn_first)
 
 
 def _as_batch(batch):
     if not (isinstance(batch, tuple | list) and len(batch) in (2, 3)):
         raise TypeError(f"the bag holds a {type(batch).__name__}; it must hold tuples (X, y) or (X, y, sample_weight).")
     return (*batch, None)[:3]
-
-
-def _learn_first(model, batches, classes):
-    model = _learn(model, batches, classes)
-    if not hasattr(model, "n_features_in_"):
-        raise ValueError(
-            "the first partition has no rows, but scales, origins and classes are learnt from it: leave it out, or "
-            "repartition."
-        )
-    return model
 
 
 def _partitions(X, y, sample_weight):
@@ -215,4 +231,5 @@ def _split(frame, **labels):
 
 
 def _one_batch(X, y, sample_weight=None):
-    return [(X, np.asarray(y), None if sample_weight is None else np.asarray(sample_weight))]
+    weight = None if sample_weight is None else np.asarray(as_numpy(sample_weight, "sample_weight"))
+    return [(X, np.asarray(as_numpy(y, "y")), weight)]

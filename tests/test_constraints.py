@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -122,3 +123,43 @@ def test_sets_are_values(kind):
     assert kind(2.0) != kind(3.0)
     assert repr(kind(2.0)) == f"{kind.__name__}(radius=2.0)"
     assert kind(1.0).project([]).shape == (0,)
+
+
+@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("radius", [-1.0, 0.0, np.nan, np.inf, 10**400, "word", None, Fraction(1, 10**400)])
+def test_a_radius_that_is_none(kind, radius):
+    with pytest.raises(ValueError, match="radius must be positive and within the range of float64; got"):
+        kind(radius).project([1.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize(
+    ("point", "metric", "message"),
+    [
+        ([np.nan, 1.0], None, "point must be finite; it is nan at 0"),
+        ([0.0, -np.inf], None, "point must be finite; it is -inf at 1"),
+        ([[1.0, 2.0]], None, r"point has shape \(1, 2\); it must be a vector"),
+        (1.0, None, r"point has shape \(\); it must be a vector"),
+        (np.ma.masked_array([1.0, 2.0], [True, False]), None, "point has masked entries"),
+        ([1j, 2.0], None, "point must be an array of real numbers"),
+        (["1", "2"], None, "point must be an array of real numbers"),
+        ([10**400], None, "point must be an array of real numbers within the range"),
+        (np.array(["2020"], "M8[Y]"), None, "point must be an array of real numbers"),
+        ([1.0, 2.0], [1.0], r"metric has shape \(1,\); point has shape \(2,\)"),
+        ([1.0, 2.0], [1.0, 0.0], "metric must be positive; it is 0.0 at 1"),
+        ([1.0, 2.0], [-1.0, 1.0], "metric must be positive; it is -1.0 at 0"),
+        ([1.0, 2.0], [1.0, np.nan], "metric must be finite; it is nan at 1"),
+    ],
+)
+def test_points_and_metrics_that_are_none(kind, point, metric, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        kind(1.0).project(point, metric)
+
+
+def test_what_project_takes_is_left_as_it_is():
+    for point in ([0.25, 0.5], np.array([0.25, 0.5])):
+        found = L2Ball(1.0).project(point)
+        assert found.tolist() == [0.25, 0.5]
+        found[:] = 9.0
+        assert list(point) == [0.25, 0.5]
+    assert L2Ball(Fraction(1, 2)) == L2Ball(0.5)

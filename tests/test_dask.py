@@ -9,12 +9,20 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_nag import NAGClassifier, NAGRegressor, merge
+from sklearn_nag import (
+    HedgeClassifier,
+    HedgeRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    merge,
+)
 from sklearn_nag.dask import fit
 from sklearn_nag.distributed import shard_fit
-from sklearn_nag.distributed._rounds import learn_piece, plan, run_rounds
+from sklearn_nag.distributed._rounds import first_pair, judge, learn_first, learn_piece, merge_learnt, plan, run_rounds
 
 from .estimators.helpers import bits
 
@@ -35,12 +43,13 @@ def by_hand(estimator, X, y, n_shards, rounds, size=100, **options):
     """The first partitions by one model, then `shard_fit`'s rounds over the others, in plain Python."""
     parts = [(X[i : i + size], y[i : i + size], None) for i in range(0, len(y), size)]
     first, pieces = plan(len(parts), n_shards, rounds)
-    base = learn_piece(estimator, parts[:first], options.get("classes"))
+    pair = learn_first(first_pair(estimator), parts[:first], options.get("classes"))
 
     def learn(model, pieces):
         return [learn_piece(model, parts[i:j]) for i, j in pieces if j > i]
 
-    return run_rounds(base, pieces, estimator.eta0, lambda function, *given: function(*given), learn, merge)
+    return run_rounds(pair, pieces, estimator.eta0, lambda function, *given: function(*given), learn, merge_learnt,
+                      lambda pair, piece: judge(pair, parts[piece[0] :], options.get("classes")))  # fmt: skip
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -88,12 +97,49 @@ def test_it_is_shard_fit_but_for_the_first_partition():
         ((da.from_array(X, (100, 4)), da.from_array(Y, 200)), {}, ValueError, "y has 7 partitions, X has 13"),
         ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"classes": None}, ValueError, "classes must be given"),
         ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"rounds": 0}, ValueError, "rounds"),
-        ((da.from_array(X[:0], (100, 4)), da.from_array(Y[:0], 100)), {}, ValueError, "has no rows"),
+        ((da.from_array(X[:0], (100, 4)), da.from_array(Y[:0], 100)), {}, ValueError, "no partition has any"),
     ],
 )
 def test_errors(arguments, options, error, message):
     with pytest.raises(error, match=message):
         fit(NAGClassifier(), *arguments, **{"classes": [0, 1], **options})
+
+
+@pytest.mark.parametrize("estimator", [HedgeClassifier(), HedgeRegressor(), SGDClassifier()], ids=type)
+def test_what_cannot_be_merged_is_told_before_any_work(estimator):
+    kind = type(estimator).__name__
+    message = f"estimator is a {kind}; " + ("models of the learners of" if kind[0] == "S" else "mixtures cannot be")
+    with pytest.raises(TypeError, match=message):
+        fit(estimator, "rows that nobody looks at")
+    with pytest.raises(TypeError, match=message):
+        shard_fit(estimator, "rows that nobody looks at", [0])
+    fitted = estimator.fit(X[:50], Y[:50])
+    with pytest.raises(TypeError, match=message.replace("estimator is", r"models\[0\] is")):
+        merge([fitted, fitted])
+
+
+def test_errors_name_the_partition():
+    bad = X.copy()
+    bad[750, 1] = np.nan
+    with pytest.raises(ValueError, match="^partition 7: Input X contains NaN"):
+        fit(NAGClassifier(), da.from_array(bad, (100, 4)), da.from_array(Y, 100), classes=[0, 1], rounds=2)
+
+
+@pytest.mark.parametrize("empty", [[0], [0, 1, 2], range(12), [5, 6, 12], [0, 4, 5, 6, 7]], ids=str)
+@pytest.mark.parametrize("estimator", [NAGClassifier(), NAGClassifier(eta0="auto"), ScaleInvariantClassifier()])
+def test_partitions_without_rows(empty, estimator):
+    sizes = np.full(13, 100)
+    sizes[list(empty)] = 0
+    n = sizes.sum()
+    X_parts, Y_parts = da.from_array(X[:n], (tuple(sizes), (4,))), da.from_array(Y[:n], (tuple(sizes),))
+    options = {"classes": [0, 1], "n_shards": 3, "rounds": 2}
+    model = fit(estimator, X_parts, Y_parts, **options)
+    assert model.t_ == n
+    assert model.get_params() == estimator.get_params()
+    np.testing.assert_allclose(model.mean_, X[:n].mean(axis=0), rtol=1e-6)
+    merge([model, clone(estimator).partial_fit(X, Y, classes=[0, 1])])  # they learn by the same rule
+    if n > 500:
+        assert model.score(X, Y) > 0.9 * clone(estimator).partial_fit(X[:n], Y[:n], classes=[0, 1]).score(X, Y)
 
 
 def table():
@@ -187,3 +233,20 @@ def test_a_grid_search_on_a_cluster():
         search.fit(X, Y)
     np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
     np.testing.assert_array_equal(bits(search.best_estimator_), bits(expected.best_estimator_))
+
+
+def test_columns_that_are_no_numbers_are_named():
+    dd, frame = pytest.importorskip("dask.dataframe", exc_type=ImportError), table()
+    for column, message in (
+        (["9"] * 700 + ["word"] * (len(frame) - 700), r"X must hold numbers; in row \d+, column 1 \('b'\): .*'word'"),
+        (X[:, 1] + 1j, "X has complex128 in column 'b'"),
+    ):
+        words = dd.from_pandas(frame[[*"abcdy"]].assign(b=column), npartitions=5)
+        for target in ("y", words["y"]):
+            with pytest.raises(ValueError, match=message):
+                fit(
+                    NAGClassifier(),
+                    words if target is not words["y"] else words.drop(columns="y"),
+                    target,
+                    classes=[0, 1],
+                )

@@ -6,28 +6,38 @@ import copy
 import dataclasses
 import itertools
 import math
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 
 from .. import kernels
-from ..estimators import FTRLClassifier, FTRLRegressor
-from ..estimators._online import OnlineLinear
+from ..estimators import FTRLClassifier, FTRLRegressor, merge
+from ..estimators._merging import check_kind
+from ..estimators._validation import check_number
 from ..kernels.nag.merging import HAVE_FADED
 
 FAN_IN = 8  # models that one merge takes
 LONGEST = 4.0, 8.0  # steps of shards, as a multiple of those of one model: with few rounds, and with many
+MOST_JUDGES = 32  # shards that tell what the model of the first rows is worth
+MOST_PIECES = 2**20  # of all rounds
 TAIL = 2  # last rounds whose weights are averaged
 
 
 def check_estimator(estimator):
     """Raise unless ``estimator`` is one whose models can be merged."""
-    if not isinstance(estimator, OnlineLinear):
-        raise TypeError(f"estimator is a {type(estimator).__name__}; models of sklearn_nag alone can be merged.")
+    check_kind("estimator", estimator)
     if isinstance(estimator, FTRLClassifier | FTRLRegressor):
         raise TypeError(f"estimator is a {type(estimator).__name__}; its models cannot be merged.")
     if getattr(estimator, "half_life", None) is not None:
         raise ValueError(HAVE_FADED)
+
+
+def check_cut(n_shards, rounds):
+    """Raise unless there may be so many shards and rounds."""
+    check_number("n_shards", n_shards, Integral, min_val=1, max_val=MOST_PIECES)
+    hint = f"n_shards is {n_shards}, and at most {MOST_PIECES} pieces are learnt."
+    check_number("rounds", rounds, Integral, min_val=1, max_val=MOST_PIECES // n_shards, hint=hint)
 
 
 def learn_piece(model, batches, classes=None):
@@ -49,10 +59,68 @@ def learn_piece(model, batches, classes=None):
     """
     model = copy.deepcopy(model)
     for X, y, weight in batches:
-        if len(y):
-            options = {} if classes is None else {"classes": classes}
-            model.partial_fit(X, y, sample_weight=weight, **options)
+        _learn(model, X, y, weight, classes)
     return model
+
+
+def _learn(model, X, y, weight, classes):
+    if len(y):
+        model.partial_fit(X, y, sample_weight=weight, **({} if classes is None else {"classes": classes}))
+
+
+def first_pair(estimator):
+    """What learns the first rows: a clone of the estimator, and one that is to see no features."""
+    own = {"verbose": 0, "constraint": None}
+    given = {name: value for name, value in own.items() if name in estimator.get_params(deep=False)}
+    return clone(estimator), clone(estimator).set_params(**given)
+
+
+def learn_first(pair, batches, classes=None):
+    """As `learn_piece`, for both models of a `first_pair`, the second of which learns the targets alone."""
+    model, blind = copy.deepcopy(pair)
+    for X, y, weight in batches:
+        _learn(model, X, y, weight, classes)
+        _learn(blind, np.zeros((len(y), 1)), y, weight, classes)
+    return model, blind
+
+
+def judge(pair, batches, classes=None):
+    """What both models of a `first_pair` lose on rows that come next, so few that they learn little of them."""
+    n = max(8, int(pair[0].t_) // 4) if pair[0].__sklearn_is_fitted__() else 0
+    for X, y, weight in itertools.islice(batches, 1):
+        rows = X.iloc[:n] if hasattr(X, "iloc") else X[:n]
+        later = learn_first(pair, [(rows, y[:n], None if weight is None else weight[:n])], classes)
+        return [_total_loss(after) - _total_loss(before) for after, before in zip(later, pair)]
+    return [0.0, 0.0]
+
+
+def _total_loss(model):
+    return model.progressive_loss_ * model.t_ if model.__sklearn_is_fitted__() else 0.0
+
+
+def begin(pair, judged, eta0, factor):
+    """Model for the shards of the first round to begin with.
+
+    It has steps that are ``factor`` times as long. Where the first rows were too few to predict by them better than by
+    their targets alone, as `judge` has found in some shards, each shard begins with nothing, with steps as they are:
+    what is wrong in one model is wrong in all that go on from it, while the average of models of their own is better
+    than each of them.
+    """
+    model = model_of(pair)
+    lost, lost_blind = np.sum(judged, axis=0) if judged else (0.0, 0.0)
+    if model.__sklearn_is_fitted__() and (lost < lost_blind or not judged):
+        return with_steps(model, eta0, factor)
+    return clone(model)
+
+
+def join_first(model, start, pair):
+    """What the first round has led to, with the model of the first rows where shards did not go on from it."""
+    return model if start.__sklearn_is_fitted__() else merge_learnt([pair[0], model], start)
+
+
+def model_of(pair):
+    """The first model of a `first_pair`."""
+    return pair[0]
 
 
 def with_steps(model, eta0, factor):
@@ -64,41 +132,54 @@ def with_steps(model, eta0, factor):
     model = copy.deepcopy(model)
     if isinstance(eta0, Real) and getattr(model, "adaptive", False) and float(eta0) * factor < np.inf:
         model.set_params(eta0=eta0 if factor == 1 else float(eta0) * factor)
-        rule = model._state.rule
-        model._state.adopt(dataclasses.replace(rule, eta=(float(model.eta0),) * len(rule.eta)))
+        if model.__sklearn_is_fitted__():
+            rule = model._state.rule
+            model._state.adopt(dataclasses.replace(rule, eta=(float(model.eta0),) * len(rule.eta)))
     return model
 
 
 def lead(model, before, momentum, renew):
     """Model for the shards of a round to begin with: see `sklearn_nag.kernels.lead`."""
     model = copy.copy(model)
-    model._state = kernels.lead(model._state, before._state, momentum, renew)
+    if model.__sklearn_is_fitted__():
+        before = before if before.__sklearn_is_fitted__() else model
+        model._state = kernels.lead(model._state, before._state, momentum, renew)
     return model
 
 
-def run_rounds(base, pieces, eta0, call, learn, merge_models):
+def merge_learnt(models, base):
+    """Merge those of some models that have learnt a row at all; ``base`` where none has."""
+    learnt = [model for model in models if model.__sklearn_is_fitted__()]
+    if not learnt:
+        return base
+    return merge(learnt, base if base.__sklearn_is_fitted__() else None)
+
+
+def run_rounds(first, pieces, eta0, call, learn, merge_models, judge_piece):
     """Merge, round by round, what shards learn of their pieces.
 
     The average of ``n`` shards has less noise than one model, but takes as many steps as one of them, not as all. So
     their steps are ``sqrt(n)`` times as long, and what they move moves on with a momentum of ``1 - n ** -0.25`` into
     the next round. By long steps shards move apart until they are merged, less so the shorter the pieces are: so steps
     are at most as many times as long as there are rounds, within 4 and 8. The weights played in the last two rounds are
-    averaged, as those before are farther off than time alone makes up for.
+    averaged, as those before are farther off than time alone makes up for. `begin` says when all of this is not so.
 
     Parameters
     ----------
-    base : model
-        What has been learnt before.
+    first : pair
+        What `learn_first` has learnt.
     pieces : list of list
         For each round, a piece for each shard.
     eta0 : float, str or None
         The learning rate of the estimator, if it has one.
     call : callable
-        ``call(function, *arguments)`` calls `with_steps` and `lead`, at once or later.
+        ``call(function, *arguments)`` calls functions of this file, at once or later.
     learn : callable
         ``learn(base, pieces)`` returns the models after the pieces of a round, in the order of these.
     merge_models : callable
         ``merge_models(models, base)`` merges some.
+    judge_piece : callable
+        ``judge_piece(first, piece)`` calls `judge` with the first batch of a piece.
 
     Returns
     -------
@@ -107,9 +188,14 @@ def run_rounds(base, pieces, eta0, call, learn, merge_models):
     """
     n_shards = max(map(len, pieces))
     longest = min(max(float(len(pieces)), LONGEST[0]), LONGEST[1])
+    factor = min(math.sqrt(n_shards), longest)
     if n_shards > 1:
-        base = call(with_steps, base, eta0, min(math.sqrt(n_shards), longest))
-    before = base
+        few = [piece for piece in pieces[0] if piece[1] > piece[0]]
+        few = few[:: -(-len(few) // MOST_JUDGES) or 1]
+        judged = [judge_piece(first, piece) for piece in few]
+        before = base = call(begin, first, judged, eta0, factor)
+    else:
+        before = base = call(model_of, first)
     for number, round_pieces in enumerate(pieces):
         start = base
         if n_shards > 1:
@@ -120,6 +206,8 @@ def run_rounds(base, pieces, eta0, call, learn, merge_models):
             models = [group[0] if len(group) == 1 else merge_models(group, start) for group in groups]
         if models:
             before, base = base, models[0]
+        if n_shards > 1 and number == 0:
+            base = call(join_first, base, start, first)
     return call(with_steps, base, eta0, 1.0) if n_shards > 1 else base
 
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import check_consistent_length
 
-from ..estimators import merge
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import check_number
-from ._rounds import check_estimator, learn_piece, plan, run_rounds
+from ..estimators._validation import as_labels, as_numpy
+from ._rounds import (
+    check_cut,
+    check_estimator,
+    first_pair,
+    judge,
+    learn_first,
+    learn_piece,
+    merge_learnt,
+    plan,
+    run_rounds,
+)
 
 Model = TypeVar("Model", bound=OnlineLinear)
 
@@ -83,6 +91,10 @@ def shard_fit(
     ``1 - n ** -0.25`` [2]_, but with an L1 penalty, and ``average`` takes the weights of the last two rounds alone. The
     model that is returned has the learning rate of ``estimator``.
 
+    Where the first run has learnt nothing, as on rows of some shards it loses no less than a model of its targets alone
+    (there are many features for its rows, or noise is strong), its errors would be in all models that go on from it,
+    and long steps would add to them. Then each shard begins with nothing, and steps are those of ``estimator``.
+
     References
     ----------
     .. [1] Malladi, Lyu, Panigrahi and Arora, "On the SDEs and scaling rules for adaptive gradient algorithms", NeurIPS
@@ -101,29 +113,33 @@ def shard_fit(
     (569.0, True)
     """
     check_estimator(estimator)
-    check_number("n_shards", n_shards, Integral, min_val=1)
-    check_number("rounds", rounds, Integral, min_val=1)
-    check_consistent_length(X, y, sample_weight)
+    check_cut(n_shards, rounds)
+    X, y = as_numpy(X, "X"), np.asarray(as_numpy(y, "y"))
+    weight = None if sample_weight is None else np.asarray(as_numpy(sample_weight, "sample_weight"))
+    check_consistent_length(X, y, weight)
     X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "columns") else np.asarray(X)
-    y = np.asarray(y)
-    weight = None if sample_weight is None else np.asarray(sample_weight)
     if len(y) == 0:
         raise ValueError("there are no rows to learn from.")
     if is_classifier(estimator) and classes is None:
-        classes = np.unique(y)
+        classes = np.unique(as_labels(y, "y"))
 
     def rows(start, stop):
         part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
         return [(part, y[start:stop], None if weight is None else weight[start:stop])]
 
     first, pieces = plan(len(y), n_shards, rounds)
-    base = learn_piece(clone(estimator), rows(0, first), classes)
+    pair = learn_first(first_pair(estimator), rows(0, first), classes)
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
 
     def learn(model, round_pieces):
-        return parallel(delayed(learn_piece)(model, rows(*piece)) for piece in round_pieces if piece[1] > piece[0])
+        return parallel(
+            delayed(learn_piece)(model, rows(*piece), classes) for piece in round_pieces if piece[1] > piece[0]
+        )
+
+    def judge_piece(pair, piece):
+        return judge(pair, rows(*piece), classes)
 
     def call(function, *arguments):
         return function(*arguments)
 
-    return run_rounds(base, pieces, getattr(estimator, "eta0", None), call, learn, merge)
+    return run_rounds(pair, pieces, getattr(estimator, "eta0", None), call, learn, merge_learnt, judge_piece)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
 from .. import kernels
 from ..estimators._online import OnlineLinear
-from ..model_selection._streams import StreamPipeline, count_rows, slice_rows, slice_weights
+from ..estimators._saved import check_integer
+from ..estimators._validation import shown
+from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 
 GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
 
@@ -80,7 +82,7 @@ class NamedEstimators(BaseEstimator):
             named = [(name, estimator) for name, estimator in self.estimators]
         except (TypeError, ValueError):
             raise ValueError(
-                f"estimators must be a list of (name, estimator) or None; got {self.estimators!r:.80}."
+                f"estimators must be a list of (name, estimator) or None; got {shown(self.estimators)}."
             ) from None
         names = [name for name, _ in named]
         own = super().get_params(deep=False)
@@ -116,10 +118,36 @@ class Expert(StreamPipeline):
     """
 
     def __init__(self, name, estimator):
-        super().__init__(clone(estimator))
         self.name, self.averages = name, False
+        with self._saying():
+            super().__init__(estimator)
         self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
         self.snapshot = None  # the model when it was looked at last
+
+    def check(self):
+        """Raise for attributes that do not make an expert together, as those of a file that was changed or damaged."""
+        expected = {"name", "estimator", "learner", "transformers", "averages", "n_rows", "next_look", "snapshot"}
+        if vars(self).keys() != expected or not isinstance(self.name, str):
+            raise ValueError("an expert has other attributes than experts have")
+        try:
+            self.resume(self.estimator)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        if isinstance(self.learner, OnlineLinear):
+            self.learner._check_changed_parameters()
+        for what, least in (("n_rows", 0), ("next_look", getattr(self, "n_rows", 0))):
+            check_integer(f"{what} of {self.name!r}", getattr(self, what), least)
+        if not isinstance(self.averages, bool | np.bool_):
+            raise ValueError(f"averages of {self.name!r} is {self.averages!r:.60}; it must be True or False")
+        if self.snapshot is None:
+            return
+        kernels.check(self.snapshot)
+        state = getattr(self.learner, "_state", None)
+        fits = type(state) is type(self.snapshot) and self.averages
+        if not (fits and state.columns.lift.shape == self.snapshot.columns.lift.shape):
+            raise ValueError(f"{self.name!r} has a snapshot of another model")
+        if state.rule.n_played != self.snapshot.rule.n_played:
+            raise ValueError(f"{self.name!r} has a snapshot of a model of other targets")
 
     @property
     def by_row(self):
@@ -150,11 +178,11 @@ class Expert(StreamPipeline):
         list of ndarray, or None
             Responses of ``method``, for each of the forecasts; None where there are none, as nothing has been learnt.
         """
-        try:
+        with self._saying():
             return self._play(method, X, y, weight, {} if classes is None else {"classes": classes}, judged)
-        except Exception as error:
-            error.add_note(f"Raised by {self.name!r}, one of estimators.")
-            raise
+
+    def _saying(self):
+        return saying(f"{self.name!r}, one of estimators")
 
     def _play(self, method, X, y, weight, options, judged):
         X = self.transform(X)
@@ -190,9 +218,10 @@ class Expert(StreamPipeline):
 
     def forecast(self, which, method, X):
         """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""
-        if which == self.n_forecasts - 1:
-            return getattr(self.estimator, method)(X)
-        for _, step in self.transformers:
-            X = step.transform(X)
-        decision = kernels.predict(self.learner._state.latest(), self.learner._rows_to_predict(X))
-        return self.learner._respond(method, decision)
+        with self._saying():
+            if which == self.n_forecasts - 1:
+                return getattr(self.estimator, method)(X)
+            for _, step in self.transformers:
+                X = step.transform(X)
+            decision = kernels.predict(self.learner._state.latest(), self.learner._rows_to_predict(X))
+            return self.learner._respond(method, decision)

@@ -13,27 +13,40 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
 from .._docstrings import share
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
-from ..estimators._locks import between_calls, lock_of
+from ..estimators._locks import between_calls, turn_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
+from ..estimators._online import parameter_names
+from ..estimators._saved import (
+    check_attributes,
+    check_begun_with,
+    check_features,
+    check_known_classes,
+    check_outputs,
+    damaged,
+)
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import (
     Rows,
+    as_floats,
+    as_labels,
+    as_numpy,
+    check_classes,
     check_finite,
     check_flag,
     check_number,
     check_option,
+    check_seed,
     check_sparse,
     check_weights,
     class_codes,
     converted,
-    raise_for_entry,
     two_or_more,
     unchanged_on_error,
 )
@@ -106,6 +119,7 @@ class _Hedge(NamedEstimators):
         check_number("batch_size", self.batch_size, Integral, min_val=1)
         check_flag("blend", self.blend)
         check_flag("shuffle", self.shuffle)
+        check_seed(self.random_state)
         check_option("loss", self.loss, self._losses)
 
     def _begin(self, first):
@@ -114,9 +128,10 @@ class _Hedge(NamedEstimators):
         if first:
             self._experts = [Expert(name, estimator) for name, estimator in self._named()]
             self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
-            self._totals = np.zeros(1)  # losses of the forecasts, whose number is not known yet, and of the mixture
+            self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
-            self._experts, self._mixture = copy.deepcopy(self._experts), self._mixture.copy()
+            self._experts = copy.deepcopy(self._experts)
+            self._mixture = None if self._mixture is None else self._mixture.copy()
             self._blend = None if self._blend is None else self._blend.copy()
         judged_by = self._judged_by([expert.learner for expert in self._experts])
         now = {"loss": judged_by, "update": self.update, "eta0": float(self.eta0), "blend": bool(self.blend)}
@@ -161,7 +176,9 @@ class _Hedge(NamedEstimators):
         self._begin(first=True)
         X, targets, weight = self._validate(X, y, sample_weight, first=True)
         self._see_all_targets(targets)
-        rows = self._rows_with_weight(weight, len(targets))
+        rows = _rows_with_weight(weight, len(targets))
+        if not len(rows):
+            raise ValueError("sample_weight is zero for all rows: there is nothing to learn from.")
         random_state = check_random_state(self.random_state)
         for i in range(self.max_iter):
             self._learn(X, targets, weight, random_state.permutation(rows) if self.shuffle else rows, judge=i == 0)
@@ -172,20 +189,14 @@ class _Hedge(NamedEstimators):
         first = not self.__sklearn_is_fitted__()
         self._begin(first)
         X, y, weight = self._validate(X, y, sample_weight, first)
-        self._learn(X, y, weight, self._rows_with_weight(weight, len(y)))
+        self._learn(X, y, weight, _rows_with_weight(weight, len(y)))
         return self
-
-    def _rows_with_weight(self, weight, n_rows):
-        """Places of the rows to learn."""
-        rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-        if self._is_new and not len(rows):
-            raise ValueError("sample_weight is zero for all rows: there is nothing to learn from.")
-        return rows
 
     def _validate(self, X, y, sample_weight, first):
         """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
         check_sparse(X)
         if self._takes_anything():
+            X, y = as_numpy(X, "X"), as_numpy(y, "y")
             validate_data(self, X, reset=first, skip_check_array=True)
             check_consistent_length(X, y)
             X = X.tocsr() if sparse.issparse(X) else X
@@ -282,9 +293,12 @@ class _Hedge(NamedEstimators):
         check_is_fitted(self)
         check_sparse(X)
         if self._takes_anything():
+            X = as_numpy(X, "X")
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
             X = converted(self, X, reset=False)
+        if self._mixture is None:  # all rows had weight 0
+            return self._advice_before_rows(count_rows(X))
         total = 0.0
         with np.errstate(over="ignore"):
             shares = iter(self._shares())
@@ -297,6 +311,8 @@ class _Hedge(NamedEstimators):
 
     def _shares(self):
         """Present share of each forecast in the mixture."""
+        if self._mixture is None:
+            return np.full(len(self._experts), 1.0 / len(self._experts))
         shares = self._mixture.weights()[0]
         return shares if self._blend is None else shares[:-1] + shares[-1] * self._blend.weights()[0]
 
@@ -304,11 +320,54 @@ class _Hedge(NamedEstimators):
         return hasattr(self, "_experts")
 
     def __getstate__(self):
-        with lock_of(self):
-            state = dict(super().__getstate__())
+        turn = turn_of(self)
+        with turn.lock:
+            state = dict(super(_Hedge, turn.seen(self)).__getstate__())
             if "_experts" in state:  # copies, as another thread may go on learning before these have been written
                 state.update(copy.deepcopy({name: state[name] for name in ("_experts", "_mixture", "_blend")}))
             return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        try:
+            self._check_whole()
+        except ValueError as error:
+            raise damaged(self, error) from None
+
+    def _check_whole(self):
+        """Raise for attributes that do not make a mixture together, as those of a file that was changed or damaged."""
+        check_attributes(self, parameter_names(type(self)))
+        if not self.__sklearn_is_fitted__():
+            return
+        own = vars(self)
+        lacks = [name for name in ("_mixture", "_blend", "_t", "_is_new", "_totals", "_begun_with") if name not in own]
+        if lacks:
+            raise ValueError(f"it has no {', '.join(lacks)}")
+        check_features(self)
+        self._check_targets_of_model()
+        check_begun_with(self._begun_with, ("loss", "update", "eta0", "blend"))
+        if len(self._begun_with) < 4:
+            raise ValueError("it lacks parameters that it was begun with")
+        if not (isinstance(self._experts, list) and self._experts and all(type(e) is Expert for e in self._experts)):
+            raise ValueError("its estimators are no list of experts")
+        for expert in self._experts:
+            expert.check()
+        if not isinstance(self._is_new, bool | np.bool_) or self._is_new != (self._mixture is None):
+            raise ValueError(f"_is_new is {self._is_new!r:.60}, which does not go with its mixture")
+        n_forecasts = sum(expert.n_forecasts for expert in self._experts)
+        if self._mixture is not None:
+            kernels.check_mixture("_mixture", self._mixture, 1, n_forecasts + (self._blend is not None))
+            kernels.check_shares("_mixture", self._mixture)
+        if self._blend is not None:
+            kernels.check_mixture("_blend", self._blend, 1, n_forecasts)
+            kernels.check_shares("_blend", self._blend)
+        kernels.check_array("_totals", self._totals, (n_forecasts + 1,))
+        kernels.check_finite("_totals", self._totals)
+        kernels.check_number("_t", self._t)
+
+    def _check_targets_of_model(self):
+        """Raise for classes, or outputs and their ranges, that no mixture has."""
+        raise NotImplementedError
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -323,21 +382,23 @@ class _Hedge(NamedEstimators):
     # -- attributes
 
     def _attribute(self, read):
-        """Return ``read()``, between calls that change the model; before fitting raise AttributeError."""
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-        with lock_of(self):
-            return read()
+        """Return ``read(model)``, between calls that change it; before fitting raise AttributeError."""
+        turn = turn_of(self)
+        with turn.lock:
+            model = turn.seen(self)
+            if not model.__sklearn_is_fitted__():
+                raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+            return read(model)
 
     @property
     def estimators_(self) -> list:
         """The estimators, fitted."""
-        return self._attribute(lambda: [expert.estimator for expert in self._experts])
+        return self._attribute(lambda model: [expert.estimator for expert in model._experts])
 
     @property
     def weights_(self) -> np.ndarray:
         """How much each estimator is trusted; they add up to 1."""
-        return self._attribute(lambda: np.add.reduceat(self._shares(), self._first_forecasts()))
+        return self._attribute(lambda model: np.add.reduceat(model._shares(), model._first_forecasts()))
 
     def _first_forecasts(self):
         """Place of the first forecast of each expert: by its latest weights, where there are two."""
@@ -346,25 +407,29 @@ class _Hedge(NamedEstimators):
     @property
     def expert_losses_(self) -> np.ndarray:
         """Mean progressive loss of each estimator; NaN before the first row that was judged."""
-        totals, t = self._attribute(lambda: (self._totals[self._first_forecasts()], self._t))
+        totals, t = self._attribute(lambda model: (model._totals[model._first_forecasts()], model._t))
         return totals / t if t > 0 else np.full(len(totals), np.nan)
 
     @property
     def progressive_loss_(self) -> float:
         """Mean progressive loss of the mixture; NaN before the first row that was judged."""
-        total, t = self._attribute(lambda: (self._totals[-1], self._t))
+        total, t = self._attribute(lambda model: (model._totals[-1], model._t))
         return float(total / t) if t > 0 else np.nan
 
     @property
     def regret_(self) -> float:
         """Total progressive loss of the mixture, less that of the best estimator."""
-        totals, best = self._attribute(lambda: (self._totals, self._totals[self._first_forecasts()].min()))
-        return float(totals[-1] - best)
+        return self._attribute(lambda model: float(model._totals[-1] - model._totals[model._first_forecasts()].min()))
 
     @property
     def t_(self) -> float:
         """Total weight of the rows that were judged."""
-        return self._attribute(lambda: self._t)
+        return self._attribute(lambda model: model._t)
+
+
+def _rows_with_weight(weight, n_rows):
+    """Places of the rows to learn."""
+    return np.arange(n_rows) if weight is None else np.flatnonzero(weight)
 
 
 def _take(X, rows):
@@ -546,7 +611,7 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         if classes is None and not known:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if classes is not None:
-            named = two_or_more(unique_labels(classes))
+            named = check_classes(classes)
             if known and not np.array_equal(named, self.classes_):
                 raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
             self.classes_ = named
@@ -556,11 +621,19 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         return column_or_1d(y, warn=True)
 
     def _check_targets(self, y, first):
+        y = as_labels(y, "y")
         check_classification_targets(y)
         return y
 
     def _see_all_targets(self, y):
         self.classes_ = two_or_more(np.unique(y))
+
+    def _check_targets_of_model(self):
+        check_known_classes(getattr(self, "classes_", None))
+
+    def _advice_before_rows(self, n_rows):
+        """What is advised for so many rows when nothing has been learnt: all classes alike."""
+        return np.full((n_rows, len(self.classes_)), 1.0 / len(self.classes_))
 
     @property
     def _method(self):
@@ -788,19 +861,15 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         return self._partial_fit(X, y, sample_weight)
 
     def _check_targets_alone(self, y):
-        try:
-            return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        except (OverflowError, TypeError):
-            raise_for_entry("y", y)
-            raise
+        return check_array(as_floats(y, "y"), ensure_2d=False, input_name="y")
 
     def _check_targets(self, y, first):
-        y = np.asarray(y, dtype=np.float64)
+        y = as_floats(y, "y")
         check_finite(y, "y", type(self).__name__)
         n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
             self._n_outputs = n_outputs
-            self._range = np.array([[np.inf], [-np.inf]]) * np.ones(n_outputs or 1)
+            self._range = None  # least and largest targets
         elif n_outputs != self._n_outputs:
             made_for = "(n_samples,)" if self._n_outputs is None else f"(n_samples, {self._n_outputs})"
             raise ValueError(f"y has shape {y.shape}; this model was made for targets of shape {made_for}.")
@@ -809,14 +878,28 @@ class HedgeRegressor(RegressorMixin, _Hedge):
     def _see_all_targets(self, y):
         """All that matters is known from the shape of the targets."""
 
+    def _check_targets_of_model(self):
+        check_outputs(getattr(self, "_n_outputs", 0))
+        ends = getattr(self, "_range", None)
+        if ends is not None:
+            kernels.check_array("_range", ends, (2, self._n_outputs or 1))
+            kernels.check_finite("_range", ends)
+        if (ends is None) != (self._mixture is None):
+            raise ValueError("it has no range of the targets that it has seen")
+
+    def _advice_before_rows(self, n_rows):
+        """What is advised for so many rows when nothing has been learnt: 0."""
+        return np.zeros((n_rows, self._n_outputs or 1))
+
     def _see(self, y):
         self._range = self._ranges(y)[:, -1]
 
     def _ranges(self, y):
         """Least and largest targets before each row, and after the last one: of shape (2, n_rows + 1, n_outputs)."""
         y = y.reshape(len(y), -1)
-        low = np.minimum.accumulate(np.vstack([self._range[0], y]))
-        return np.array([low, np.maximum.accumulate(np.vstack([self._range[1], y]))])
+        low, high = ([np.inf], [-np.inf]) if self._range is None else self._range
+        low, high = (np.broadcast_to(end, y.shape[1]) for end in (low, high))
+        return np.array([np.minimum.accumulate(np.vstack([low, y])), np.maximum.accumulate(np.vstack([high, y]))])
 
     def _as_advice(self, response):
         """Predictions of shape (n_rows, n_outputs), held within the range of all targets so far."""

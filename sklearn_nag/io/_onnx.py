@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.validation import check_is_fitted
 
-from ..estimators._locks import lock_of
+from ..estimators._locks import turn_of
 from ..estimators._reading import names_of_features
+from ..estimators._validation import as_given
 from ..kernels.vectorized.prediction import unit_free
 from ._learners import learners
 
@@ -53,6 +55,10 @@ def to_onnx(
     ------
     ImportError
         Where skl2onnx is not installed.
+    NotFittedError
+        Before fitting.
+    ValueError
+        For classes that are neither strings nor integers below 2**63, as ONNX has no others.
 
     Warns
     -----
@@ -65,6 +71,7 @@ def to_onnx(
     trusted_types : Models that go on learning, as files of skops.
     """
     register_onnx()
+    check_is_fitted(estimator)
     from skl2onnx import to_onnx as convert
     from skl2onnx.common.data_types import DoubleTensorType
 
@@ -106,7 +113,11 @@ def _between_calls(convert):
     @functools.wraps(convert)
     def wrapped(*args):
         operator = next(arg for arg in args if hasattr(arg, "raw_operator"))
-        with lock_of(operator.raw_operator):
+        turn = turn_of(operator.raw_operator)
+        with turn.lock:
+            if turn.seen(operator.raw_operator) is not operator.raw_operator:
+                raise RuntimeError("a signal handler cannot export a model that is learning: export it after the call.")
+            check_is_fitted(operator.raw_operator)
             return convert(*args)
 
     return wrapped
@@ -239,7 +250,15 @@ def _labels(classes):
     """Classes as ONNX can hold them: integers or strings."""
     if all(isinstance(label, str) for label in classes):
         return np.array(list(classes), dtype=str)
-    return np.array(list(classes)).astype(np.int64)
+    labels = np.asarray(classes.tolist())
+    if labels.dtype.kind in "biuf":
+        integers = [int(label) for label in classes]
+        if -(2**63) <= min(integers) and max(integers) < 2**63:
+            return np.array(integers, dtype=np.int64)
+    raise ValueError(
+        f"ONNX has labels that are strings or integers of 64 bits with a sign; the class {as_given(classes[-1])} is "
+        "neither: learn from labels that are."
+    )
 
 
 def _probabilities(nodes, model, decision, n_classes):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..estimators._validation import check_number, check_option
+from ..estimators._validation import check_number, check_option, check_seed
 
 _MOST_UNLEARNABLE = 26  # rows whose features are exact doubles
 
@@ -51,6 +51,7 @@ def scaling_adversary(
            [ 1.963, 19.55 ,  4.136]])
     """
     check_number("orders", orders, min_val=0)
+    check_seed(random_state)
     X = np.asarray(X, dtype=np.float64)
     return X * 10.0 ** check_random_state(random_state).uniform(-orders / 2, orders / 2, X.shape[-1])
 
@@ -90,6 +91,7 @@ def margin_data(
     True
     """
     check_number("margin", margin, min_val=0, max_val=1, include_boundaries="neither")
+    check_seed(random_state)
     rng = check_random_state(random_state)
     u = rng.normal(size=n_features)
     u /= np.linalg.norm(u)
@@ -143,6 +145,7 @@ def expert_game(
            [0. , 1. ]])
     """
     check_option("kind", kind, ("coins", "leader", "switch"))
+    check_seed(random_state)
     rng = check_random_state(random_state)
     losses = rng.randint(0, 2, (n_rows, n_experts)).astype(np.float64)
     if kind == "leader":

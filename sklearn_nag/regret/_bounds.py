@@ -470,6 +470,13 @@ def full_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
     --------
     sklearn_nag.ScaleInvariantClassifier : With ``invariance="full"``, a learner of which this is true.
 
+    Notes
+    -----
+    Neither the bound nor what is played changes under an invertible linear map of the rows, even while there are fewer
+    of them than features: a row is in the span of the rows up to it, which is all that ``S`` and its pseudo-inverse
+    are needed for. The first row in a new direction is predicted to be 0. What a model predicts afterwards is the same
+    under such a map for rows in the span of those played.
+
     References
     ----------
     .. [1] Kotłowski, "Scale-invariant unconstrained online learning", ALT 2017. https://arxiv.org/abs/1708.07042

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .. import losses
 from ..estimators._online import OnlineLinear
+from ..estimators._validation import as_numpy
 
 
 @dataclass
@@ -147,6 +148,7 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     if not isinstance(estimator, OnlineLinear):
         raise TypeError(f"record needs a linear learner of this package; got {type(estimator).__name__}.")
     learner = clone(estimator)
+    X, y = as_numpy(X, "X"), as_numpy(y, "y")
     rows, labels = check_X_y(X, y, dtype=np.float64, y_numeric=not is_classifier(learner))
     if is_classifier(learner):
         check_classification_targets(labels)

@@ -21,7 +21,18 @@ from sklearn_nag import (
     merge,
 )
 from sklearn_nag.distributed import shard_fit
-from sklearn_nag.distributed._rounds import FAN_IN, plan, run_rounds, with_steps
+from sklearn_nag.distributed._rounds import (
+    FAN_IN,
+    begin,
+    first_pair,
+    join_first,
+    judge,
+    learn_first,
+    learn_piece,
+    plan,
+    run_rounds,
+    with_steps,
+)
 
 from ..estimators.helpers import bits
 
@@ -68,12 +79,20 @@ def test_how_long_steps_are(n_shards, rounds, factor):
     factors = []
 
     def call(function, *arguments):
-        if function is with_steps:
-            factors.append(arguments[2])
+        if function in (begin, with_steps):
+            factors.append(arguments[-1])
         return "model"
 
     pieces = [[(0, 1)] * n_shards] * rounds
-    run_rounds("base", pieces, 1.0, call, lambda base, pieces: ["model"] * len(pieces), lambda models, base: "model")
+    run_rounds(
+        "base",
+        pieces,
+        1.0,
+        call,
+        lambda base, pieces: ["model"] * len(pieces),
+        lambda models, base: "model",
+        lambda pair, piece: [0.0, 1.0],
+    )
     assert factors == ([] if factor is None else [factor, 1.0])
 
 
@@ -141,6 +160,54 @@ def test_more_rounds_are_nearer_to_one_model():
     assert losses[1] < losses[0] < 1.05 * best
 
 
+@pytest.mark.parametrize(
+    ("estimator", "n_shards", "rounds", "most"),
+    [
+        (NAGRegressor(), 256, 8, 1.005),
+        (NAGRegressor(), 16, 4, 1.002),
+        (NAGClassifier(), 256, 8, 1.005),
+        (ScaleInvariantRegressor(), 256, 8, 1.005),
+        (ScaleInvariantRegressor(), 16, 4, 1.002),
+    ],
+)
+def test_first_rows_of_which_nothing_can_be_learnt(estimator, n_shards, rounds, most):
+    """Noise drowns 50 features: what one model has made of few rows would be in all that go on from it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(70000, 50)) * 10.0 ** rng.integers(-3, 4, 50)
+    z, train, test = X / X.std(axis=0) @ rng.normal(size=50) / np.sqrt(50), slice(0, 20000), slice(20000, None)
+    is_classifier = isinstance(estimator, NAGClassifier)
+    y = z + 2 * rng.logistic(size=70000) > 0 if is_classifier else z + 10 * rng.normal(size=70000)
+
+    def loss(model):
+        if is_classifier:
+            return log_loss(y[test], model.predict_proba(X[test]))
+        return np.mean((model.predict(X[test]) - y[test]) ** 2)
+
+    one = clone(estimator).partial_fit(X[train], y[train], **({"classes": [False, True]} if is_classifier else {}))
+    shards = shard_fit(estimator, X[train], y[train], n_shards=n_shards, rounds=rounds, n_jobs=2)
+    assert shards.t_ == 20000
+    assert loss(shards) < most * loss(one)
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_what_shards_begin_with(learns):
+    """The model of the first rows, with longer steps, where it has learnt of them; else nothing, and it is merged."""
+    rng = np.random.default_rng(3)
+    y = X[:, 0] if learns else rng.normal(size=len(X))
+    pair = learn_first(first_pair(NAGRegressor(verbose=1, constraint=None)), [(X[:10], y[:10], None)])
+    assert pair[1].n_features_in_ == 1
+    judged = [judge(pair, [(X[i : i + 20], y[i : i + 20], None)]) for i in range(30, 330, 20)]
+    assert begin(pair, [], 1.0, 4.0).eta0 == 4.0
+    start = begin(pair, judged, 1.0, 4.0)
+    assert start.__sklearn_is_fitted__() == learns
+    assert start.eta0 == (4.0 if learns else 1.0)
+    model = learn_piece(start, [(X[10:30], y[10:30], None)])
+    joined = join_first(model, start, pair)
+    assert joined.t_ == 30
+    expected = model if learns else merge([pair[0], model])
+    np.testing.assert_array_equal(bits(joined), bits(expected))
+
+
 def test_steps_of_rates_that_cannot_be_longer():
     model = shard_fit(NAGClassifier(eta0=1e308), X, Y, n_shards=9, rounds=2)
     assert model.eta0 == 1e308
@@ -162,6 +229,22 @@ def test_the_plan_names_every_row_once():
         (FTRLClassifier(), {}, TypeError, "estimator is a FTRLClassifier; its models cannot be merged"),
         (NAGClassifier(), {"n_shards": 0}, ValueError, "n_shards"),
         (NAGClassifier(), {"rounds": 1.5}, TypeError, "rounds"),
+        (
+            NAGClassifier(),
+            {"n_shards": 2**31},
+            ValueError,
+            r"'n_shards' parameter must be an int in the range \[1, 1048576",
+        ),
+        (NAGClassifier(), {"n_shards": 2**63}, ValueError, "'n_shards' parameter"),
+        (NAGClassifier(), {"rounds": 2**63}, ValueError, "'rounds' parameter"),
+        (NAGClassifier(), {"n_shards": 2**18, "rounds": 5}, ValueError, r"'rounds' .* \[1, 4\]. .* n_shards is 262144"),
+        (
+            NAGClassifier(),
+            {"sample_weight": np.ma.masked_array(np.ones(50), np.ones(50))},
+            ValueError,
+            "sample_weight has a masked",
+        ),
+        (NAGClassifier(), {"classes": []}, ValueError, "needs at least two classes; got no class"),
         (NAGClassifier(), {"sample_weight": [1.0]}, ValueError, "inconsistent numbers of samples"),
         (NAGClassifier(), {"classes": [0, 2]}, ValueError, "y contains 1"),
     ],

@@ -8,14 +8,15 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import FeatureHasher
-from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.linear_model import Ridge, SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -475,9 +476,8 @@ def test_a_failed_call_changes_nothing():
     experts = [("nag", NAGClassifier()), ("fragile", Fragile(loss="log_loss", random_state=0))]
     model = HedgeClassifier(experts).partial_fit(X[:50], y[:50], classes=[0, 1])
     before, predicted = state_of(model), model.predict_proba(X)
-    with pytest.raises(RuntimeError, match="broken") as error:
+    with pytest.raises(RuntimeError, match="^'fragile', one of estimators: broken$"):
         model.partial_fit(X[50:], y[50:])
-    assert "'fragile'" in error.value.__notes__[0]
     bad = X.copy()
     bad[3, 3] = np.nan
     for arguments in ((bad, y), (X[:, 1:], y), (X, y + 1), (X, y, [0, 1, 2]), (X, y, None, -np.ones(len(y)))):
@@ -490,6 +490,31 @@ def test_a_failed_call_changes_nothing():
         new.fit(X, y)
     with pytest.raises(NotFittedError):
         new.predict(X)
+
+
+def test_errors_name_the_estimator():
+    X, y = DIABETES
+    first = ("nag", NAGRegressor())
+    for other, message in [
+        (NAGRegressor(eta0=-1.0), r"The 'eta0' parameter of NAGRegressor \('other', one of estimators\) must be"),
+        (Ridge(), "'other', one of estimators: Ridge cannot learn from a stream"),
+        (
+            make_pipeline(StandardScaler(), PCA(), NAGRegressor()),
+            "'other', one of estimators: the step 'pca', PCA, has",
+        ),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            HedgeRegressor([first, ("other", other)]).fit(X, y)
+    picky = make_pipeline(FunctionTransformer(_refuse_large), NAGRegressor())
+    model = HedgeRegressor([first, ("picky", picky)]).fit(X, y)
+    with pytest.raises(ValueError, match="'picky', one of estimators: too large"):
+        model.predict(X + 1e9)
+
+
+def _refuse_large(X):
+    if X.max() > 1e8:
+        raise ValueError("too large")
+    return X
 
 
 def test_saved_models_go_on():
@@ -592,3 +617,29 @@ def test_targets_that_are_not_finite_are_refused_whatever_their_type():
     for y in ([1.0, np.inf], np.array([1.0, np.nan], dtype=object), np.array([1.0, np.inf], dtype=object)):
         with pytest.raises(ValueError, match=r"y|Input"):
             HedgeRegressor().partial_fit([[1.0], [2.0]], y, sample_weight=[1.0, 0.0])
+
+
+@pytest.mark.parametrize("estimators", [None, "of others"])
+@pytest.mark.parametrize("make", [HedgeClassifier, HedgeRegressor])
+def test_first_rows_may_all_have_weight_0(make, estimators):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    options = {"classes": [0, 1]} if make is HedgeClassifier else {}
+    if estimators is not None:
+        sgd = SGDClassifier(loss="log_loss") if options else SGDRegressor()
+        estimators = [("sgd", sgd.set_params(random_state=0)), ("nag", NAGClassifier() if options else NAGRegressor())]
+    parts, whole = make(estimators, batch_size=20), make(estimators, batch_size=20)
+    parts.partial_fit(X[:5], y[:5], sample_weight=np.zeros(5), **options)
+    assert np.array_equal(parts.predict(X), np.zeros(60))
+    assert np.array_equal(parts.weights_, np.full(len(parts.estimators_), 1 / len(parts.estimators_)))
+    assert np.isnan(parts.progressive_loss_)
+    assert np.isnan(parts.expert_losses_).all()
+    assert (parts.t_, parts.regret_) == (0.0, 0.0)
+    parts = pickle.loads(pickle.dumps(parts))
+    parts.partial_fit(X[5:], y[5:])
+    whole.partial_fit(X, y, sample_weight=np.arange(60) >= 5, **options)
+    assert np.array_equal(parts.predict(X), whole.predict(X))
+    assert np.array_equal(parts.weights_, whole.weights_)
+    assert parts.progressive_loss_ == whole.progressive_loss_
+    with pytest.raises(ValueError, match="zero for all rows"):
+        make(estimators).fit(X, y, sample_weight=np.zeros(60))

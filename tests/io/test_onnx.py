@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import StackingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
@@ -148,3 +149,24 @@ def test_labels_that_are_booleans_and_the_missing_package(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
     with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[onnx\]"'):
         to_onnx(clf)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_labels_that_onnx_has_and_those_that_it_has_not(run):
+    X, y = CANCER
+    for labels in (
+        np.array([2**63 - 1, 5], dtype=np.uint64), np.array([-(2**63), 7]), np.array([True, False]),
+        np.array([3, 4], dtype=object), np.array([2.0, 4.0]),
+    ):  # fmt: skip
+        model = NAGClassifier(**QUICK).fit(X, labels[y])
+        assert np.array_equal(run(to_onnx(model), X)[0], model.predict(X).astype(np.int64))
+    beyond = NAGClassifier(**QUICK).fit(X, np.array([3, 2**63 + 5], dtype=np.uint64)[y])
+    with pytest.raises(ValueError, match="ONNX has labels .* the class 9223372036854775813 is neither"):
+        to_onnx(beyond)
+
+
+def test_models_that_are_not_fitted():
+    pytest.importorskip("skl2onnx", reason="skl2onnx comes with the extra onnx")
+    for model in (NAGClassifier(), NAGRegressor(), make_pipeline(StandardScaler(), NAGClassifier())):
+        with pytest.raises(NotFittedError):
+            to_onnx(model)

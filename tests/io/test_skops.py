@@ -97,6 +97,65 @@ def test_what_skops_asks_for_is_what_is_named():
         skops_io.loads(skops_io.dumps(pipeline))
 
 
+def refused(content, name, change):
+    """Whether skops' file of a model is refused once one of its files, or the tree that names them, was changed."""
+    skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(changed, "w") as new:
+        for member in old.namelist():
+            new.writestr(member, change(old.read(member)) if member == name else old.read(member))
+    with pytest.raises((ValueError, TypeError)):
+        skops_io.loads(changed.getvalue(), trusted=trusted_types())
+
+
+def of_array(change):
+    """The same for an array as a file."""
+
+    def changed(content):
+        file = io.BytesIO()
+        np.save(file, change(np.load(io.BytesIO(content))))
+        return file.getvalue()
+
+    return changed
+
+
+CHANGES = {
+    "nothing left": lambda a: a[:0],
+    "one too many": lambda a: np.append(a, a[-1:], axis=0),
+    "float32": lambda a: a.astype(np.float32 if a.dtype.kind == "f" else "S1"),
+    "NaN": lambda a: np.full(a.shape, np.nan),
+    "another dimension": lambda a: a[None],
+    "other bytes": lambda a: a.astype(a.dtype.newbyteorder("S")) if a.dtype.kind == "f" else a[::-1],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(("model", "data"), MODELS)
+def test_a_file_whose_arrays_were_changed_is_refused(model, data, change):
+    skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
+    X, y = data
+    model = clone(model).partial_fit(X, y, **({"classes": ["a", "b", "c"]} if y.dtype.kind == "U" else {}))
+    content = skops_io.dumps(model)
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        arrays = {name: np.load(file.open(name)) for name in file.namelist() if name.endswith(".npy")}
+    arrays = [name for name, array in arrays.items() if array.dtype == float and array.ndim]
+    assert len(arrays) > 3
+    for name in arrays:
+        refused(content, name, of_array(change))
+
+
+@pytest.mark.parametrize(
+    ("given", "other"),
+    [('"13"', '"3000000"'), ('"13"', '"-1"'), ('"13"', '"13.5"'), ('"table"', '"tab1e"')],
+)
+def test_a_file_whose_numbers_and_names_were_changed_is_refused(given, other):
+    skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
+    content = skops_io.dumps(NAGClassifier().partial_fit(*WINE, [0, 1, 2]))
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        assert given in file.read("schema.json").decode()
+    refused(content, "schema.json", lambda text: text.decode().replace(given, other).encode())
+
+
 class Mine(NAGClassifier):
     """An estimator of somebody else's, which nobody has said to trust."""
 
