@@ -15,12 +15,16 @@ import pytest
 
 import sklearn_nag
 from benchmarks.faults import __main__ as tool
-from benchmarks.faults import cases, mishaps, promises, shrink
+from benchmarks.faults import cases, mishaps, promises, saving, shrink
 from benchmarks.faults.children import Died, each_in_child, in_child
 from sklearn_nag import kernels
-from sklearn_nag.estimators import _online
-from sklearn_nag.kernels.state.model import LinearState
+from sklearn_nag.estimators import _locks, _online, _validation
+from sklearn_nag.kernels.full import numpy_rows
+from sklearn_nag.kernels.full.rule import solve
+from sklearn_nag.kernels.state.model import LinearState, Undo
+from sklearn_nag.streams import _aside, _csv, _fit, _whole
 
+ROTATE_IN = numpy_rows.rotate_in
 LEARN, CHECK_WEIGHTS = kernels.learn, _online.check_weights
 
 
@@ -129,7 +133,7 @@ def test_a_refusal_within_the_bounds(monkeypatch):
 
 
 def test_a_failure_that_changes_the_model(monkeypatch):
-    monkeypatch.setattr(LinearState, "unchanged_on_error", lambda self, named=None: nullcontext())
+    monkeypatch.setattr(Undo, "restore", lambda self: None)
     assert "is not the same after it refused nan in X" in campaign("failures_change_nothing", 10, most=9)
 
 
@@ -214,6 +218,21 @@ def test_a_unit_that_matters(monkeypatch):
     assert "np.ldexp(X, [" in shown
 
 
+def test_an_average_that_depends_on_the_order_of_columns(monkeypatch):
+    def rotate_in(state, x, root):
+        """A column that has just begun to be independent has had no weight so far."""
+        row, w = x.copy(), solve(state.factor, state.columns.past)
+        v, is_new = ROTATE_IN(state, x, root)
+        if is_new:
+            state.columns.past += (w @ row)[:, None] * v
+        return v, is_new
+
+    monkeypatch.setattr(numpy_rows, "rotate_in", rotate_in)
+    shown = campaign("linear_maps_do_not_matter", 60, most=9)
+    assert "change decisions for rows in their span" in shown
+    assert "before they are learnt" not in shown
+
+
 def test_a_crash_and_what_comes_after_it(monkeypatch):
     def change(state, X, weight):
         if weight is not None and (weight == 0).any():
@@ -249,7 +268,7 @@ def test_an_interrupt_half_way(monkeypatch):
             time.sleep(0.003)
 
     monkeypatch.setattr(kernels, "learn", learn)
-    monkeypatch.setattr(LinearState, "unchanged_on_error", lambda self, named=None: nullcontext())
+    monkeypatch.setattr(Undo, "restore", lambda self: None)
     assert "leaves the model neither before nor after the call" in campaign("interrupts_change_nothing", 4)
 
 
@@ -259,7 +278,7 @@ def test_memory_that_is_missing_half_way(monkeypatch):
             raise MemoryError
 
     learning(monkeypatch, change)
-    monkeypatch.setattr(LinearState, "unchanged_on_error", lambda self, named=None: nullcontext())
+    monkeypatch.setattr(Undo, "restore", lambda self: None)
     assert "leaves another model" in campaign("lack_of_memory_changes_nothing", 4)
 
 
@@ -270,11 +289,63 @@ def test_a_reader_that_sees_half_a_call(monkeypatch):
     assert "predictions" in shown
 
 
+def test_a_thread_that_is_waited_for(monkeypatch):
+    monkeypatch.setattr(_aside.Aside, "end", lambda self, seconds: (self.close(), self._thread.join()))
+    assert "an interrupt while a file stalls is heeded after" in campaign("interrupts_end_waiting_for_files", 2)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "message"),
+    [
+        (_fit, "clear_beside", "files are left beside a checkpoint"),
+        (_whole, "_take_after", "a checkpoint of mode"),
+        (_whole, "_target", "takes the place of the link"),
+    ],
+)
+def test_a_kill_that_leaves_something(place, name, message, monkeypatch):
+    monkeypatch.setattr(place, name, lambda path, *more, **options: path)
+    assert message in campaign("killed_writers_leave_nothing", 8, most=9)
+
+
 def test_a_process_that_fails(monkeypatch):
     monkeypatch.setattr(mishaps, "HAVE_NUMBA", True)
     monkeypatch.setattr(mishaps, "LEARN_AND_TELL", TRUSTING)
     shown = [campaign("a_damaged_cache_harms_nothing", 12)]
     assert any("cache.nb" in line or "NUMBA_CACHE_DIR is" in line or "the disk is full" in line for line in shown)
+
+
+def test_a_tampered_model_that_is_believed(monkeypatch):
+    monkeypatch.setattr(kernels, "check", lambda state: None)
+    shown = campaign("tampered_models_are_refused", 6, most=9)
+    assert "it is loaded" in shown
+
+
+def test_an_attribute_that_nobody_compares(monkeypatch):
+    monkeypatch.setattr(saving, "TRIALS", 0)
+    monkeypatch.setattr(_online.OnlineLinear, "_check_fits", lambda self, state: None)
+    assert "model.n_features_in_ = 3000000, and then" in campaign("tampered_models_are_refused", 3, most=9)
+
+
+def test_a_model_that_is_entered_again(monkeypatch):
+    def check_free(self, estimator):
+        if self.lock._is_owned():
+            raise KeyError("no such thing")
+
+    monkeypatch.setattr(_locks.Turn, "check_free", check_free)
+    shown = campaign("models_are_not_entered_again", 3, most=9)
+    assert "fit raises KeyError: 'no such thing'" in shown
+
+
+def test_a_handler_that_saves_half_a_call(monkeypatch):
+    monkeypatch.setattr(_locks.Turn, "seen", lambda self, estimator: estimator)
+    shown = campaign("handlers_save_whole_models", 8, most=9)
+    assert "predictions are those of another model" in shown or "neither the model before nor after" in shown
+
+
+def test_first_batches_have_weight_0_in_some_cases():
+    some = [cases.made(3, i) for i in range(300)]
+    late = [case for case in some if case.weight is not None and not case.weight[case.batches[0]].any()]
+    assert any(case.learner.startswith("Hedge") and case.within_bounds for case in late)
 
 
 TRUSTING = """
@@ -287,6 +358,64 @@ for name in ("cache.nbi", "cache.nbc"):
     assert (cache / name).read_bytes() == bytes(100), f"{name} is damaged"
 print("learnt")
 """
+
+
+def test_a_quote_that_is_left_open(monkeypatch):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    quotes = _csv.CsvRows._quotes
+
+    def trusting(self, text):
+        places, _ = quotes(self, text)
+        return places[: len(places) // 2 * 2], None
+
+    monkeypatch.setattr(_csv.CsvRows, "_quotes", trusting)
+    shown = campaign("files_are_read_or_refused", 60)
+    assert re.search(r"\d+ rows are read of a file that is malformed", shown)
+    text = re.search(r"write_text\((.*), encoding", shown)[1]
+    assert len(eval(text)) < 15
+    assert "read_batches('rows.csv', **{'target'" in shown
+
+
+@pytest.mark.parametrize(
+    ("defect", "message"),
+    [
+        (lambda text: text.replace(b"red", b"rot"), "is read as"),
+        (lambda text: text.rpartition(b"\n")[0], "rows and"),
+    ],
+)
+def test_rows_that_are_changed_or_lost(defect, message, monkeypatch):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    read = _csv._Table._read
+    monkeypatch.setattr(_csv._Table, "_read", lambda self, text, *types: read(self, defect(text) or b"\n", *types))
+    assert re.search(message, campaign("files_are_read_or_refused", 40))
+
+
+def test_targets_that_float64_does_not_have(monkeypatch):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    monkeypatch.setattr(_csv._Table, "_check_exact", lambda self, column, name, text: None)
+    assert re.search(r"the target '-?\d+' is read as", campaign("files_are_read_or_refused", 80))
+
+
+def test_a_parameter_that_is_not_named(monkeypatch):
+    monkeypatch.setattr(_online, "check_seed", lambda value: None)
+    assert "an error without its name: ValueError: Seed must be" in campaign("absurd_parameters_are_named", 12, most=9)
+
+
+def test_a_parameter_that_is_too_large(monkeypatch):
+    monkeypatch.setattr(_validation, "as_float", lambda value: value)  # as Python compares them
+    assert "raises OverflowError: " in campaign("absurd_parameters_are_named", 12, most=9)
+
+
+def test_an_array_that_is_read_under_its_mask(monkeypatch):
+    monkeypatch.setattr(_validation, "raise_for_masked", lambda values, name: None)
+    assert "takes np.ma.masked_array(A, " in campaign("guises_of_arrays", 2)
+
+
+def test_a_guise_that_teaches_something_else(monkeypatch):
+    monkeypatch.setattr(_validation, "_holds_masks", lambda values: False)
+    monkeypatch.setattr(_validation, "as_numpy", lambda values, name: np.asarray(values))
+    assert "guises" in campaign("guises_of_arrays", 2)
+
 
 # -- the parts of it
 

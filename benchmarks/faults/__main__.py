@@ -15,7 +15,7 @@ import numpy as np
 
 from sklearn_nag.constraints import L2Ball
 
-from . import mishaps  # noqa: F401 (adds its promises)
+from . import absurd, files, mishaps, saving  # noqa: F401 (they add their promises)
 from .cases import HAVE_NUMBA, Case, made
 from .children import Died, each_in_child
 from .promises import PROMISES, Broken, described, learn

@@ -133,8 +133,6 @@ class Case:
         if self.weight is None:
             return True
         positive = self.weight[self.weight > 0]
-        if not positive.size and self.learner.startswith("Hedge"):
-            return False  # a mixture begins with a row
         return bool((positive >= LEAST_WEIGHT).all() and (positive <= LARGEST_WEIGHT).all())
 
     def sizes(self):
@@ -303,6 +301,9 @@ def made(*seed):
         parameters["clip"] = [None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300)][rng.integers(5)]
         if parameters.get("target_normalization", "standard") is None and parameters["clip"] is None:
             del parameters["clip"]  # likewise
+    if rng.random() < 0.1:  # nothing to learn in the first batch
+        weight = np.ones(n) if weight is None else weight
+        weight[: cuts[0] if cuts else n] = 0.0
     return Case(seed, learner, parameters, storage, X, y, weight, classes, cuts, kernel)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gzip
 import os
 import pickle
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -21,12 +23,14 @@ import numpy as np
 from scipy import sparse
 
 import sklearn_nag
+from sklearn_nag.streams import fit_stream, read_batches
 
 from .cases import HAVE_NUMBA
 from .children import each_in_child
 from .promises import Broken, arrays, decision, described, image, promise
 
 HEEDED = 0.2  # seconds after which an interrupt is heeded at the latest
+STALLS = 3.0  # seconds for which a file that stalls does so at most
 AT_ONCE = 3  # processes and threads
 
 # What to do to a CSR array X of at least two rows and columns with entries 1, 2, ... in all places. Those that follow
@@ -162,6 +166,16 @@ def _damaged(case, X, y, classes, trial):
     return None if image(reference) == image(model) else "other rows are learnt"
 
 
+def interrupt_after(delay):
+    """Send this process an interrupt after so many seconds; return the process that does, and when it will."""
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(delay)
+        os.kill(os.getppid(), signal.SIGINT)
+        os._exit(0)
+    return pid, time.perf_counter() + delay
+
+
 @promise("an interrupt is heeded soon, and leaves the model before or after the call", every=40, shrinks=False)
 def interrupts_change_nothing(case):
     sklearn_nag.set_config(kernel=case.kernel)
@@ -190,12 +204,7 @@ def interrupts_change_nothing(case):
         f"import os, signal, threading; threading.Timer({delay:.3g}, os.kill, (os.getpid(), signal.SIGINT)).start()",
         f"model.{method}(X, y)",
     )
-    pid = os.fork()
-    if pid == 0:
-        time.sleep(delay)
-        os.kill(os.getppid(), signal.SIGINT)
-        os._exit(0)
-    sent = time.perf_counter() + delay
+    pid, sent = interrupt_after(delay)
     try:
         told(model, rows, y, classes, method)
         done = True
@@ -389,6 +398,121 @@ def writers_lose_no_rows(case):
     for name, array in arrays(model):
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise Broken(f"{AT_ONCE} threads call partial_fit: {name} is not finite", *lines)
+
+
+# -- streams
+
+
+def stream(X, y, classes, batch_size):
+    """Batches of rows, and what `fit_stream` is told of classes."""
+    batches = [(X[i : i + batch_size], y[i : i + batch_size]) for i in range(0, len(y), batch_size)]
+    return batches, {} if classes is None else {"classes": classes}
+
+
+@promise("an interrupt is heeded soon while a file stalls", every=60, shrinks=False)
+def interrupts_end_waiting_for_files(case):
+    sklearn_nag.set_config(kernel=case.kernel)
+    rng = case.rng("stalled files")
+    X, y, classes = plain_rows(case, 100, 2)
+    if classes is not None:
+        y, classes = np.searchsorted(classes, y), np.arange(len(classes))  # svmlight has numbers alone
+    rows = [f"{target!r} 0:{a!r} 1:{b!r}\n" for target, (a, b) in zip(y.tolist(), X.tolist())]
+    text = "".join(rows[: int(rng.integers(len(rows)))]).encode()
+    packed, delay = bool(rng.random() < 0.5), float(rng.uniform(0.05, 0.4))
+    model, options = new_model(case), {} if classes is None else {"classes": classes}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.svm.gz" if packed else "rows.svm")
+        os.mkfifo(path)
+        pipe = os.open(path, os.O_RDWR)
+        os.write(pipe, gzip.compress(text) if packed else text)
+        code = (
+            "import os, signal, threading; from sklearn_nag.streams import fit_stream, read_batches",
+            f"os.mkfifo({path.name!r}); pipe = os.open({path.name!r}, os.O_RDWR)  # nobody writes to it",
+            f"threading.Timer({delay:.3g}, os.kill, (os.getpid(), signal.SIGINT)).start()",
+            f"fit_stream(model, read_batches({path.name!r}, n_features=2){_given(classes)})",
+        )
+        unblock = threading.Timer(delay + STALLS, os.close, [pipe])  # who waits for the pipe then comes to its end
+        unblock.start()
+        pid, sent = interrupt_after(delay)
+        try:
+            fit_stream(model, read_batches(path, n_features=2), **options)
+            time.sleep(STALLS)
+        except KeyboardInterrupt:
+            late = time.perf_counter() - sent
+        except BaseException as error:
+            raise Broken(f"an interrupt while a file stalls surfaces as {described(error)}", *code) from error
+        finally:
+            os.waitpid(pid, 0)
+            unblock.cancel()
+            unblock.join()
+            with contextlib.suppress(OSError):
+                os.close(pipe)
+    if late > HEEDED + 0.8:
+        raise Broken(f"an interrupt while a file stalls is heeded after {late:.1f} s", *code)
+
+
+@promise("a kill during a write leaves the file and its mode, and nothing that stays", every=60, shrinks=False)
+def killed_writers_leave_nothing(case):
+    sklearn_nag.set_config(kernel=case.kernel)
+    rng = case.rng("killed writers")
+    n, d = 40, 50
+    X, y, classes = plain_rows(case, n, d)
+    batches, options = stream(X, y, classes, 1)
+    mode = int(rng.choice([0o600, 0o640, 0o666]))
+    code = (
+        "from sklearn_nag.streams import fit_stream",
+        *long_rows(n, d, classes),
+        f"batches = [(X[i : i + 1], y[i : i + 1]) for i in range({n})]",
+        f"fit_stream(model, batches, checkpoint='file', checkpoint_every=1{_given(classes)})",
+        f"# killed at any moment, mode {mode:o}, and begun again",
+    )
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file, path = Path(folder, "file"), Path(folder, "file")
+        if rng.random() < 0.5:
+            path = Path(folder, "link")
+            path.symlink_to("file")
+        try:
+            expected = image(fit_stream(new_model(case), batches, **options))
+        except ValueError:  # a rule that diverges
+            return
+        options |= {"checkpoint": path, "checkpoint_every": 1}
+        for _ in range(3):
+            pid = os.fork()
+            if pid == 0:
+                fit_stream(new_model(case), batches, **options)
+                os._exit(0)
+            while not path.exists() and os.waitpid(pid, os.WNOHANG) == (0, 0):
+                time.sleep(0.001)
+            path.chmod(mode)
+            time.sleep(float(rng.uniform(0.0, 0.05)))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+        before = stat.S_IMODE(path.stat().st_mode)
+        model = fit_stream(new_model(case), batches, **options)
+        if image(model) != expected:
+            raise Broken("a run that was killed goes on to another model", *code)
+        left = set(os.listdir(folder)) - {"file", path.name}
+        if left:
+            raise Broken(f"{len(left)} files are left beside a checkpoint", *code)
+        if path != file and not path.is_symlink():
+            raise Broken("a checkpoint behind a link takes the place of the link", *code)
+        after = stat.S_IMODE(path.stat().st_mode)
+        if after != before or before not in (mode, 0o666 & ~_umask()):
+            raise Broken(f"a checkpoint of mode {before:o} gets mode {after:o}", *code)
+
+
+def _given(classes):
+    return "" if classes is None else f", classes={classes.tolist()!r}"
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 # -- the cache of what was compiled

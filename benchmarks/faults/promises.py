@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 import sklearn_nag
 
 from .cases import (
+    ALPHA,
+    CLASSIFICATION,
     DENSE,
     HAVE_NUMBA,
     IN_PARTS,
@@ -18,6 +20,7 @@ from .cases import (
     LARGEST_ACCEPTED_WEIGHT,
     LEAST_EPSILON,
     PLAIN_SPARSE,
+    REGRESSION,
     SPARSE,
     literal,
     stored_code,
@@ -429,3 +432,86 @@ def powers_of_two_do_not_matter(case):
             f"for rows in (X, np.ldexp(X, {power.tolist()})):",
             f"    print(clone(model).{case.call().replace('partial_fit(X', '_play(rows')})",
         )
+
+
+@promise("with invariance='full' no linear map of the features matters, however few the rows", shrinks=False)
+def linear_maps_do_not_matter(case):
+    case, rows, more, maps = mapped(case)
+    model, played = learnt(case)
+    found = {"rows in their span": decide(case, model, more), "rows before they are learnt": played}
+    for what, map_, move in maps:
+        other = case.model()
+        replayed = learn(case, other, rows @ map_ + move, case.y, case.weight)
+        again = decide(case, other, more @ map_ + move), replayed
+        for (where, a), b in zip(found.items(), again):
+            distance = np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max(), TINY)
+            if distance > TOLERANCE and not last_digits_decide(case, more, distance):
+                raise Broken(
+                    f"{what} change decisions for {where} by {distance:.1e} of the largest",
+                    *case.code(),
+                    f"map_ = np.array({map_.tolist()})",
+                    f"new = np.array({more.tolist()})",
+                    "from sklearn.base import clone",
+                    f"for A, move in ((np.eye(len(map_)), 0.0), (map_, np.array({move.tolist()}))):",
+                    f"    print(clone(model).{case.call().replace('(X', '(X @ A + move', 1)}.predict(new @ A + move))",
+                )
+
+
+def mapped(case):
+    """What `linear_maps_do_not_matter` is about: a case of rows of its own, rows in their span, and maps of these."""
+    rng = case.rng("linear maps")
+    kept = {"loss", "fit_intercept", "multi_class", "target_normalization", "quantile", "epsilon", "average", ALPHA}
+    classifies = case.classes is not None
+    parameters = {name: value for name, value in case.parameters.items() if name in kept}
+    if parameters.get("loss") not in (*CLASSIFICATION, *REGRESSION):  # a mixture's
+        parameters.pop("loss", None)
+    parameters["average"] = parameters.get("average", True) is not False
+    parameters.update(invariance="full", update=str(rng.choice(["auto", "potential"])))
+    intercept = parameters.get("fit_intercept", True)
+    d = int(rng.integers(1, 9) if rng.random() < 0.9 else rng.integers(9, 21))
+    n = int(rng.integers(1, 2 * d + 4) if rng.random() < 0.7 else rng.integers(2 * d, 5 * d + 4))
+    X = np.round(rng.normal(size=(n, d)), 2) + rng.choice([0.0, 0.0, 10.0], d)
+    kind = rng.choice(["plain", "late", "dependent", "one-hot", "repeated"])
+    if kind == "late":
+        X[np.arange(n)[:, None] < rng.integers(0, n + 1, d)] = 0.0
+    if kind == "dependent":
+        X[:, d // 2] = 3.0 * X[:, 0] - X[:, -1] + 1.0
+    if kind == "one-hot":
+        X = np.eye(d)[rng.integers(0, d, n)]
+    if kind == "repeated":
+        X = X[rng.integers(0, n, n)]
+    if classifies:
+        y = case.classes[rng.integers(0, len(case.classes), n)]
+    else:
+        y = np.round(X @ rng.normal(size=d) + rng.normal(size=n), 2)
+        parameters["clip"] = None
+    weight = None if rng.random() < 0.6 else rng.integers(1, 4, n) * 0.5
+    learner = "ScaleInvariantClassifier" if classifies else "ScaleInvariantRegressor"
+    case = replace(case, learner=learner, parameters=parameters, storage="C", X=X, y=y, weight=weight, cuts=())
+    shares = rng.normal(size=(10, n))
+    if intercept:
+        shares += (1.0 - shares.sum(axis=1, keepdims=True)) / n
+    left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
+    here = np.zeros(d)
+    maps = [
+        ("columns in another order", np.eye(d)[rng.permutation(d)], here),
+        ("columns times numbers", np.diag(rng.choice([-1.0, 1.0], d) * 10.0 ** rng.uniform(-3, 3, d)), here),
+        ("sums of columns", left @ np.diag(np.geomspace(1.0, 1e3, d)) @ right, here),
+    ]
+    if intercept:
+        maps.append(("sums of columns with another origin", left, rng.normal(size=d)))
+    return case, X, np.vstack([X, shares @ X]), maps
+
+
+def last_digits_decide(case, more, distance):
+    """Whether inputs moved by their last digits change what a model decides by as much, if only now and then."""
+    rng = case.rng("ulps")
+    model, _ = learnt(case)
+    before = decide(case, model, more)
+    for _ in range(40):
+        model, _ = learnt(case, case.X * (1.0 + ULPS * rng.normal(size=case.X.shape)))
+        after = decide(case, model, more)
+        scale = max(np.abs(before).max(), TINY)
+        if 20.0 * np.abs(after - before).max() / scale > distance:
+            return True
+    return False
