@@ -7,7 +7,8 @@ one standard error of its folds, and the etas that are good: with an error withi
 error of all learners.
 
 ``python -m sklearn_nag train FILE --target NAME`` trains a model from files larger than memory instead;
-``train --help`` lists its options.
+``train --help`` lists its options. ``python -m sklearn_nag warm-up`` compiles what models will need, as for a container
+image, and says where that is kept.
 """
 
 from __future__ import annotations
@@ -18,19 +19,11 @@ from pathlib import Path
 
 from ._main_job.comparison import ETAS, PASSES, compare
 from ._main_job.figures import SUFFIXES, draw_curves, draw_summary
-from ._main_job.report import table
+from ._main_job.report import progress, table
 from ._main_job.tables import Choices, read_task
 from ._main_job.tasks import bundled_tasks
 from ._main_job.training import main as train
-
-
-def progress(done, total):
-    """Redraw the progress bar if this is a terminal; wipe it when all is done."""
-    if sys.stderr.isatty():
-        filled = 30 * done // total
-        text = f"[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} learners"
-        sys.stderr.write(f"\r\x1b[K{text}" if done < total else "\r\x1b[K")
-        sys.stderr.flush()
+from ._main_job.warm_up import main as warm_up
 
 
 def parse(arguments):
@@ -65,10 +58,11 @@ def parse(arguments):
 
 
 def main(arguments=None):
-    """Run the experiment; print the tables, save the figures. Or train, where the first argument is ``train``."""
+    """Run the experiment; print the tables, save the figures. Or what the first argument says, if it is a word."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["train"]:
-        train(arguments[1:])
+    words = {"train": train, "warm-up": warm_up}
+    if arguments[:1] and arguments[0] in words:
+        words[arguments[0]](arguments[1:])
         return
     parser, options = parse(arguments)
     if options.csv is None:
@@ -91,7 +85,7 @@ def main(arguments=None):
     )
     comparisons = []
     for done, total, comparison in compare(tasks, options.folds, options.jobs):
-        progress(done, total)
+        progress(done, total, "learners")
         if comparison is not None:
             comparisons.append(comparison)
             print(f"\n{table(comparison)}", flush=True)

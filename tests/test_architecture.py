@@ -34,6 +34,7 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # Tests of the package as a whole, of its documentation, of benchmarks, or of what several files do together.
 TESTS_OF_NO_FILE = {
+    "test_number_of_passes",
     "test_adding_a_family",
     "test_architecture",
     "test_clip",
@@ -46,6 +47,7 @@ TESTS_OF_NO_FILE = {
     "test_hostile",
     "test_importance_aware",
     "test_least_squares",
+    "test_linear_maps",
     "test_paper",
 }
 

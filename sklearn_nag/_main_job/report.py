@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from .comparison import ETAS, standard_error
+
+
+def progress(done, total, what):
+    """Redraw the progress bar if this is a terminal; wipe it when all is done."""
+    if sys.stderr.isatty():
+        filled = 30 * done // total
+        text = f"[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {what}"
+        sys.stderr.write(f"\r\x1b[K{text}" if done < total else "\r\x1b[K")
+        sys.stderr.flush()
 
 
 def table(comparison):

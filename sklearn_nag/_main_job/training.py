@@ -20,8 +20,8 @@ from sklearn.base import is_classifier
 
 from .. import estimators
 from ..streams import Batches, fit_stream, read_batches
-from ..streams._fit import write_whole
 from ..streams._read import open_batches
+from ..streams._whole import check_writable, clear_beside, write_whole
 from .tables import MOST_CLASSES
 
 PROGRAM = "python -m sklearn_nag train"
@@ -49,12 +49,14 @@ def parse(arguments):
     add("--shuffle-buffer", type=int, default=0, metavar="ROWS", help="rows to read ahead and shuffle (%(default)s)")
     add("--checkpoint", type=Path, metavar="FILE", help="file from which the same command goes on when it was killed")
     add("--checkpoint-every", type=int, default=1_000_000, metavar="ROWS", help="how often it is written (%(default)s)")
+    add("--changed-files", action="store_true", help="go on from the checkpoint though rows of the files were mended")
     add("--model", type=Path, default=Path("model.joblib"), metavar="FILE",
         help="where to save the model, in the format of its suffix: .joblib, .pkl or .skops (%(default)s)")  # fmt: skip
     add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
     add("--n-hashed", type=int, default=2**16, metavar="N", help="columns that words are hashed to (%(default)s)")
     add("--delimiter", help="of CSV files (a comma; a tab for .tsv)")
     add("--n-features", type=int, metavar="N", help="number of features of svmlight files, which do not say")
+    add("--max-row-bytes", type=int, default=2**25, metavar="BYTES", help="most bytes of a row of text (%(default)s)")
     add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
     options = parser.parse_args(arguments)
     if options.model.suffix not in SUFFIXES:
@@ -96,6 +98,8 @@ def train(options):
     ValueError, OSError, EOFError, ImportError, NotImplementedError, zlib.error
         For files that cannot be read or learnt from, as `read_batches` and `fit_stream` say.
     """
+    clear_beside(options.model)
+    check_writable(options.model)
     batches = batches_of(options, read_batches, options.columns)
     estimator, classes = learner(options)
     n_read = 0
@@ -112,7 +116,7 @@ def train(options):
     model = fit_stream(
         estimator, Batches(counted, batches.n_rows, batches.repeatable, batches.settings), classes=classes,
         passes=options.passes, shuffle_buffer=options.shuffle_buffer, checkpoint=options.checkpoint,
-        checkpoint_every=options.checkpoint_every,
+        checkpoint_every=options.checkpoint_every, changed_files=options.changed_files,
     )  # fmt: skip
     seconds = time.perf_counter() - start
     write_whole(options.model, lambda file: save(model, file, options.model.suffix))
@@ -131,7 +135,7 @@ def batches_of(options, read, columns):
     return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
         batch_size=options.batch_size, n_hashed=options.n_hashed, transformer=None, delimiter=options.delimiter,
-        n_features=options.n_features, zero_based=not options.one_based,
+        n_features=options.n_features, zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
     )  # fmt: skip
 
 

@@ -178,6 +178,20 @@ def test_a_checkpoint_of_other_columns(run):
     assert "kept is the checkpoint of another run: its setting 'columns' was ['size']; now it is ['price']." in err
 
 
+def test_a_file_that_was_mended(run):
+    rows = FRAME[["size", "sold"]].astype(str)
+    options = ["rows.csv", "--target", "sold", "--classes", "0", "1", "--batch-size", "50"]
+    options += ["--checkpoint", "kept", "--checkpoint-every", "100"]
+    rows.to_csv("rows.csv", index=False)
+    run(*options[:-4], "--model", "undisturbed.joblib")
+    rows.assign(size=rows["size"].where(rows.index != 333, "inf")).to_csv("rows.csv", index=False)
+    assert "infinity" in run(*options)[1]
+    rows.to_csv("rows.csv", index=False)
+    assert "changed_files=True goes on" in run(*options)[1]
+    assert "model.joblib" in run(*options, "--changed-files")
+    np.testing.assert_array_equal(bits(joblib.load("model.joblib")), bits(joblib.load("undisturbed.joblib")))
+
+
 UGLY = {
     "junk.csv": bytes(range(256)) * 20,
     "junk.parquet": b"no parquet",
@@ -196,6 +210,11 @@ UGLY = {
     "alone.csv": b"y\n" + b"0\n1\n" * 9,
     "blank.csv": b"a,y\n1,\n2,\n",
     "blank.svm": b"",
+    "open.csv": b'a,y\n1,0\n2,"1\n' + b"3,0\n4,1\n" * 9,
+    "keys.csv": b"a,y\n1,9007199254740992\n2,9007199254740993\n",
+    "dates.csv": b"a,y\n1,2020-01-01\n2,2020-01-02\n",
+    "times.csv": b"a,y\n1,2020-01-01 12:00:00\n2,2020-01-02 12:00:00\n",
+    "long.svm": b"1 0:1\n0 0:2 #" + b"x" * 1000,
 }
 
 
@@ -220,7 +239,42 @@ UGLY = {
             r"'y' of huge.csv has 1e\+31: classes are words",
         ),
         (["alone.csv", "--target", "y", "--classes", "0.5", "1"], "--classes 0.5 1 has 0.5: classes are words"),
-        (["missing.csv", "--target", "y"], "column 'a' has missing values"),
+        (["missing.csv", "--target", "y"], r"column 'a' has missing values in missing\.csv, data row 2: fill them"),
+        (
+            ["blank-later.parquet", "--target", "y"],
+            r"target 'y' has missing values in blank-later\.parquet, data row 3: ",
+        ),
+        (["open.csv", "--target", "y"], r"open\.csv cannot be read: its data row 2 opens a quote that is not closed"),
+        (
+            ["keys.csv", "--target", "y"],
+            r"keys\.csv cannot be read: its data row 2 has the target 'y' 9007199254740993",
+        ),
+        (
+            ["dates.csv", "--target", "y"],
+            r"the target 'y' holds date32\[day\] in dates\.csv: targets are numbers or wo",
+        ),
+        (
+            ["times.csv", "--target", "y"],
+            r"the target 'y' holds timestamp\[s\] in times\.csv: targets are numbers or wo",
+        ),
+        (
+            ["bytes.parquet", "--target", "y"],
+            r"the target 'y' holds binary in bytes\.parquet: targets are numbers or wo",
+        ),
+        (
+            ["lists.parquet", "--target", "y"],
+            r"the target 'y' holds list<.*> in lists\.parquet: targets are numbers or",
+        ),
+        (
+            ["lists.parquet", "--target", "y", "--estimator", "NAGRegressor"],
+            r"the target 'y' holds list<.*> in lists\.parquet: targets are numbers or",
+        ),
+        (
+            ["long.svm", "--n-features", "1", "--max-row-bytes", "500"],
+            r"its line 2 has more than 500 bytes; if it is m",
+        ),
+        (["same.csv", "--target", "y", "--sample-weight", "y"], "sample_weight is 'y', which is target"),
+        (["same.csv", "--target", "y", "--n-features", "0"], "'n_features' parameter .* 0 instead"),
         (["infinite.csv", "--target", "y"], "contains infinity.* This is of a batch of 4 rows after the first 0"),
         (["twice.csv", "--target", "y"], "2 columns 'a'; names must differ"),
         (["latin.csv", "--target", "y"], r"latin\.csv cannot be read: .* Text must be UTF-8"),
@@ -244,12 +298,23 @@ UGLY = {
 def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
     for name, content in UGLY.items():
         (tmp_path / name).write_bytes(content)
+    numbers = {"a": [1.0, 2.0, 3.0]}
+    for name, y in {"blank-later": [0, 1, None], "bytes": [b"a", b"b", b"a"], "lists": [[1], [2], [1]]}.items():
+        pd.DataFrame({**numbers, "y": pd.Series(y, dtype=object)}).to_parquet(tmp_path / f"{name}.parquet")
     code, err = run(*arguments)
     assert code == 2
     last = err.splitlines()[-1] + "\n"
     assert last.startswith("python -m sklearn_nag train: ")
     assert re.search(message, last)
     assert not list(tmp_path.glob("*.joblib"))
+
+
+def test_a_model_that_cannot_be_written_is_told_before_training(run, monkeypatch):
+    FRAME.to_csv("rows.csv", index=False)
+    monkeypatch.setattr(training, "fit_stream", None)
+    code, err = run("rows.csv", "--target", "sold", "--model", "m" * 250 + ".joblib")
+    assert code == 2
+    assert "it cannot be written: File name too long: 'mmm" in err
 
 
 def test_interrupted(run, monkeypatch):
