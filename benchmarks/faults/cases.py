@@ -29,7 +29,6 @@ EXTREMES = (0.0, 0.0, 5e-324, -1e-310, 2.5e-308, -1e-154, 1.0, -3.0, 1e154, -1e1
 DENSE = ("C", "F", "float32", "float32 F")
 SPARSE = ("csr", "csr float32", "csr int64", "csr unsorted", "csr zeros", "csr repeated", "csc", "coo", "coo repeated")
 IN_PARTS = ("csr unsorted", "csr zeros", "csr repeated", "coo repeated")
-PLAIN_SPARSE = tuple(kind for kind in SPARSE if "float32" not in kind and "int64" not in kind)
 CLASSIFICATION = ("log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron")
 REGRESSION = (
     "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile",
@@ -37,6 +36,7 @@ REGRESSION = (
 # The constant of the potential, which is not the strength of a penalty.
 ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params() if name.endswith("alpha"))
 SETS = (L2Ball, WeightedL1Ball, Simplex)
+KINDS_AT_FIRST, CASES_A_KIND = 4, 40  # of models on the compiled kernel
 UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive")  # losses whose gradients have no bound
 
 
@@ -241,21 +241,55 @@ def stored_code(X, storage):
 # -- from a seed
 
 
-def made(*seed):
-    """The case of a seed."""
-    rng = np.random.default_rng(seed)
+def made(seed, number):
+    """A case of a campaign.
+
+    Parameters
+    ----------
+    seed : int
+        Of the campaign.
+    number : int
+        Of the case. Of the compiled kernel the first cases are of few kinds of models, as each kind is compiled by
+        itself, which takes a second or more; the longer a campaign, the more kinds. On NumPy each is of its own.
+
+    Returns
+    -------
+    Case
+        The same for the same numbers.
+    """
+    rng = np.random.default_rng([seed, number])
+    kernel = str(rng.choice(["numpy", "numba"])) if HAVE_NUMBA else "numpy"
+    kind = rng
+    if kernel == "numba":
+        kind = np.random.default_rng([seed, int(rng.integers(KINDS_AT_FIRST + number // CASES_A_KIND)), 0])
     learner = str(
-        rng.choice(
+        kind.choice(
             ["NAGClassifier", "NAGRegressor", "ScaleInvariantClassifier", "ScaleInvariantRegressor"],
             p=[0.3, 0.34, 0.16, 0.2],
         )
     )
     classifies = learner.endswith("Classifier")
-    parameters = parameters_of(rng, learner)
+    parameters = parameters_of(kind, rng, learner)
     dense_only = parameters.get("invariance") == "full" or parameters.get("centering") is True
-    storage = str(rng.choice(DENSE if dense_only or rng.random() < 0.5 else SPARSE))
-    if parameters.get("eta0") == "auto" and storage not in ("C", "F", *PLAIN_SPARSE):
-        del parameters["eta0"]  # each combination would take seconds to compile
+    storage = str(kind.choice(DENSE if dense_only or kind.random() < 0.5 else SPARSE))
+    n_classes = int(kind.choice([2, 2, 3, 5]))
+    can_forget = parameters.get("normalization") != "max" and parameters.get("average") != 5
+    if learner.startswith("NAG") and can_forget and kind.random() < 0.1:
+        parameters["half_life"] = float(rng.choice([1.0, 10.0, 1e4]))
+    if kind.random() < 0.2:
+        family = str(kind.choice(["FTRL", "FTRL", "FTRL", "Hedge"]))
+        learner = family + learner[-len("Classifier") if classifies else -len("Regressor") :]
+        loss = parameters.get("loss")
+        parameters = (parameters_of_ftrl if family == "FTRL" else parameters_of_hedge)(kind, rng, classifies)
+        if family == "FTRL" and loss is not None:
+            parameters["loss"] = loss
+        if storage in SPARSE and parameters.get("normalization") != "auto":
+            parameters.pop("centering", None)
+    if learner.startswith(("NAG", "FTRL")) and kind.random() < 0.15:
+        parameters.update(constraint_of(kind, rng, learner, parameters))
+    if not classifies and learner != "HedgeRegressor" and kind.random() < 0.3:
+        parameters["clip"] = [None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300)][kind.integers(5)]
+
     n = int(rng.integers(1, 40))
     d = int(rng.integers(1, 8) if rng.random() < 0.85 else rng.integers(8, 150))
     if parameters.get("invariance") == "full":
@@ -266,7 +300,6 @@ def made(*seed):
         X = np.clip(X, -largest, largest).astype(np.float32).astype(np.float64)
     classes = None
     if classifies:
-        n_classes = int(rng.choice([2, 2, 3, 5]))
         classes = np.arange(n_classes) if rng.random() < 0.7 else np.array(list("abcde")[:n_classes])
         codes = rng.integers(0, n_classes, n)
         if rng.random() < 0.5:  # classes that can be told apart
@@ -278,42 +311,19 @@ def made(*seed):
     weight = weights_of(rng, n)
     n_cuts = int(rng.integers(0, 4))
     cuts = tuple(sorted({int(cut) for cut in rng.integers(1, n, n_cuts)})) if n > 1 else ()
-    kernel = str(rng.choice(["numpy", "numba"])) if HAVE_NUMBA else "numpy"
-    can_forget = parameters.get("normalization") != "max" and parameters.get("average") != 5
-    if learner.startswith("NAG") and can_forget and rng.random() < 0.1:
-        parameters["half_life"] = float(rng.choice([1.0, 10.0, 1e4]))
-    if rng.random() < 0.2:
-        family = str(rng.choice(["FTRL", "FTRL", "FTRL", "Hedge"]))
-        learner = family + learner[-len("Classifier") if classifies else -len("Regressor") :]
-        loss = parameters.get("loss")
-        parameters = (parameters_of_ftrl if family == "FTRL" else parameters_of_hedge)(rng, classifies)
-        if family == "FTRL" and loss is not None:
-            parameters["loss"] = loss
-        if storage in SPARSE and parameters.get("normalization") != "auto":
-            parameters.pop("centering", None)
-    if learner.startswith(("NAG", "FTRL")) and rng.random() < 0.15:
-        constraint = constraint_of(rng, learner, parameters)
-        if (
-            storage in ("C", "F", *PLAIN_SPARSE) and parameters.get("eta0") != "auto"
-        ):  # as each takes seconds to compile
-            parameters.update(constraint)
-    if not classifies and learner != "HedgeRegressor" and rng.random() < 0.3:
-        parameters["clip"] = [None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300)][rng.integers(5)]
-        if parameters.get("target_normalization", "standard") is None and parameters["clip"] is None:
-            del parameters["clip"]  # likewise
     if rng.random() < 0.1:  # nothing to learn in the first batch
         weight = np.ones(n) if weight is None else weight
         weight[: cuts[0] if cuts else n] = 0.0
-    return Case(seed, learner, parameters, storage, X, y, weight, classes, cuts, kernel)
+    return Case((seed, number), learner, parameters, storage, X, y, weight, classes, cuts, kernel)
 
 
-def parameters_of(rng, learner):
-    """Parameters, many at their defaults."""
+def parameters_of(kind, rng, learner):
+    """Parameters, many at their defaults: ``kind`` decides which, ``rng`` of what size."""
     chosen = {}
 
     def maybe(name, share, *values):
-        if rng.random() < share:
-            chosen[name] = values[rng.integers(len(values))]
+        if kind.random() < share:
+            chosen[name] = values[kind.integers(len(values))]
 
     classifies, nag = learner.endswith("Classifier"), learner.startswith("NAG")
     maybe("loss", 0.8, *(CLASSIFICATION if classifies else REGRESSION))
@@ -346,13 +356,13 @@ def parameters_of(rng, learner):
     return chosen
 
 
-def parameters_of_ftrl(rng, classifies):
+def parameters_of_ftrl(kind, rng, classifies):
     """Parameters of those that follow the regularised leader, but for their loss."""
     chosen = {}
 
     def maybe(name, share, *values):
-        if rng.random() < share:
-            chosen[name] = values[rng.integers(len(values))]
+        if kind.random() < share:
+            chosen[name] = values[kind.integers(len(values))]
 
     maybe("regularizer", 0.6, "l2", "entropy")
     maybe("normalization", 0.6, "auto", "rms", None)
@@ -375,23 +385,23 @@ def parameters_of_ftrl(rng, classifies):
     return chosen
 
 
-def parameters_of_hedge(rng, classifies):
+def parameters_of_hedge(kind, rng, classifies):
     """Parameters of a mixture of the default learners."""
     chosen = {}
-    update = str(rng.choice(["adahedge", "hedge", *["weighted_majority"] * classifies]))
-    if rng.random() < 0.7:
+    update = str(kind.choice(["adahedge", "hedge", *["weighted_majority"] * classifies]))
+    if kind.random() < 0.7:
         chosen["update"] = update
-    if chosen.get("update", "adahedge") != "adahedge" and rng.random() < 0.5:
+    if chosen.get("update", "adahedge") != "adahedge" and kind.random() < 0.5:
         chosen["eta0"] = float(10.0 ** rng.integers(-4, 5))
-    if rng.random() < 0.4:
+    if kind.random() < 0.4:
         loss = "absolute_error" if not classifies else "zero_one"
         chosen["loss"] = loss
     return chosen
 
 
-def constraint_of(rng, learner, parameters):
+def constraint_of(kind, rng, learner, parameters):
     """A set that holds the weights, with what else it needs; no parameter where it cannot be had."""
-    chosen = SETS[rng.integers(len(SETS))](float(10.0 ** rng.integers(-3, 4)))
+    chosen = SETS[kind.integers(len(SETS))](float(10.0 ** rng.integers(-3, 4)))
     if learner.startswith("FTRL"):
         simple = isinstance(chosen, Simplex) and parameters.get("l1")
         return {"constraint": chosen} if parameters.get("regularizer") == "l2" and not simple else {}

@@ -14,13 +14,16 @@ import hashlib
 from functools import cache
 from types import FunctionType
 
+import numba
 from numba import njit
+from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 
 from .cache import cache_of
 from .constants import UNBOUND
-from .linking import PartCompiler
 
+# Versions of Numba with which `linking`, which builds on its private parts, was tried: the oldest and the newest.
+TRIED = (0, 60), (0, 68)
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 _options: dict[Dispatcher, dict] = {}  # what each function was compiled with
 _copies: dict[tuple, Dispatcher] = {}  # of functions, by the constants that they read
@@ -34,13 +37,23 @@ def _compiled(function, options, constants=None):
     return dispatcher
 
 
+def part_compiler():
+    """What compiles functions that only compiled code calls: Numba's own compiler, where nothing else was tried."""
+    oldest, newest = TRIED
+    if not oldest <= tuple(numba.version_info.short) <= newest:
+        return Compiler
+    from .linking import PartCompiler
+
+    return PartCompiler
+
+
 def inner(**options):
     """`numba.njit` for functions that only compiled code calls.
 
     They have no wrapper for Python, and count no references, on which a row would spend more time than on its numbers.
     """
-    unused = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
-    options = {"nogil": True, "error_model": "numpy", **unused, **options}
+    unused = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = {"nogil": True, "error_model": "numpy", "pipeline_class": part_compiler(), **unused, **options}
     return lambda function: _compiled(function, options)
 
 

@@ -30,6 +30,14 @@ def test_a_cache_on_disk(tmp_path):
 
 
 @needs_numba
+def test_a_numba_that_was_not_tried_compiles_by_itself(tmp_path):
+    environment = {_backend.ENVIRONMENT: "numba", "NUMBA_CACHE_DIR": str(tmp_path)}
+    newer = "import numba; numba.version_info = numba.version_info._replace(short=(99, 0));"
+    seen = "import sys; print('sklearn_nag.kernels.compiled.linking' in sys.modules)"
+    assert fresh(f"{newer} {FIT} {seen}", **environment).split() == [fresh(FIT, **environment), "False"]
+
+
+@needs_numba
 def test_rules_that_agree_in_what_a_function_reads_share_it():
     from collections import namedtuple
 
