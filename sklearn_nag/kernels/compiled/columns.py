@@ -13,9 +13,9 @@ from ..state.frequent import BEGINS, ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
 from .arithmetic import inverse_fourth_root, inverse_sqrt_of_any
 from .constants import NORM, RMS
+from .handover import T
 from .jit import fast, slow, strict
 
-T = 0  # entry of ``clock``, in every family: the total weight of the rows
 LEAST_TALLY = 2.0**-1000  # no product of it is subnormal, on which a processor spends a hundred times as long
 PADDING = 8  # columns are padded to full vectors, so that loops have no scalar rest
 

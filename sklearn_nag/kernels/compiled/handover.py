@@ -9,8 +9,8 @@ import numpy as np
 from ..state.columns import rows_of_fields
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
-from .columns import T
 
+T = 0  # entry of ``clock``, in every family: the total weight of the rows
 # Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for rows close
 # together would take another path, which rounds otherwise. Distances are ``APART`` modulo ``STEP``: where addresses
 # agree in the last 12 bits, a processor takes what is to be read for what was just written, and waits.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import LARGEST, TINY
-from .columns import T, finite
+from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED
+from .handover import T
 from .heads import CLIPPED, GRADIENT, HIGH, LOW, PLAYED, PREDICTION, TARGET, UNIT
 from .jit import fast, slow, strict
 from .losses import loss_and_gradient, margins

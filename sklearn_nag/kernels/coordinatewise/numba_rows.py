@@ -10,7 +10,6 @@ import numpy as np
 from ..compiled.arithmetic import exp, exp_minus_1, inverse_sqrt, inverse_sqrt_of_any
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import (
-    T,
     add_squares,
     all_finite,
     centre_frequent,
@@ -25,7 +24,7 @@ from ..compiled.columns import (
     update_maxima,
 )
 from ..compiled.constants import IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
-from ..compiled.handover import Preparation, entries_of_row, put_back, run, table_layout, workspace
+from ..compiled.handover import Preparation, T, entries_of_row, put_back, run, table_layout, workspace
 from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, new_heads
 from ..compiled.jit import entry, fast, for_rule
 from ..compiled.losses import compiled_loss, loss_constants

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..compiled.arithmetic import inverse_sqrt_of_any
 from ..compiled.columns import (
-    T,
     add_deviations,
     add_squares,
     all_finite,
@@ -40,7 +39,7 @@ from ..compiled.constants import (
     REGULARIZER,
     RMS,
 )
-from ..compiled.handover import Preparation, entries_of_row, put_back, run, table_layout, workspace
+from ..compiled.handover import Preparation, T, entries_of_row, put_back, run, table_layout, workspace
 from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, UNIT, new_heads
 from ..compiled.jit import contracted, entry, fast, for_rule, slow
 from ..compiled.losses import compiled_loss, loss_constants

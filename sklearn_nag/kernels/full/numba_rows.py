@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
-from ..compiled.columns import PADDING, T, finite, lift_of, padded
+from ..compiled.columns import PADDING, finite, lift_of, padded
 from ..compiled.constants import HAS_TARGET_UNIT, UPDATE
-from ..compiled.handover import run
+from ..compiled.handover import T, run
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, new_heads
 from ..compiled.jit import entry, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import compiled_loss, loss_and_gradient, loss_constants

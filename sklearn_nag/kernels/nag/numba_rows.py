@@ -12,7 +12,6 @@ import numpy as np
 
 from ..compiled.arithmetic import inverse_sqrt, inverse_sqrt_of_any
 from ..compiled.columns import (
-    T,
     add_deviations,
     add_squares,
     all_finite,
@@ -54,6 +53,7 @@ from ..compiled.constants import (
 )
 from ..compiled.handover import (
     Preparation,
+    T,
     constant,
     entries_of_row,
     in_own_lines,
