@@ -9,7 +9,6 @@ of `constants` have the values of the rule.
 
 from __future__ import annotations
 
-import dis
 import hashlib
 from functools import cache
 from types import FunctionType
@@ -118,14 +117,12 @@ def _copy(function, constants):
     return _copies[key]
 
 
+@cache
 def _globals(function):
     """Names of constants and of compiled functions that a function uses, with what they stand for."""
     plain = function.py_func
-    loaded = (line.argval for line in dis.get_instructions(plain.__code__) if line.opname == "LOAD_GLOBAL")
-    for name in dict.fromkeys(loaded):
-        value = plain.__globals__.get(name)
-        if value is UNBOUND or (isinstance(value, Dispatcher) and value in _options):
-            yield name, value
+    found = ((name, plain.__globals__.get(name)) for name in plain.__code__.co_names)  # attributes are among the names
+    return [(name, it) for name, it in found if it is UNBOUND or (isinstance(it, Dispatcher) and it in _options)]
 
 
 @cache
