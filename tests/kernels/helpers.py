@@ -40,6 +40,13 @@ def some(cases, n):
     return [cases[i] for i in sorted(np.random.default_rng(0).choice(len(cases), min(n, len(cases)), replace=False))]
 
 
+def on_both(cases, n):
+    """Each case with "numpy", and so many with "numba"; see `some`."""
+    cases = list(cases)
+    compiled = [pytest.param(*case, "numba", marks=needs_numba) for case in some(cases, n)]
+    return [pytest.param(*case, "numpy") for case in cases] + compiled
+
+
 def make_state(d, normalization="max", adaptive=True, intercept=True, eta=(0.5,), **options):
     return State.new(Rule(normalization, adaptive, intercept, tuple(eta), **options), d)
 

@@ -14,12 +14,22 @@ from sklearn_nag import FTRLRegressor, config_context, losses
 from sklearn_nag.constraints import Simplex
 from sklearn_nag.kernels import ftrl, learn, new_state, predict
 
-from ..helpers import HAVE_NUMBA, KERNELS, LOSSES, flat, make_data, needs_numba
+from ..helpers import HAVE_NUMBA, KERNELS, LOSSES, flat, make_data, needs_numba, on_both, some
 from . import reference
 
 REGULARIZERS = ["proximal", "l2", "entropy"]
 NORMALIZATIONS = ["max", "rms", None]
 CONTAINERS = [np.asarray, sparse.csr_array]
+KINDS = some(
+    itertools.product(
+        [*losses.CLASSIFICATION, "softmax", "squared_error", "absolute_error", "huber"],
+        REGULARIZERS,
+        NORMALIZATIONS,
+        CONTAINERS,
+        *[[True, False]] * 4,
+    ),
+    10,
+)  # loss, regularizer, normalization, container, penalised, target_unit, centred, positive
 
 
 def make_state(d, regularizer="proximal", normalization="max", n_targets=1, loss="log_loss", **options):
@@ -65,11 +75,13 @@ def test_without_normalization_it_is_the_printed_algorithm(rng, container, kerne
     np.testing.assert_allclose(state.linear()[0][0], w, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("loss", ["log_loss", "squared_error", "absolute_error"])
-@pytest.mark.parametrize("normalization", NORMALIZATIONS)
-@pytest.mark.parametrize("regularizer", REGULARIZERS)
+@pytest.mark.parametrize(
+    ("regularizer", "normalization", "loss", "container", "kernel"),
+    on_both(
+        itertools.product(REGULARIZERS, NORMALIZATIONS, ["log_loss", "squared_error", "absolute_error"], CONTAINERS),
+        6,
+    ),
+)
 def test_agrees_with_sums_made_anew(rng, regularizer, normalization, loss, container, kernel):
     X, y = make_data(rng, n=70, d=4, loss=loss)
     X = X if normalization is not None else X / np.abs(X).max(axis=0)
@@ -220,11 +232,10 @@ def test_the_unit_and_origin_of_the_target_do_not_matter(a, c, regularizer, loss
 @settings(max_examples=30, deadline=None)
 @given(
     cuts=st.lists(st.integers(0, 80), max_size=4),
-    regularizer=st.sampled_from(REGULARIZERS),
-    normalization=st.sampled_from(NORMALIZATIONS),
-    as_csr=st.booleans(),
+    rule=st.sampled_from(some(itertools.product(REGULARIZERS, NORMALIZATIONS, [True, False]), 5)),
 )
-def test_cuts_and_pickles_change_no_bit(cuts, regularizer, normalization, as_csr):
+def test_cuts_and_pickles_change_no_bit(cuts, rule):
+    regularizer, normalization, as_csr = rule
     rng = np.random.default_rng(2)
     X, y = make_data(rng, n=80, d=4, density=0.5)
     X = X / np.abs(X).max(axis=0)
@@ -247,10 +258,7 @@ def test_cuts_and_pickles_change_no_bit(cuts, regularizer, normalization, as_csr
 @given(data=st.data())
 def test_both_kernels_agree(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    loss = data.draw(st.sampled_from([*losses.CLASSIFICATION, "softmax", "squared_error", "absolute_error", "huber"]))
-    regularizer = data.draw(st.sampled_from(REGULARIZERS))
-    normalization = data.draw(st.sampled_from(NORMALIZATIONS))
-    container = data.draw(st.sampled_from(CONTAINERS))
+    loss, regularizer, normalization, container, penalised, unit, centred, positive = data.draw(st.sampled_from(KINDS))
     d, n_targets = data.draw(st.integers(1, 11)), 3 if loss == "softmax" else data.draw(st.integers(1, 2))
     X, y = make_data(rng, n=60, d=d, loss="log_loss" if loss in losses.CLASSIFICATION else "squared_error")
     if normalization is None:
@@ -259,11 +267,11 @@ def test_both_kernels_agree(data):
         X = X * 10.0 ** rng.integers(-100, 100, d)
     y = rng.integers(0, 3, 60) if loss == "softmax" else np.column_stack([y, -y])[:, :n_targets]
     weights = data.draw(st.sampled_from([None, rng.integers(0, 3, 60) * rng.random(60)]))
-    options = {"loss": loss, "n_targets": n_targets, **(penalties(regularizer) if data.draw(st.booleans()) else {})}
-    options["target_unit"] = loss in losses.REGRESSION and data.draw(st.booleans())
-    options["centred"] = container is np.asarray and data.draw(st.booleans())
+    options = {"loss": loss, "n_targets": n_targets, **(penalties(regularizer) if penalised else {})}
+    options["target_unit"] = loss in losses.REGRESSION and unit
+    options["centred"] = container is np.asarray and centred
     options["intercept"] = options["centred"] or data.draw(st.booleans())
-    options["positive"] = regularizer == "entropy" and data.draw(st.booleans())
+    options["positive"] = regularizer == "entropy" and positive
     out = []
     for kernel in ("numpy", "numba"):
         with config_context(kernel=kernel):

@@ -1,5 +1,7 @@
 """Models that are set to weights given in raw units."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -17,7 +19,7 @@ from sklearn_nag import (
 )
 
 from ...estimators.helpers import bits
-from ..helpers import flat
+from ..helpers import flat, on_both
 
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
 SOLVED = LinearRegression().fit(*DIABETES)
@@ -45,8 +47,7 @@ def logistic(X, y):
     return coef, solved.intercept_ - coef @ scaler.mean_
 
 
-@pytest.mark.parametrize("kernel", ["numpy", "auto"])
-@pytest.mark.parametrize("options", RULES)
+@pytest.mark.parametrize(("options", "kernel"), on_both(zip(RULES), 4))
 def test_a_model_becomes_what_is_given(options, kernel):
     X, y = DIABETES
     with config_context(kernel=kernel):
@@ -63,8 +64,7 @@ def test_a_model_becomes_what_is_given(options, kernel):
         assert not np.allclose(reg.coef_, SOLVED.coef_)
 
 
-@pytest.mark.parametrize("kernel", ["numpy", "auto"])
-@pytest.mark.parametrize("options", RULES)
+@pytest.mark.parametrize(("options", "kernel"), on_both(zip(RULES), 4))
 def test_a_fit_begins_at_what_is_given(options, kernel):
     """Without steps it stays there, and its progressive loss is that of what was given."""
     X, y = DIABETES
@@ -103,9 +103,15 @@ def test_losses_and_sizes_of_gradients_are_those_of_the_weights_given():
     np.testing.assert_allclose(G, 2 * once, rtol=0.02)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("kernel", ["numpy", "auto"])
-@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, {"loss": "hinge"}, {"adaptive": False}])
+@pytest.mark.parametrize(
+    ("options", "container", "kernel"),
+    on_both(
+        itertools.product(
+            [{}, {"multi_class": "ovr"}, {"loss": "hinge"}, {"adaptive": False}], [np.asarray, sparse.csr_array]
+        ),
+        3,
+    ),
+)
 def test_classes(options, kernel, container):
     X, y = (a[:500] for a in load_digits(return_X_y=True))
     coef, intercept = logistic(X, y)

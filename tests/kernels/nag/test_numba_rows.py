@@ -64,10 +64,9 @@ def assert_same(X, y, weights, loss, order=None, **options):
 
 @needs_numba
 @pytest.mark.parametrize(
-    ("loss", "container"),
-    [(loss, name) for loss in BY_ITSELF for name in (CONTAINERS if loss == "log_loss" else ("float64", "csr"))],
+    ("normalization", "adaptive", "loss", "container"),
+    some(((*rule, loss, container) for rule in RULES for loss in BY_ITSELF for container in CONTAINERS), 24),
 )
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
 def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
     X, y = make_data(rng, n=150, d=5, loss=loss)
     if normalization is None:
@@ -92,7 +91,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
                 for extension in EXTENSIONS
                 for container in ("float64", "csr")
             ),
-            20,
+            12,
         ),
         *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in LOSSES),
     ],
@@ -122,7 +121,7 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
 @needs_numba
 @pytest.mark.parametrize(
     ("normalization", "adaptive", "penalty", "container"),
-    some(((*rule, *rest) for rule in [*RULES, *AUTO] for rest in itertools.product(PENALTIES, CONTAINERS)), 40),
+    some(((*rule, *rest) for rule in [*RULES, *AUTO] for rest in itertools.product(PENALTIES, CONTAINERS)), 16),
 )
 def test_every_penalty(rng, normalization, adaptive, penalty, container):
     X, y = make_data(rng, n=150, d=5, density=0.4)
