@@ -21,7 +21,6 @@ from .._docstrings import share
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
 from ..estimators._locks import between_calls, turn_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
-from ..estimators._online import parameter_names
 from ..estimators._saved import (
     check_attributes,
     check_begun_with,
@@ -47,6 +46,7 @@ from ..estimators._validation import (
     check_weights,
     class_codes,
     converted,
+    parameter_names,
     two_or_more,
     unchanged_on_error,
 )

@@ -41,6 +41,7 @@ from ._validation import (
     converted,
     is_plain,
     named_publicly,
+    parameter_names,
     unchanged_on_error,
 )
 
@@ -55,12 +56,6 @@ class Divergence(ValueError):
 def default_of(estimator_class, name):
     """Default of a parameter of an estimator class."""
     return inspect.signature(estimator_class).parameters[name].default
-
-
-@functools.cache
-def parameter_names(estimator_class):
-    """Names of the parameters of an estimator class."""
-    return tuple(inspect.signature(estimator_class).parameters)
 
 
 class Made(NamedTuple):

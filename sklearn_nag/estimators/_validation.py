@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import inspect
 from collections.abc import Iterator, Mapping, MappingView, Set
 from numbers import Complex, Integral, Real
 from typing import Any, TypeAlias
@@ -84,6 +85,12 @@ def unchanged_on_error(method):
 
 
 # -- parameters
+
+
+@functools.cache
+def parameter_names(estimator_class):
+    """Names of the parameters of an estimator class."""
+    return tuple(inspect.signature(estimator_class).parameters)
 
 
 class InvalidParameterError(ValueError, TypeError):

@@ -1,0 +1,319 @@
+"""What all transformers of this package share: they learn row by row, and a row is transformed by the rows up to it.
+
+A transformer is a file with a class that derives from `OnlineTransformer` and says, by a handful of methods, what it
+keeps and what rows do to it. The base has everything else: `fit`, `partial_fit`, `transform`, `learn_transform`, names
+of columns, and that a call which fails leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators._validation import (
+    InvalidParameterError,
+    as_given,
+    check_sparse,
+    converted,
+    is_plain,
+    parameter_names,
+    unchanged_on_error,
+)
+
+
+class _Learnt(NamedTuple):
+    """Rows that were transformed while they were learnt, on their way through `transform`, which makes frames."""
+
+    rows: Any
+
+
+class OnlineTransformer(TransformerMixin, BaseEstimator):
+    """Base of the transformers that learn row by row.
+
+    What a transformer has learnt is ``_state``, which is never changed in place: a call that learns makes another one.
+    So a call is undone by keeping the attributes of before, and whoever reads while another thread learns sees one
+    state or the other. Parts of it, such as arrays that a call does not touch, may be shared by both.
+
+    A class defines ``_new_state``, ``_learn_rows``, ``_transform_rows`` and ``_names_out``, and where it needs them
+    ``_check_parameters``, ``_rows`` and ``_merge_states``.
+    """
+
+    _state: Any
+
+    # -- what a class defines
+
+    def _check_parameters(self) -> None:
+        """Raise for parameters that are out of range or unknown."""
+
+    def _rows(self, X, first):
+        """Rows as the methods below take them: float64, dense, where NaN is a missing value.
+
+        ``first`` tells that they are the first ones: what all later rows must be like is remembered.
+        """
+        return checked_numbers(self, X, first)
+
+    def _new_state(self, rows):
+        """What is known before the first row; ``rows`` is the first batch, of which only kind and width may count."""
+        raise NotImplementedError
+
+    def _learn_rows(self, state, rows, transform):
+        """The state after these rows and, with ``transform``, each row transformed by what the rows up to it show.
+
+        Returns
+        -------
+        state : object
+            A new one; that which was given, and its arrays, must not change.
+        transformed : ndarray or CSR array, or None
+            One row for each, with as many columns whatever comes; None without ``transform``.
+        """
+        raise NotImplementedError
+
+    def _transform_rows(self, state, rows):
+        """Rows transformed by what ``state`` knows."""
+        raise NotImplementedError
+
+    def _names_out(self, state, names):
+        """Names of the columns that come out, for the ``names`` of those that go in."""
+        raise NotImplementedError
+
+    def _merge_states(self, states):
+        """The state that all rows of several transformers with the same parameters lead to."""
+        raise NotImplementedError
+
+    # -- what all do
+
+    @unchanged_on_error
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        self._learn(X, False, first=True)
+        return self
+
+    @unchanged_on_error
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn rows, in addition to those learnt before.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self._learn(X, False)
+        return self
+
+    @unchanged_on_error
+    def learn_transform(self, X: Any) -> Any:
+        """Learn rows, and transform each by what the rows up to it have shown, itself included.
+
+        However a stream is cut into batches, the same comes out, to the last bit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        {ndarray, CSR array, data frame} of shape (n_samples, n_features_out)
+            The rows transformed.
+        """
+        return self._contained(self._learn(X, True), X)
+
+    def transform(self, X: Any) -> Any:
+        """Transform rows by what has been learnt, without learning from them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        {ndarray, CSR array, data frame} of shape (n_samples, n_features_out)
+            The rows transformed.
+        """
+        if isinstance(X, _Learnt):
+            return X.rows
+        check_is_fitted(self)
+        return self._transform_rows(self._state, self._rows(X, False))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """Name the columns that come out.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns that go in; by default those of the first frame, or ``x0``, ``x1`` and so on.
+
+        Returns
+        -------
+        ndarray of str objects
+            The names.
+        """
+        check_is_fitted(self)
+        names = names_in(self, input_features)
+        return np.asarray(self._names_out(self._state, names), dtype=object)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_state")
+
+    def _learn(self, X, transform, first=False):
+        """Learn rows, as the ``first`` ones or after others, and return them transformed where that is asked for."""
+        first = first or not self.__sklearn_is_fitted__()
+        try:
+            self._check_parameters()
+        except InvalidParameterError as error:
+            raise error.of(type(self).__name__) from None
+        parameters = {name: getattr(self, name) for name in parameter_names(type(self))}
+        if not first:
+            self._check_begun_with(parameters)
+        rows = self._rows(X, first)
+        if first:
+            self._begun_with = parameters
+        state = self._new_state(rows) if first else self._state
+        self._state, transformed = self._learn_rows(state, rows, transform)
+        return transformed
+
+    def _check_begun_with(self, parameters):
+        """Raise unless the parameters are those of the first row, on which the columns that come out depend."""
+        for name, value in parameters.items():
+            was = self._begun_with[name]
+            if value is not was and value != was and not (value != value and was != was):
+                raise ValueError(
+                    f"{name} was {was!r} when this {type(self).__name__} was new and is {value!r} now; it cannot go "
+                    "on with another: call fit, or clone it."
+                )
+
+    def _contained(self, rows, X):
+        """Rows as `transform` gives them, in the container that ``set_output`` asks for."""
+        contained = self.transform(_Learnt(rows))
+        if hasattr(contained, "iloc") and hasattr(X, "iloc"):
+            contained.index = X.index
+        return contained
+
+    def _parts(self):
+        """Transformers that this one is made of, and that learn when it learns."""
+        return ()
+
+
+# -- rows
+
+
+def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool = False) -> Any:
+    """Rows as float64 with NaN for what is missing, in C order or CSR; raise for infinities, naming their column.
+
+    Parameters
+    ----------
+    transformer : OnlineTransformer
+        Whose rows they are. It remembers their number and names, if they are the first ones.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Rows.
+    first : bool
+        Whether they are the first ones.
+    allow_sparse : bool, default=False
+        Whether the transformer takes sparse rows.
+
+    Returns
+    -------
+    ndarray or CSR array of shape (n_samples, n_features)
+        The rows, which may be ``X`` itself.
+    """
+    check_sparse(X)
+    if sparse.issparse(X) and not allow_sparse:
+        raise TypeError(
+            f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows alone: give "
+            "X.toarray(), or leave these columns out of it."
+        )
+    known = not first and not hasattr(transformer, "feature_names_in_")
+    if not (known and is_plain(X, transformer.n_features_in_, finite=False)):
+        X = converted(transformer, X, reset=first, ensure_all_finite=False)
+    values = X.data if sparse.issparse(X) else X
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(values.sum())
+    if not finite and np.isinf(values).any():
+        column = int(X.indices[np.argmax(np.isinf(values))]) if sparse.issparse(X) else np.argwhere(np.isinf(X))[0][1]
+        raise ValueError(
+            f"Input X contains infinity in column {as_given(names_in(transformer)[column])}; numbers must be finite, "
+            "or NaN where they are missing."
+        )
+    return X.astype(np.float64, copy=False)
+
+
+def names_in(transformer: Any, input_features: Any = None) -> np.ndarray:
+    """Names of the columns that a transformer takes; raise for given ones that are not those that it knows."""
+    known = getattr(transformer, "feature_names_in_", None)
+    n_features = transformer.n_features_in_
+    if input_features is None:
+        return np.asarray([f"x{i}" for i in range(n_features)] if known is None else known, dtype=object)
+    names = np.asarray(input_features, dtype=object)
+    if known is not None and not np.array_equal(names, known):
+        raise ValueError("input_features is not equal to feature_names_in_.")
+    if names.shape != (n_features,):
+        raise ValueError(f"input_features should have length equal to the number of features ({n_features}).")
+    return names
+
+
+# -- merging
+
+
+def merged(transformers: Iterable[Any]) -> Any:
+    """One transformer that knows what several have learnt of rows of their own, as if it had seen all rows.
+
+    Parameters
+    ----------
+    transformers : iterable of OnlineTransformer
+        Fitted, of one class, with the same parameters and columns.
+
+    Returns
+    -------
+    OnlineTransformer
+        A new one.
+    """
+    transformers = list(transformers)
+    first = transformers[0]
+    kind = type(first).__name__
+    for number, other in enumerate(transformers):
+        name = f"models[{number}]"
+        if type(other) is not type(first):
+            raise TypeError(f"{name} is a {type(other).__name__}, models[0] a {kind}; they must be alike.")
+        if not other.__sklearn_is_fitted__():
+            raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
+        for what in ("n_features_in_", "feature_names_in_", "_begun_with"):
+            ours: Any = getattr(other, what, None)
+            theirs: Any = getattr(first, what, None)
+            if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
+                shown = {"_begun_with": "its parameters"}.get(what, what)
+                raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
+    result = object.__new__(type(first))
+    vars(result).update(vars(first))
+    try:
+        result._state = first._merge_states([other._state for other in transformers])
+    except NotImplementedError:
+        raise TypeError(f"models[0] is a {kind}, which cannot be merged with others.") from None
+    return result

@@ -1,0 +1,137 @@
+"""The base of the transformers, by one that subtracts running means."""
+
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_nag.preprocessing._base import OnlineTransformer, merged
+
+
+class Sums(NamedTuple):
+    n: int
+    sums: np.ndarray
+
+
+class Centred(OnlineTransformer):
+    """Rows minus the mean of the rows so far."""
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def _new_state(self, rows):
+        return Sums(0, np.zeros(rows.shape[1]))
+
+    def _learn_rows(self, state, rows, transform):
+        if np.isnan(rows).any():
+            raise ValueError("Input X contains NaN.")
+        sums = np.add.accumulate(np.vstack([state.sums, rows]))[1:]
+        n = state.n + np.arange(1, len(rows) + 1)
+        out = self.factor * (rows - sums / n[:, None]) if transform else None
+        return Sums(int(n[-1]), sums[-1]), out
+
+    def _transform_rows(self, state, rows):
+        if np.isnan(rows).any():
+            raise ValueError("Input X contains NaN.")
+        return self.factor * (rows - state.sums / state.n)
+
+    def _names_out(self, state, names):
+        return names
+
+    def _merge_states(self, states):
+        return Sums(sum(s.n for s in states), sum(s.sums for s in states))
+
+
+class Unmergeable(Centred):
+    def _merge_states(self, states):
+        return OnlineTransformer._merge_states(self, states)
+
+
+@parametrize_with_checks([Centred()])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_a_row_is_transformed_by_the_rows_up_to_it(rng):
+    X = rng.normal(size=(9, 2))
+    expected = np.array([X[t] - X[: t + 1].sum(axis=0) / (t + 1) for t in range(9)])
+    np.testing.assert_allclose(Centred().learn_transform(X), expected, rtol=1e-14, atol=1e-15)
+
+
+def test_cuts_change_no_bit(rng):
+    X = rng.normal(size=(20, 3))
+    whole, cut = Centred(), Centred()
+    expected = whole.learn_transform(X)
+    parts = [cut.learn_transform(part) for part in np.split(X, [1, 2, 9])]
+    assert np.vstack(parts).tobytes() == expected.tobytes()
+    assert cut.transform(X).tobytes() == whole.transform(X).tobytes()
+
+
+def test_fit_begins_anew_and_partial_fit_goes_on(rng):
+    X = rng.normal(size=(6, 2))
+    assert Centred().fit(X[:3]).fit(X)._state.n == 6
+    assert Centred().fit(X[:3]).partial_fit(X)._state.n == 9
+    assert Centred().fit(X).fit(X[:, :1]).n_features_in_ == 1
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "learn_transform"])
+def test_a_failed_call_leaves_no_trace(rng, method):
+    X = rng.normal(size=(6, 2))
+    transformer = Centred().fit(pd.DataFrame(X, columns=["a", "b"]))
+    before, bits = vars(transformer).copy(), pickle.dumps(transformer._state)
+    bad = pd.DataFrame(X, columns=["a", "b"])
+    bad.loc[3, "b"] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        getattr(transformer, method)(bad)
+    assert vars(transformer) == before
+    assert pickle.dumps(transformer._state) == bits
+    new = Centred()
+    with pytest.raises(ValueError, match="NaN"):
+        getattr(new, method)(bad)
+    assert vars(new) == {"factor": 1.0}
+
+
+def test_what_is_learnt_goes_through_set_output(rng):
+    X = pd.DataFrame(rng.normal(size=(4, 2)), columns=["a", "b"], index=list("wxyz"))
+    rows = Centred().set_output(transform="pandas").learn_transform(X)
+    assert list(rows.columns) == ["a", "b"]
+    assert list(rows.index) == list("wxyz")
+    assert isinstance(Centred().learn_transform(X), np.ndarray)
+    assert type(clone(Centred().set_output(transform="polars")).learn_transform(X)).__module__.startswith("polars")
+
+
+def test_infinity_is_refused_by_the_name_of_its_column():
+    X = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, -np.inf]})
+    with pytest.raises(ValueError, match="contains infinity in column 'b'"):
+        Centred().fit(X)
+
+
+def test_parameters_may_not_change_while_it_goes_on():
+    transformer = Centred().fit([[1.0]])
+    transformer.set_params(factor=2.0)
+    with pytest.raises(ValueError, match="factor was 1.0 when this Centred was new and is 2.0 now"):
+        transformer.partial_fit([[1.0]])
+    assert transformer.fit([[1.0]])._state.n == 1
+
+
+def test_merging(rng):
+    X = rng.normal(size=(10, 2))
+    one, other = Centred().fit(X[:4]), Centred().fit(X[4:])
+    both = merged([one, other])
+    np.testing.assert_allclose(both.transform(X), Centred().fit(X).transform(X), atol=1e-15)
+    assert one._state.n == 4
+    with pytest.raises(NotFittedError, match=r"models\[1\] is not fitted"):
+        merged([one, Centred()])
+    with pytest.raises(ValueError, match="n_features_in_ is 1, there 2"):
+        merged([one, Centred().fit(X[:, :1])])
+    with pytest.raises(ValueError, match="its parameters is {'factor': 3.0}"):
+        merged([one, Centred(3.0).fit(X)])
+    with pytest.raises(TypeError, match=r"models\[1\] is a Unmergeable, models\[0\] a Centred"):
+        merged([one, Unmergeable().fit(X)])
+    with pytest.raises(TypeError, match="Unmergeable, which cannot be merged"):
+        merged([Unmergeable().fit(X)] * 2)
