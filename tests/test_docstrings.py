@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sklearn_nag
-from sklearn_nag import dask, datasets, distributed, io, model_selection, regret, streams
+from sklearn_nag import dask, datasets, distributed, io, model_selection, preprocessing, regret, streams
 
 validate = pytest.importorskip("numpydoc.validate", reason="numpydoc comes with the extra docs").validate
 
@@ -17,14 +17,15 @@ CONFIG = Path(__file__).parents[1] / "setup.cfg"
 def public_objects():
     for module, name in [
         (owner, name)
-        for owner in (sklearn_nag, datasets, io, model_selection, regret, streams, distributed, dask)
+        for owner in (sklearn_nag, datasets, io, model_selection, preprocessing, regret, streams, distributed, dask)
         for name in owner.__all__
     ]:
         thing, place = getattr(module, name), module.__name__
         if inspect.isclass(thing):
             yield f"{place}.{name}"
             for member, value in inspect.getmembers(thing):
-                own = (getattr(value, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
+                defined = value.fget if isinstance(value, property) else value
+                own = (getattr(defined, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
                 if not member.startswith("_") and own and not member.endswith("_request"):
                     yield f"{place}.{name}.{member}"
         elif callable(thing):

@@ -11,6 +11,7 @@ from ..estimators._online import OnlineLinear
 from ..estimators._saved import check_integer
 from ..estimators._validation import shown
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
+from ..preprocessing._steps import is_by_row
 
 GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
 
@@ -152,7 +153,7 @@ class Expert(StreamPipeline):
     @property
     def by_row(self):
         """Whether what is played does not depend on how rows are cut into batches."""
-        return isinstance(self.learner, OnlineLinear) and not self.transformers
+        return isinstance(self.learner, OnlineLinear) and all(is_by_row(step) for _, step in self.transformers)
 
     @property
     def n_forecasts(self):

@@ -8,13 +8,11 @@ from collections import deque
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._validation import InvalidParameterError, as_labels, as_numpy, raise_for_masked
+from ..preprocessing._steps import check_step, is_left_out, learn_step
 
 
 @contextlib.contextmanager
@@ -151,31 +149,14 @@ class StreamPipeline:
         *before, (_, self.learner) = steps
         if not hasattr(self.learner, "partial_fit"):
             raise TypeError(f"{type(self.learner).__name__} cannot learn from a stream: it has no partial_fit.")
-        self.transformers = [(name, step) for name, step in before if step is not None and step != "passthrough"]
+        self.transformers = [(name, step) for name, step in before if not is_left_out(step)]
         for name, step in self.transformers:
-            if not (self._learns(step) or self._is_ready(step)):
-                raise TypeError(
-                    f"the step {name!r}, {type(step).__name__}, has to see all rows before it can transform one: a "
-                    "stream needs steps that have partial_fit or learn nothing. Fit it on other rows and wrap it in "
-                    "sklearn.frozen.FrozenEstimator."
-                )
-
-    @staticmethod
-    def _learns(step):
-        return hasattr(step, "partial_fit") and not isinstance(step, FrozenEstimator)
-
-    @staticmethod
-    def _is_ready(step):
-        try:
-            check_is_fitted(step)
-        except NotFittedError:
-            return False
-        return True
+            check_step(name, step)
 
     def transform(self, X):
-        """Rows for the learner. Each transformer learns from the batch, if it can, before it transforms it."""
+        """Rows for the learner. Each transformer learns them, if it can; see `OnlinePipeline`."""
         for _, step in self.transformers:
-            X = (step.partial_fit(X) if self._learns(step) else step).transform(X)
+            X = learn_step(step, X)
         return X
 
     def with_learner(self, learner):
@@ -183,4 +164,4 @@ class StreamPipeline:
         if not isinstance(self.estimator, Pipeline):
             return learner
         *before, (name, _) = self.estimator.steps
-        return Pipeline([*before, (name, learner)])
+        return type(self.estimator)([*before, (name, learner)])

@@ -1,0 +1,318 @@
+"""A Pipeline that learns from a stream."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.metadata_routing import UNUSED, process_routing
+from sklearn.utils.metaestimators import available_if
+
+from ..estimators._validation import unchanged_on_error
+from ._steps import check_step, is_left_out, keep, learn_step, learns
+
+
+def _last_can(method):
+    """Whether the last step of a pipeline has a method; one that lets rows pass has ``transform``."""
+
+    def check(pipeline):
+        if not pipeline.steps:
+            return True  # the call says that there are no steps
+        last = pipeline.steps[-1][1]
+        if is_left_out(last):
+            return method == "transform"
+        getattr(last, method)  # raises the AttributeError that tells most
+        return True
+
+    return check
+
+
+def _can_learn(pipeline):
+    if not pipeline.steps:
+        return True  # the call says that there are no steps
+    last = pipeline.steps[-1][1]
+    if not (is_left_out(last) or learns(last) or hasattr(last, "transform")):
+        raise AttributeError(f"the last step, {type(last).__name__}, cannot learn from a stream: it has no partial_fit")
+    return True
+
+
+class OnlinePipeline(Pipeline):
+    """A `sklearn.pipeline.Pipeline` that learns from a stream, batch by batch.
+
+    All that a Pipeline has is here: ``fit``, predictions, parameters of steps as ``step__parameter``, slices, and
+    ``set_output``. `partial_fit` lets each step learn rows before it transforms them for the next.
+
+    - Transformers of this package have ``learn_transform``: row ``t`` is transformed by what rows ``1`` to ``t`` have
+      shown. If all are such, what is learnt does not depend on how the stream is cut.
+    - Others with ``partial_fit``, such as `sklearn.preprocessing.StandardScaler`, learn a batch and then transform it.
+      What later rows of its batch have shown counts for a row, too, so cuts make a difference.
+    - Steps without ``partial_fit`` only transform: they must be fitted, or learn nothing, as
+      `sklearn.feature_extraction.text.HashingVectorizer`. One in a `sklearn.frozen.FrozenEstimator` stays as it is.
+
+    Parameters
+    ----------
+    steps : list of tuple
+        Names and estimators: transformers and, last, a learner or another transformer. None and "passthrough" let rows
+        pass.
+    transform_input : list of str, default=None
+        As for `sklearn.pipeline.Pipeline`.
+    memory : str or object with the joblib.Memory interface, default=None
+        As for `sklearn.pipeline.Pipeline`: a cache for transformers that `fit` fits.
+    verbose : bool, default=False
+        Whether `fit` prints the time that each step takes.
+
+    Attributes
+    ----------
+    named_steps : Bunch
+        The steps by their names.
+    classes_ : ndarray of shape (n_classes,)
+        Classes, where the last step is a classifier.
+    n_features_in_ : int
+        Number of columns that the first step takes.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where it has seen frames.
+
+    See Also
+    --------
+    make_online_pipeline : Names are those of classes.
+    OnlineColumnTransformer : Other transformers for other columns.
+
+    Notes
+    -----
+    `fit` is that of a Pipeline: each transformer is fitted to all rows, and the learner then makes as many passes over
+    the transformed rows as it needs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn_nag import NAGClassifier
+    >>> from sklearn_nag.preprocessing import OnlinePipeline
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> pipeline = OnlinePipeline([("scale", StandardScaler()), ("learn", NAGClassifier())])
+    >>> for start in range(0, len(y), 100):
+    ...     pipeline = pipeline.partial_fit(X[start : start + 100], y[start : start + 100], classes=[0, 1])
+    >>> pipeline.score(X, y) > 0.9
+    True
+    """
+
+    # `classes` is passed to the last step as it is, and weights are routed by steps: neither is asked of the pipeline.
+    __metadata_request__partial_fit = {"classes": UNUSED, "sample_weight": UNUSED}
+
+    @unchanged_on_error
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Fit the transformers one after another to all rows, then the last step to the transformed rows.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows, as the first step takes them.
+        y : iterable, optional
+            Targets.
+        **params : dict
+            Of steps, as for ``Pipeline.fit``: ``step__parameter``, or metadata that steps request.
+
+        Returns
+        -------
+        self : object
+            The fitted pipeline.
+        """
+        self._undone_on_error(lambda: super(OnlinePipeline, self).fit(X, y, **params), refits=True)
+        return self
+
+    @available_if(_last_can("transform"))
+    @unchanged_on_error
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit all steps, and return the rows as all of them, fitted, transform them.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows, as the first step takes them.
+        y : iterable, optional
+            Targets.
+        **params : dict
+            As for `fit`.
+
+        Returns
+        -------
+        {ndarray, sparse matrix, data frame}
+            The rows transformed.
+        """
+        return self._undone_on_error(lambda: super(OnlinePipeline, self).fit_transform(X, y, **params), refits=True)
+
+    @available_if(_can_learn)
+    @unchanged_on_error
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
+        """Learn a batch: each transformer learns it and transforms it for the next, and the last step learns that.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows, as the first step takes them.
+        y : array-like, optional
+            Targets.
+        classes : array-like of shape (n_classes,), optional
+            All classes, which classifiers need with the first batch.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, for the last step; with scikit-learn's metadata routing, for the steps that request
+            them.
+        **params : dict
+            Other parameters of the ``partial_fit`` of steps: ``step__parameter`` or, with metadata routing, what steps
+            request.
+
+        Returns
+        -------
+        self : object
+            The pipeline.
+
+        Raises
+        ------
+        TypeError
+            For a step that has to see all rows first.
+        """
+        self._undone_on_error(lambda: self._partial_fit(X, y, classes, sample_weight, params))
+        return self
+
+    @available_if(_last_can("transform"))
+    @unchanged_on_error
+    def learn_transform(self, X: Any) -> Any:
+        """Learn a batch by all steps, and return it as they have transformed it: row t by rows 1 to t.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows, as the first step takes them.
+
+        Returns
+        -------
+        {ndarray, sparse matrix, data frame}
+            The rows transformed.
+        """
+
+        def learn():
+            self._check_steps(self.steps)
+            rows = X
+            for _, step in self.steps:
+                rows = learn_step(step, rows)
+            return rows
+
+        return self._undone_on_error(learn)
+
+    def _partial_fit(self, X, y, classes, sample_weight, params):
+        self._check_steps(self.steps[:-1])
+        of_steps = self._params_of_steps(sample_weight, params)
+        for name, step in self.steps[:-1]:
+            X = learn_step(step, X, y, of_steps.get(name))
+        name, last = self.steps[-1]
+        if is_left_out(last) or not learns(last):
+            if not is_left_out(last):
+                check_step(name, last)
+            return
+        options = {} if classes is None else {"classes": classes}
+        last.partial_fit(X, y, **options, **of_steps.get(name, {}))
+
+    def _check_steps(self, steps):
+        if not self.steps:
+            raise ValueError("The pipeline is empty. Please add steps.")
+        for name, step in steps:
+            if not is_left_out(step):
+                check_step(name, step)
+
+    def _params_of_steps(self, sample_weight, params):
+        """Parameters for ``partial_fit`` of each step, by its name."""
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if get_config()["enable_metadata_routing"]:
+            if not (weights or params):
+                return {}
+            routed = process_routing(self, "partial_fit", **weights, **params)
+            return {
+                name: routed[name]["partial_fit"] for name, _ in self.steps if "partial_fit" in routed.get(name, {})
+            }
+        of_steps = {name: {} for name, _ in self.steps}
+        for key, value in params.items():
+            name, found, parameter = key.partition("__")
+            if not found or name not in of_steps:
+                raise ValueError(
+                    f"OnlinePipeline.partial_fit does not accept the parameter {key!r}; those of a step are given as "
+                    f"step__parameter, and the steps are {', '.join(map(repr, of_steps))}."
+                )
+            of_steps[name][parameter] = value
+        of_steps[self.steps[-1][0]].update(weights)
+        return of_steps
+
+    def _undone_on_error(self, learn, refits=False):
+        """What ``learn`` returns; where it raises, the steps are as they were before. The last one sees to itself."""
+        steps = [step for _, step in self.steps]
+        last_is_ours = steps and hasattr(steps[-1], "_parts")
+        restore = [keep(step, refits) for step in (steps if last_is_ours else steps[:-1])]
+        try:
+            return learn()
+        except BaseException:
+            for undo in restore:
+                undo()
+            raise
+
+    def _parts(self):
+        return [step for _, step in self.steps if not is_left_out(step)]
+
+    def get_metadata_routing(self) -> Any:
+        """Tell which steps get which metadata.
+
+        Returns
+        -------
+        MetadataRouter
+            That of a Pipeline, and ``partial_fit`` of the steps that have it.
+        """
+        router = super().get_metadata_routing()
+        steps = dict(self.steps)
+        for name, pair in router:
+            if name in steps and learns(steps[name]) and (steps[name] is self.steps[-1][1] or _is_foreign(steps[name])):
+                pair.mapping.add(caller="partial_fit", callee="partial_fit")
+        return router
+
+
+def _is_foreign(step):
+    return not hasattr(step, "learn_transform")
+
+
+def make_online_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> OnlinePipeline:
+    """Make an `OnlinePipeline` of steps without names; they get those of their classes, in small letters.
+
+    Parameters
+    ----------
+    *steps : estimators
+        Transformers and, last, a learner or another transformer.
+    memory : str or object with the joblib.Memory interface, default=None
+        As for `OnlinePipeline`.
+    verbose : bool, default=False
+        As for `OnlinePipeline`.
+
+    Returns
+    -------
+    OnlinePipeline
+        The pipeline.
+
+    See Also
+    --------
+    OnlinePipeline : Names are given.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn_nag import NAGRegressor
+    >>> from sklearn_nag.preprocessing import make_online_pipeline
+    >>> pipeline = make_online_pipeline(StandardScaler(), NAGRegressor())
+    >>> list(pipeline.named_steps)
+    ['standardscaler', 'nagregressor']
+    """
+    return OnlinePipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)

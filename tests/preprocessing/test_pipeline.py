@@ -1,0 +1,260 @@
+"""Pipelines that learn from streams."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import ProgressiveSplit, eta_sweep, progressive_score, progressive_validation
+from sklearn_nag.preprocessing import OnlinePipeline, make_online_pipeline
+from sklearn_nag.streams import fit_stream
+
+from .helpers import Centred
+
+CLASSES = [0, 1]
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.normal(3.0, size=(60, 3))
+    return X, (X[:, 0] > 3.0).astype(int)
+
+
+def bits(pipeline, X):
+    """What a pipeline predicts, to the last bit."""
+    return pipeline.decision_function(X).tobytes()
+
+
+SHARED = "a Pipeline fits its steps, not clones of them"
+
+
+@parametrize_with_checks(
+    [
+        make_online_pipeline(Centred(), FTRLRegressor(random_state=0)),
+        make_online_pipeline(Centred(), NAGClassifier(random_state=0)),
+    ],
+    expected_failed_checks=lambda _: {  # as scikit-learn expects of Pipeline
+        "check_dont_overwrite_parameters": SHARED, "check_estimators_overwrite_params": SHARED,
+    },
+)  # fmt: skip
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_each_step_sees_what_the_one_before_has_made_of_the_rows_so_far(rows):
+    X, y = rows
+    pipeline = make_online_pipeline(Centred(), Centred(2.0), NAGClassifier())
+    pipeline.partial_fit(X, y, classes=CLASSES)
+    seen = np.array([X[t] - X[: t + 1].mean(axis=0) for t in range(len(X))])
+    seen = np.array([2.0 * (seen[t] - seen[: t + 1].mean(axis=0)) for t in range(len(X))])
+    alone = NAGClassifier().partial_fit(seen, y, classes=CLASSES)
+    np.testing.assert_allclose(pipeline[-1].coef_, alone.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["partial_fit", "fit_stream", "progressive_validation", "pickle", "deepcopy"])
+def test_cuts_and_copies_change_no_bit(rows, method, tmp_path):
+    X, y = rows
+    new = make_online_pipeline(Centred(), Centred(0.5), NAGClassifier())
+    expected = clone(new).partial_fit(X, y, classes=CLASSES)
+    parts = [(X[:1], y[:1]), (X[1:17], y[1:17]), (X[17:], y[17:])]
+    if method == "fit_stream":
+        cut = fit_stream(new, parts, classes=CLASSES, checkpoint=tmp_path / "run", progress=False)
+        with pytest.raises(ValueError, match="another run"):
+            fit_stream(
+                make_online_pipeline(Centred(), NAGClassifier()), parts, classes=CLASSES, checkpoint=tmp_path / "run"
+            )
+    elif method == "progressive_validation":
+        cut = progressive_validation(new, iter(parts), classes=CLASSES).estimator
+    else:
+        copied = {"pickle": lambda model: pickle.loads(pickle.dumps(model)), "deepcopy": copy.deepcopy}
+        cut = clone(new)
+        for X_part, y_part in parts:
+            cut.partial_fit(X_part, y_part, classes=CLASSES)
+            cut = copied[method](cut) if method in copied else cut
+    assert isinstance(cut, OnlinePipeline)
+    assert bits(cut, X) == bits(expected, X)
+
+
+def test_others_learn_a_batch_before_they_transform_it(rows):
+    X, y = rows
+    pipeline = make_online_pipeline(StandardScaler(), NAGClassifier())
+    scaler, learner = StandardScaler(), NAGClassifier()
+    for part in (slice(0, 20), slice(20, 60)):
+        pipeline.partial_fit(X[part], y[part], classes=CLASSES)
+        learner.partial_fit(scaler.partial_fit(X[part]).transform(X[part]), y[part], classes=CLASSES)
+    assert bits(pipeline, X) == learner.decision_function(scaler.transform(X)).tobytes()
+
+
+def test_steps_that_learn_nothing_or_are_fitted_only_transform(rows):
+    X, y = rows
+    fitted = StandardScaler().fit(X[:10])
+    mean = fitted.mean_.copy()
+    pipeline = make_online_pipeline(FunctionTransformer(np.negative), None, FrozenEstimator(fitted), SGDClassifier())
+    pipeline.partial_fit(X, y, classes=CLASSES)
+    assert fitted.mean_.tobytes() == mean.tobytes()
+    words = make_online_pipeline(OneHotEncoder(handle_unknown="ignore").fit([["a"], ["b"]]), NAGClassifier())
+    words.partial_fit([["a"], ["b"], ["c"]], [0, 1, 1], classes=CLASSES)
+    text = make_online_pipeline(HashingVectorizer(n_features=64), NAGClassifier())
+    assert text.partial_fit(["good", "bad"] * 20, [0, 1] * 20, classes=CLASSES).predict(["bad"]) == [1]
+
+
+def test_a_step_that_needs_all_rows_is_named():
+    pipeline = OnlinePipeline([("centre", Centred()), ("words", OneHotEncoder()), ("learn", NAGClassifier())])
+    with pytest.raises(TypeError, match="the step 'words', OneHotEncoder, has to see all rows"):
+        pipeline.partial_fit([[1.0], [2.0]], [0, 1], classes=CLASSES)
+    with pytest.raises(NotFittedError):
+        pipeline["centre"].transform([[1.0]])
+
+
+def test_only_what_can_learn_from_a_stream_has_partial_fit():
+    from sklearn.linear_model import LogisticRegression
+
+    assert not hasattr(make_online_pipeline(Centred(), LogisticRegression()), "partial_fit")
+    assert not hasattr(make_online_pipeline(Centred(), NAGRegressor()), "learn_transform")
+    with pytest.raises(ValueError, match="pipeline is empty"):
+        OnlinePipeline([]).partial_fit([[1.0]])
+
+
+class Failing(NAGClassifier):
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        raise RuntimeError("no")
+
+    def fit(self, X, y):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_call_that_fails_leaves_no_step_changed(rows, method):
+    X, y = rows
+    inner = make_online_pipeline(Centred(), StandardScaler())
+    pipeline = make_online_pipeline(inner, StandardScaler(), NAGClassifier())
+    pipeline.partial_fit(X[:20], y[:20], classes=CLASSES)
+    expected = copy.deepcopy(pipeline)
+    learner = pipeline.steps[-1]
+    pipeline.steps[-1] = ("nagclassifier", Failing())
+    with pytest.raises(RuntimeError, match="no"):
+        getattr(pipeline, method)(X[20:], y[20:])
+    pipeline.steps[-1] = learner
+    assert bits(pipeline, X) == bits(expected, X)
+    for each in (pipeline, expected):
+        each.partial_fit(X[20:], y[20:])
+    assert bits(pipeline, X) == bits(expected, X)
+    with pytest.raises(ValueError, match="NaN"):
+        pipeline.partial_fit(np.full((2, 3), np.nan), [0, 1])
+    assert bits(pipeline, X) == bits(expected, X)
+
+
+def test_a_new_pipeline_that_fails_stays_new(rows):
+    X, y = rows
+    pipeline = make_online_pipeline(Centred(), StandardScaler(), NAGClassifier())
+    with pytest.raises(ValueError, match="2 is not one of|contains 2"):
+        pipeline.partial_fit(X, y + 1, classes=CLASSES)
+    assert not hasattr(pipeline[0], "_state")
+    assert not hasattr(pipeline[1], "mean_")
+
+
+def test_fit_is_that_of_a_pipeline(rows):
+    X, y = rows
+    learner = NAGClassifier(random_state=0)
+    ours = make_online_pipeline(Centred(), clone(learner)).partial_fit(X[:9], y[:9], classes=CLASSES).fit(X, y)
+    assert bits(ours, X) == bits(make_pipeline(Centred(), learner).fit(X, y), X)
+    assert ours[-1].n_iter_ > 1
+    search = GridSearchCV(ours, {"centred__factor": [1.0, 2.0]}, cv=3, scoring="accuracy").fit(X, y)
+    assert search.best_score_ > 0.8
+    assert isinstance(search.best_estimator_, OnlinePipeline)
+
+
+def test_as_a_transformer_inside_another(rows):
+    X, y = rows
+    inner = make_online_pipeline(Centred(), Centred(3.0))
+    pipeline = make_online_pipeline(inner, NAGClassifier()).partial_fit(X, y, classes=CLASSES)
+    flat = make_online_pipeline(Centred(), Centred(3.0), NAGClassifier()).partial_fit(X, y, classes=CLASSES)
+    assert bits(pipeline, X) == bits(flat, X)
+    new = make_online_pipeline(Centred(), Centred(3.0))
+    np.testing.assert_array_equal(new.learn_transform(X)[:5], clone(new).learn_transform(X[:5]))
+    np.testing.assert_array_equal(clone(new).fit_transform(X), clone(new).fit(X).transform(X))
+    np.testing.assert_array_equal(clone(new).partial_fit(X).transform(X), new.transform(X))
+
+
+def test_weights_go_to_the_learner(rows):
+    X, y = rows
+    weight = np.arange(60.0)
+    pipeline = make_online_pipeline(Centred(), NAGClassifier())
+    pipeline.partial_fit(X, y, classes=CLASSES, sample_weight=weight)
+    assert pipeline[-1].t_ == weight.sum()
+    by_step = clone(pipeline).partial_fit(X, y, classes=CLASSES, nagclassifier__sample_weight=weight)
+    assert bits(by_step, X) == bits(pipeline, X)
+    with pytest.raises(ValueError, match="does not accept the parameter 'weight'.*'centred', 'nagclassifier'"):
+        pipeline.partial_fit(X, y, weight=weight)
+
+
+def test_weights_are_routed(rows):
+    X, y = rows
+    weight = np.arange(60.0)
+    plain = make_online_pipeline(StandardScaler(), NAGClassifier())
+    plain.partial_fit(X, y, classes=CLASSES, sample_weight=weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError):
+            clone(plain).partial_fit(X, y, classes=CLASSES, sample_weight=weight)
+        learner = NAGClassifier().set_partial_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_partial_fit_request(sample_weight=False)
+        routed = make_online_pipeline(scaler, learner)
+        routed.partial_fit(X, y, classes=CLASSES, sample_weight=weight)
+        assert bits(routed, X) == bits(plain, X)
+        scaler = StandardScaler().set_partial_fit_request(sample_weight=True)
+        both = make_online_pipeline(scaler, learner).partial_fit(X, y, classes=CLASSES, sample_weight=weight)
+        np.testing.assert_allclose(both[0].mean_, np.average(X, axis=0, weights=weight))
+
+
+def test_in_mixtures_searches_and_sweeps(rows):
+    X, y = rows
+    pipeline = make_online_pipeline(Centred(), NAGClassifier(eta0=0.3))
+    mixture = HedgeClassifier([("a", pipeline), ("b", NAGClassifier())]).partial_fit(X, y, classes=CLASSES)
+    cut = HedgeClassifier([("a", pipeline), ("b", NAGClassifier())])
+    for part in np.array_split(np.arange(60), 7):
+        cut.partial_fit(X[part], y[part], classes=CLASSES)
+    assert bits_of_probabilities(mixture, X) == bits_of_probabilities(cut, X)
+    sweep = eta_sweep(pipeline, X, y, eta0s=[0.1, 1.0])
+    expected = clone(pipeline).set_params(nagclassifier__eta0=1.0).partial_fit(X, y, classes=CLASSES)
+    assert isinstance(sweep.estimators[1], OnlinePipeline)
+    assert bits(sweep.estimators[1], X) == bits(expected, X)
+    one_pass = make_online_pipeline(Centred(), NAGClassifier(max_iter=1, shuffle=False))
+    search = GridSearchCV(
+        one_pass, {"nagclassifier__eta0": [1e-4, 1.0]}, scoring=progressive_score, cv=ProgressiveSplit()
+    )
+    assert search.fit(X, y).best_params_ == {"nagclassifier__eta0": 1.0}
+
+
+def bits_of_probabilities(classifier, X):
+    return classifier.predict_proba(X).tobytes()
+
+
+def test_frames_between_steps(rows):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    pipeline = make_online_pipeline(Centred(), NAGClassifier()).set_output(transform="pandas")
+    pipeline.partial_fit(frame, y, classes=CLASSES)
+    assert list(pipeline[-1].feature_names_in_) == ["a", "b", "c"]
+    assert list(pipeline[:-1].get_feature_names_out()) == ["a", "b", "c"]
+    assert isinstance(pipeline[:-1], OnlinePipeline)
+    with pytest.raises(ValueError, match="feature names should match|must be in the same order"):
+        pipeline.predict(frame[["c", "a", "b"]])
+
+
+def test_is_a_pipeline():
+    assert issubclass(OnlinePipeline, Pipeline)
+    pipeline = make_online_pipeline(Centred(), Centred())
+    assert list(pipeline.named_steps) == ["centred-1", "centred-2"]
