@@ -1,5 +1,6 @@
 """Transformers that learn row by row, so that a stream can go through them as it goes through a learner."""
 
+from ._column_transformer import OnlineColumnTransformer
 from ._pipeline import OnlinePipeline, make_online_pipeline
 
-__all__ = ["OnlinePipeline", "make_online_pipeline"]
+__all__ = ["OnlineColumnTransformer", "OnlinePipeline", "make_online_pipeline"]

@@ -1,0 +1,546 @@
+"""Other transformers for other columns, in a stream."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators._validation import (
+    InvalidParameterError,
+    as_given,
+    check_flag,
+    check_option,
+    shown,
+    unchanged_on_error,
+)
+from ._base import OnlineTransformer
+from ._frames import DATES, EMPTY, NUMBERS, Column, read_table
+from ._steps import check_step, is_left_out, keep, learn_step
+
+
+class Columns(NamedTuple):
+    """What is known of the columns of a table.
+
+    Attributes
+    ----------
+    names : tuple or None
+        Names of all, where they have any.
+    kinds : tuple of str
+        What each holds, as far as values have shown it; "" for a column that no transformer takes.
+    """
+
+    names: tuple | None
+    kinds: tuple
+
+
+class _Missing(Column):
+    """A column that is not there: all its values are missing."""
+
+    kind = EMPTY
+
+    def numbers(self):
+        return np.full(self.values, np.nan)
+
+    def words(self):
+        return np.full(self.values, None, dtype=object)
+
+    def dates(self):
+        return np.full(self.values, np.datetime64("NaT", "us"))
+
+
+class _Changed(Column):
+    """A column that held something else before: what can be read is read, and the rest is missing."""
+
+    kind = EMPTY
+
+    def numbers(self):
+        return np.array([self._as_number(word) for word in self.values.words()], dtype=np.float64)
+
+    def _as_number(self, value):
+        try:
+            number = super()._as_number(value)
+        except ValueError:
+            return np.nan
+        return number if np.isfinite(number) else np.nan
+
+    def words(self):
+        return self.values.words()
+
+    def dates(self):
+        return _Missing(self.name, len(self.values.words())).dates()
+
+
+class OnlineColumnTransformer(OnlineTransformer):
+    """Gives columns of a table to transformers, and puts what these make of them side by side, row by row in a stream.
+
+    As `sklearn.compose.ColumnTransformer`, and each transformer learns as in an `OnlinePipeline`: by
+    ``learn_transform`` or ``partial_fit``, or not at all. Tables are frames of pandas or polars, Arrow tables, arrays
+    or, for transformers that take them, sparse matrices. A transformer gets arrays, whatever the table is:
+
+    - float64, with NaN for missing values, where its columns hold numbers or booleans;
+    - objects, str or None for missing values, where they hold words (text, and categories of pandas and polars);
+    - datetime64, with NaT for missing values, where they hold dates. A time with a zone is what the clock shows there;
+    - objects, where they hold several of these.
+
+    It knows its columns: names and kinds are those of the first table. The order of columns does not matter then, and
+    ``mismatch`` says what happens when others come.
+
+    Parameters
+    ----------
+    transformers : list of tuple
+        Tuples ``(name, transformer, columns)``. The transformer may be "drop" or "passthrough". The columns are a list
+        of names, or of numbers where columns have no names, a slice of such numbers, a mask, or a function that gives
+        one of these for the first table. A single name or number, without a list, hands over an array of one
+        dimension, as transformers of text take it.
+    remainder : {"drop", "passthrough"} or transformer, default="drop"
+        What happens to the columns that are not in ``transformers``.
+    mismatch : {"raise", "fill"}, default="raise"
+        What to do with a table that has other columns than the first one. ``"raise"`` refuses a table that lacks a
+        column, has one more, or has words in a column of numbers and the like. ``"fill"`` warns, and goes on: a column
+        that is not there has missing values, a new one is left out, and of one that holds something else now what
+        cannot be read is missing. Columns that no transformer takes may come and go either way.
+    verbose_feature_names_out : bool, default=True
+        Whether the names of columns that come out begin with the name of their transformer, as in ``words__town=Rome``.
+
+    Attributes
+    ----------
+    transformers_ : list of tuple
+        Fitted transformers, with their names and the places of their columns.
+    named_transformers_ : dict
+        The fitted transformers by their names.
+    n_features_in_ : int
+        Number of columns of the first table.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where all are str.
+
+    See Also
+    --------
+    OnlinePipeline : One transformer after another.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn_nag.preprocessing import OnlineColumnTransformer
+    >>> from sklearn.preprocessing import MaxAbsScaler
+    >>> frame = pd.DataFrame({"age": [20, 40], "price": [5.0, 10.0], "note": ["a", "b"]})
+    >>> columns = OnlineColumnTransformer([("scaled", MaxAbsScaler(), ["price"]), ("same", "passthrough", ["age"])])
+    >>> columns.learn_transform(frame)
+    array([[ 0.5, 20. ],
+           [ 1. , 40. ]])
+    >>> columns.transform(frame[["note", "price", "age"]])
+    array([[ 0.5, 20. ],
+           [ 1. , 40. ]])
+    """
+
+    _state: Columns
+
+    def __init__(
+        self,
+        transformers: list[tuple],
+        *,
+        remainder: Any = "drop",
+        mismatch: str = "raise",
+        verbose_feature_names_out: bool = True,
+    ):
+        self.transformers = transformers
+        self.remainder = remainder
+        self.mismatch = mismatch
+        self.verbose_feature_names_out = verbose_feature_names_out
+
+    # -- parameters
+
+    def get_params(self, deep: bool = True) -> dict:
+        """Get parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add the transformers by their names, and their parameters as ``name__parameter``.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        own = super().get_params(deep=deep)
+        nested = {}
+        for name, transformer, _ in self._entries() if deep else ():
+            nested[name] = transformer
+            if hasattr(transformer, "get_params"):
+                nested.update((f"{name}__{key}", value) for key, value in transformer.get_params(deep=True).items())
+        return {**nested, **own}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``transformers`` first, then single ones, then parameters of these.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name, as `get_params` names them.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        if "transformers" in params:
+            self.transformers = params.pop("transformers")
+        entries = self._entries()
+        if any(name in params for name, _, _ in entries):
+            self.transformers = [(name, params.pop(name, step), columns) for name, step, columns in entries]
+        return super().set_params(**params)
+
+    def _entries(self):
+        """The parameter ``transformers``, or nothing where it is not what it must be."""
+        entries = self.transformers
+        fits = isinstance(entries, list | tuple) and all(isinstance(e, tuple) and len(e) == 3 for e in entries)
+        return list(entries) if fits and all(isinstance(name, str) for name, _, _ in entries) else []
+
+    def _check_parameters(self):
+        if not self._entries():
+            raise InvalidParameterError(
+                "transformers", "a list of tuples (name, transformer, columns)", shown(self.transformers)
+            )
+        for _, transformer, _ in self.transformers:
+            _check_transformer("transformers", transformer)
+        names = [name for name, _, _ in self.transformers]
+        own = {"transformers", "remainder", "mismatch", "verbose_feature_names_out"}
+        for name in names:
+            if names.count(name) > 1 or name in own or "__" in name:
+                problem = "is there twice" if names.count(name) > 1 else "is a parameter, or has '__' in it"
+                raise ValueError(f"transformers has the name {name!r}, which {problem}; names must differ.")
+        _check_transformer("remainder", self.remainder)
+        check_option("mismatch", self.mismatch, ("raise", "fill"))
+        check_flag("verbose_feature_names_out", self.verbose_feature_names_out)
+
+    def _check_begun_with(self, parameters):
+        fixed = {"verbose_feature_names_out", "mismatch", "transformers", "remainder"}  # transformers see to theirs
+        super()._check_begun_with({name: value for name, value in parameters.items() if name not in fixed})
+
+    # -- learning
+
+    @unchanged_on_error
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit all transformers from scratch, also such as need all rows at once.
+
+        Parameters
+        ----------
+        X : {data frame, Arrow table, array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), optional
+            Targets, for transformers that look at them.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        self._learn(X, False, first=True, y=y)
+        return self
+
+    def _learn(self, X, transform, first=False, y=None):
+        refits, first = first, first or not self.__sklearn_is_fitted__()
+        try:
+            self._check_parameters()
+        except InvalidParameterError as error:
+            raise error.of(type(self).__name__) from None
+        table = read_table(X)
+        _check_rows(table)
+        if first:
+            self._begin(X, table)
+        columns = self._columns(table, first)
+        self._state = self._state._replace(kinds=self._kinds(columns))
+        restore = [keep(step) for step in (() if first else self._parts())]
+        blocks = []
+        try:
+            for name, step, places, single in self._fitted:
+                if is_left_out(step):
+                    if step == "passthrough":
+                        blocks.append(self._group(columns, places, single, table))
+                    continue
+                try:
+                    rows = self._group(columns, places, single, table)
+                    if refits:
+                        step.fit(rows, y)
+                    else:
+                        check_step(name, step)
+                        blocks.append(learn_step(step, rows))
+                except Exception as error:
+                    error.add_note(f"Raised by {name!r}, one of transformers.")
+                    raise
+        except BaseException:
+            for undo in restore:
+                undo()
+            raise
+        return stacked(blocks, table.n_rows) if transform else None
+
+    def _begin(self, X, table):
+        """Set up everything for a first table."""
+        self._begun_with = {}
+        n = len(table.columns)
+        self.n_features_in_ = n
+        vars(self).pop("feature_names_in_", None)
+        if table.names is not None and all(isinstance(name, str) for name in table.names):
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        fitted, taken = [], set()
+        for name, step, columns in self.transformers:
+            places, single = _places(columns, X, table, name)
+            taken.update(places)
+            fitted.append((name, step if is_left_out(step) else clone(step), tuple(places), single))
+        rest = [place for place in range(n) if place not in taken]
+        if rest:
+            step = self.remainder if is_left_out(self.remainder) else clone(self.remainder)
+            fitted.append(("remainder", step, tuple(rest), False))
+        self._fitted = [entry for entry in fitted if entry[2]]
+        used = {place for _, step, places, _ in self._fitted for place in places if step != "drop"}
+        names = None if table.names is None else tuple(table.names)
+        twice = [name for name, count in Counter(names or ()).items() if count > 1]
+        for name in twice:
+            if used & {place for place in range(n) if names[place] == name}:
+                raise ValueError(f"X has {names.count(name)} columns {as_given(name)}; names must differ.")
+        self._state = Columns(names, tuple(EMPTY if place in used else "" for place in range(n)))
+
+    def _columns(self, table, first):
+        """The columns in the order of the first table; None for those that no transformer takes."""
+        state = self._state
+        used = [place for place, kind in enumerate(state.kinds) if kind]
+        columns = [None] * len(state.kinds)
+        if state.names is None or table.names is None:
+            self._check_places(table)
+            for place in used:
+                columns[place] = table.columns[place]
+        else:
+            found = {column: place for place, column in enumerate(table.names)}
+            if not first:
+                self._check_names(table.names)
+            for place in used:
+                name = state.names[place]
+                columns[place] = table.columns[found[name]] if name in found else _Missing(name, table.n_rows)
+        for place in used if table.array is None else ():
+            kind, known = columns[place].kind, state.kinds[place]
+            if EMPTY not in (kind, known) and kind != known:
+                name = as_given(columns[place].name)
+                self._mismatch(
+                    f"column {name} holds {kind} in this table, and held {known} in the first one",
+                    "what cannot be read is taken as missing",
+                )
+                columns[place] = _Changed(columns[place].name, columns[place])
+        return columns
+
+    def _check_places(self, table):
+        """Raise unless columns that have no names are as many as in the first table."""
+        n = len(table.columns)
+        if n != self.n_features_in_:
+            raise ValueError(
+                f"X has {n} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+            )
+        if self._state.names is not None:
+            warnings.warn(
+                f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names; its "
+                "columns are taken in their order",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def _check_names(self, names):
+        """Raise, or warn, where columns that are used are missing or there twice, and for new ones."""
+        state = self._state
+        if names == list(state.names):
+            return
+        counts, known = Counter(names), set(state.names)
+        used = [name for name, kind in zip(state.names, state.kinds) if kind]
+        for name in used:
+            if counts[name] > 1:
+                raise ValueError(f"X has {counts[name]} columns {as_given(name)}; names must differ.")
+        absent = [name for name in used if name not in counts]
+        if absent:
+            self._mismatch(f"X has no column {', '.join(map(as_given, absent))}", "its values are taken as missing")
+        new = [name for name in counts if name not in known]
+        if new:
+            self._mismatch(
+                f"X has the column {', '.join(map(as_given, new))}, which the first table did not have",
+                "it is left out",
+            )
+
+    def _mismatch(self, what, filled):
+        if self.mismatch == "raise":
+            raise ValueError(f"{what}; mismatch='fill' would go on with a warning.")
+        warnings.warn(f"{what}; {filled}", UserWarning, stacklevel=2)
+
+    def _kinds(self, columns):
+        """Kinds of all columns, with those that the present ones have shown first."""
+        return tuple(
+            column.kind if kind == EMPTY and column is not None else kind
+            for kind, column in zip(self._state.kinds, columns)
+        )
+
+    def _group(self, columns, places, single, table):
+        """The columns that a transformer takes, as an array."""
+        if table.array is not None:
+            rows = table.array[:, list(places)]
+            if not sparse.issparse(rows):
+                rows = rows.astype(np.float64, copy=False)
+            return rows[:, 0] if single and not sparse.issparse(rows) else rows
+        kinds = {self._state.kinds[place] for place in places} - {EMPTY}
+        chosen = [columns[place] for place in places]
+        if kinds == {NUMBERS}:
+            rows = np.empty((table.n_rows, len(places)))
+            for i, column in enumerate(chosen):
+                rows[:, i] = column.numbers()
+        elif kinds == {DATES}:
+            rows = np.empty((table.n_rows, len(places)), dtype="datetime64[us]")
+            for i, column in enumerate(chosen):
+                rows[:, i] = column.dates()
+        else:
+            rows = np.empty((table.n_rows, len(places)), dtype=object)
+            for i, place in enumerate(places):
+                kind, column = self._state.kinds[place], columns[place]
+                if kind == NUMBERS:
+                    rows[:, i] = column.numbers()
+                elif kind == DATES:
+                    rows[:, i] = list(column.dates())
+                else:
+                    rows[:, i] = column.words()
+        return rows[:, 0] if single else rows
+
+    def _rows(self, X, first):
+        return X
+
+    def _transform_rows(self, state, X):
+        table = read_table(X)
+        _check_rows(table)
+        columns = self._columns(table, False)
+        blocks = []
+        for _, step, places, single in self._fitted:
+            if is_left_out(step) and step != "passthrough":
+                continue
+            rows = self._group(columns, places, single, table)
+            blocks.append(rows if is_left_out(step) else step.transform(rows))
+        return stacked(blocks, table.n_rows)
+
+    # -- what has been learnt
+
+    @property
+    def transformers_(self) -> list[tuple]:
+        """Fitted transformers, with their names and the places of their columns."""
+        check_is_fitted(self)
+        return [(name, step, list(places)) for name, step, places, _ in self._fitted]
+
+    @property
+    def named_transformers_(self) -> dict:
+        """The fitted transformers by their names."""
+        return {name: step for name, step, _ in self.transformers_}
+
+    def _names_out(self, state, names):
+        out = []
+        for name, step, places, _ in self._fitted:
+            if is_left_out(step) and step != "passthrough":
+                continue
+            own = names[list(places)]
+            if not is_left_out(step):
+                if not hasattr(step, "get_feature_names_out"):
+                    raise AttributeError(f"the transformer {name!r}, {type(step).__name__}, has no names of columns.")
+                own = step.get_feature_names_out(own)
+            out += [f"{name}__{column}" for column in own] if self.verbose_feature_names_out else list(own)
+        return out
+
+    def _parts(self):
+        return [step for _, step, _, _ in getattr(self, "_fitted", ()) if not is_left_out(step)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        steps = [step for _, step, _ in self._entries() if hasattr(step, "fit")]
+        for kind in ("sparse", "allow_nan", "string", "categorical"):
+            setattr(tags.input_tags, kind, all(getattr(get_tags(step).input_tags, kind) for step in steps))
+        return tags
+
+
+def _check_transformer(parameter, step):
+    if isinstance(step, str) and step in ("drop", "passthrough"):
+        return
+    if not (hasattr(step, "transform") and hasattr(step, "get_params")):
+        allowed = "'drop', 'passthrough' or a transformer" + (" for each name" if parameter == "transformers" else "")
+        raise InvalidParameterError(parameter, allowed, shown(step))
+
+
+def _check_rows(table):
+    if table.n_rows == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required."
+        )
+    if not table.columns:
+        raise ValueError(f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required.")
+
+
+def _places(columns, X, table, name):
+    """Places of the columns that a transformer is to take, and whether it is a single one without a list."""
+    if callable(columns):
+        columns = columns(X)
+    n = len(table.columns)
+    if isinstance(columns, slice):
+        return list(range(n))[columns], False
+    single = isinstance(columns, str) or not hasattr(columns, "__len__")
+    wanted = [columns] if single else list(columns)
+    if wanted and all(isinstance(column, bool | np.bool_) for column in wanted):
+        if len(wanted) != n:
+            raise ValueError(f"the columns of {name!r} are a mask of {len(wanted)} entries; X has {n} columns.")
+        return [place for place, chosen in enumerate(wanted) if chosen], False
+    return [_place(column, table, name) for column in wanted], single
+
+
+def _place(column, table, name):
+    """Place of the column of that name, or number."""
+    if table.names is not None and column in table.names:
+        return table.names.index(column)
+    n = len(table.columns)
+    if isinstance(column, int | np.integer) and -n <= column < n:
+        return int(column) % n
+    known = f"its {n} columns have no names" if table.names is None else f"its columns are {shown(table.names)}"
+    raise ValueError(f"X has no column {as_given(column)}, which {name!r} of transformers is to take; {known}.")
+
+
+def stacked(blocks: list, n_rows: int) -> Any:
+    """Blocks of columns side by side: an array where all are arrays, else CSR, whatever values they hold."""
+    blocks = [block if sparse.issparse(block) else _two_dimensional(block) for block in blocks]
+    if not blocks:
+        return np.empty((n_rows, 0))
+    if not any(map(sparse.issparse, blocks)):
+        return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
+    parts = [block.tocsr() if sparse.issparse(block) else _as_csr(block) for block in blocks]
+    if len(parts) == 1:
+        return sparse.csr_array(parts[0])
+    counts = [np.diff(part.indptr) for part in parts]
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    np.cumsum(sum(counts), out=indptr[1:])
+    width = sum(part.shape[1] for part in parts)
+    kind = np.int32 if max(int(indptr[-1]), width) < 2**31 else np.int64
+    indices, data = np.empty(indptr[-1], dtype=kind), np.empty(indptr[-1])
+    begin, first_column = indptr[:-1].copy(), 0
+    for part, count in zip(parts, counts):
+        n = int(part.indptr[-1])
+        places = np.repeat(begin - part.indptr[:-1], count) + np.arange(n)
+        indices[places] = part.indices[:n] + first_column
+        data[places] = part.data[:n]
+        begin += count
+        first_column += part.shape[1]
+    return sparse.csr_array((data, indices, indptr.astype(kind)), shape=(n_rows, width))
+
+
+def _two_dimensional(block):
+    block = np.asarray(block)
+    return block.reshape(len(block), -1) if block.ndim != 2 else block
+
+
+def _as_csr(block):
+    """A dense block as CSR, without its zeros."""
+    rows, columns = np.nonzero(block)
+    indptr = np.zeros(len(block) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(block)), out=indptr[1:])
+    return sparse.csr_array((block[rows, columns].astype(np.float64), columns, indptr), shape=block.shape)

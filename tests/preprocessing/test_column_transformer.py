@@ -1,0 +1,310 @@
+"""Transformers for columns of tables, and what happens when other columns come."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag.preprocessing import OnlineColumnTransformer, make_online_pipeline
+from sklearn_nag.preprocessing._column_transformer import stacked
+
+from .helpers import Centred
+
+
+class Kept(FunctionTransformer):
+    """Remembers what it was given."""
+
+    def transform(self, X):
+        type(self).given = X
+        return np.zeros((len(X), 1))
+
+
+@pytest.fixture
+def frame(rng):
+    n = 30
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "town": rng.choice(["Rome", "Oslo"], n),
+            "price": rng.normal(size=n),
+            "note": rng.choice(["good one", "bad one"], n),
+        }
+    )
+
+
+def numbers():
+    return [("age", Centred(), ["age"]), ("both", Centred(2.0), ["price", "age"])]
+
+
+@parametrize_with_checks(
+    [
+        OnlineColumnTransformer([("first", Centred(), [0])], remainder=Centred()),
+        OnlineColumnTransformer([("first", Centred(), slice(0, 1))]),
+    ],
+    expected_failed_checks=lambda transformer: {
+        "check_dtype_object": "the error is there, in other words",
+        **({} if transformer.remainder != "drop" else {"check_estimators_nan_inf": "columns left out may hold NaN"}),
+    },
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_as_scikit_learns(frame):
+    columns = [("n", StandardScaler(), ["price", "age"]), ("w", OneHotEncoder(sparse_output=False), ["town"])]
+    ours = OnlineColumnTransformer([*columns, ("out", "drop", ["note"])]).fit(frame)
+    theirs = ColumnTransformer(columns).fit(frame)
+    np.testing.assert_allclose(ours.transform(frame), theirs.transform(frame), rtol=1e-13)
+    assert list(ours.get_feature_names_out()) == list(theirs.get_feature_names_out())
+    assert ours.named_transformers_["n"].n_samples_seen_ == len(frame)
+    by_kind = OnlineColumnTransformer([("n", StandardScaler(), make_column_selector(dtype_include="number"))])
+    expected = StandardScaler().fit_transform(frame[["age", "price"]])
+    np.testing.assert_allclose(by_kind.fit_transform(frame), expected, rtol=1e-13)
+
+
+def test_each_group_learns_row_by_row(frame):
+    whole = OnlineColumnTransformer(numbers())
+    expected = whole.learn_transform(frame)
+    assert expected[:, 0].tobytes() == Centred().learn_transform(frame[["age"]].to_numpy(float))[:, 0].tobytes()
+    cut = OnlineColumnTransformer(numbers())
+    parts = []
+    for start, stop in ((0, 1), (1, 8), (8, 30)):
+        parts.append(cut.learn_transform(frame[start:stop]))
+        cut = copy.deepcopy(pickle.loads(pickle.dumps(cut)))
+    assert np.vstack(parts).tobytes() == expected.tobytes()
+    assert cut.transform(frame).tobytes() == whole.transform(frame).tobytes()
+
+
+@pytest.mark.parametrize("make", [pl.from_pandas, lambda frame: pl.from_pandas(frame).to_arrow(), lambda frame: frame])
+def test_tables_of_all_libraries(frame, make):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    transformers = [*numbers(), ("text", HashingVectorizer(n_features=16), "note")]
+    ours = OnlineColumnTransformer(transformers)
+    got = ours.learn_transform(make(frame))
+    assert isinstance(got, sparse.csr_array)
+    expected = OnlineColumnTransformer(transformers).learn_transform(frame)
+    np.testing.assert_array_equal(got.toarray(), expected.toarray())
+    np.testing.assert_array_equal(
+        got[:, 3:].toarray(), HashingVectorizer(n_features=16).transform(frame["note"]).toarray()
+    )
+
+
+def test_what_transformers_are_given(frame):
+    def given(*columns, single=False):
+        OnlineColumnTransformer([("kept", Kept(), columns[0] if single else list(columns))]).learn_transform(frame)
+        return Kept.given
+
+    frame.loc[3, "town"] = None
+    frame["day"] = pd.Timestamp("2024-02-29", tz="Asia/Tokyo")
+    assert given("age", "price").dtype == np.float64
+    assert given("town").dtype == object
+    assert given("town")[3, 0] is None
+    assert given("day").dtype == "datetime64[us]"
+    assert given("day")[0, 0] == np.datetime64("2024-02-29")
+    assert given("age", "town").dtype == object
+    assert given("note", single=True).shape == (30,)
+
+
+# -- other columns than in the first table
+
+
+def test_the_order_of_columns_does_not_matter(frame):
+    columns = OnlineColumnTransformer(numbers()).fit(frame)
+    turned = frame[["note", "price", "age", "town"]]
+    assert columns.transform(turned).tobytes() == columns.transform(frame).tobytes()
+    one, other = clone(columns).partial_fit(frame), clone(columns).partial_fit(frame)
+    assert one.learn_transform(frame).tobytes() == other.learn_transform(turned).tobytes()
+    pipeline = make_online_pipeline(clone(columns), NAGClassifier()).partial_fit(
+        frame, frame["age"] > 40, classes=[0, 1]
+    )
+    assert pipeline.decision_function(turned).tobytes() == pipeline.decision_function(frame).tobytes()
+
+
+def other_columns(frame):
+    return {
+        "X has no column 'price'": frame.drop(columns="price"),
+        "X has the column 'new', which the first table did not have": frame.assign(new=1),
+        "column 'age' holds words in this table, and held numbers": frame.assign(age=["40", "?"] * 15),
+        "column 'age' holds dates in this table, and held numbers": frame.assign(age=pd.Timestamp("2024-01-01")),
+    }
+
+
+@pytest.mark.parametrize("problem", range(4))
+@pytest.mark.parametrize("method", ["transform", "partial_fit", "learn_transform"])
+def test_other_columns_are_refused(frame, problem, method):
+    message, other = list(other_columns(frame).items())[problem]
+    columns = OnlineColumnTransformer(numbers()).fit(frame)
+    before = columns.transform(frame).tobytes()
+    with pytest.raises(ValueError, match=message):
+        getattr(columns, method)(other)
+    assert columns.transform(frame).tobytes() == before
+
+
+@pytest.mark.parametrize("problem", range(4))
+def test_other_columns_are_filled_with_a_warning(frame, problem):
+    message, other = list(other_columns(frame).items())[problem]
+    columns = OnlineColumnTransformer([("same", "passthrough", ["age", "price"])], mismatch="fill").fit(frame)
+    with pytest.warns(UserWarning, match=message):
+        got = columns.transform(other)
+    expected = frame[["age", "price"]].to_numpy(float, copy=True)
+    if problem == 0:
+        expected[:, 1] = np.nan
+    elif problem == 2:
+        expected[:, 0] = [40.0, np.nan] * 15
+    elif problem == 3:
+        expected[:, 0] = np.nan
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_columns_that_nobody_takes_may_come_and_go(frame):
+    columns = OnlineColumnTransformer([*numbers(), ("out", "drop", ["note"])]).fit(frame)
+    assert columns.transform(frame.drop(columns=["note", "town"])).tobytes() == columns.transform(frame).tobytes()
+    columns.transform(frame.assign(note=1, town=pd.Timestamp(0)))
+
+
+def test_a_column_without_values_may_turn_out_to_hold_anything(frame):
+    columns = OnlineColumnTransformer([("same", "passthrough", ["age", "town"])])
+    empty = frame.assign(town=None, age=None)
+    columns.partial_fit(empty).partial_fit(frame).partial_fit(empty)
+    with pytest.raises(ValueError, match="column 'town' holds numbers in this table, and held words"):
+        columns.transform(frame.assign(town=1))
+    got = columns.transform(empty)
+    assert got.dtype == object
+    assert got[0, 1] is None
+    assert np.isnan(got[0, 0])
+
+
+def test_two_columns_of_one_name(frame):
+    twice = pd.concat([frame, frame[["price"]]], axis=1)
+    with pytest.raises(ValueError, match="X has 2 columns 'price'; names must differ"):
+        OnlineColumnTransformer(numbers()).fit(twice)
+    columns = OnlineColumnTransformer(numbers()).fit(frame)
+    with pytest.raises(ValueError, match="X has 2 columns 'price'; names must differ"):
+        columns.transform(twice)
+    OnlineColumnTransformer([("town", "passthrough", ["town"])]).fit(twice)
+
+
+def test_arrays_are_taken_by_place(frame, rng):
+    X = rng.normal(size=(9, 3))
+    columns = OnlineColumnTransformer([("a", Centred(), [2, 0]), ("b", "passthrough", slice(1, 2))])
+    got = columns.learn_transform(X)
+    np.testing.assert_array_equal(got, np.column_stack([Centred().learn_transform(X[:, [2, 0]]), X[:, 1]]))
+    masked = OnlineColumnTransformer([("a", Centred(), [True, False, True])]).learn_transform(X)
+    np.testing.assert_array_equal(masked, Centred().learn_transform(X[:, [0, 2]]))
+    with pytest.raises(ValueError, match="X has 2 features, but OnlineColumnTransformer is expecting 3"):
+        columns.transform(X[:, :2])
+    named = OnlineColumnTransformer(numbers()).fit(frame[["age", "price"]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        named.transform(X[:, :2])
+    same = OnlineColumnTransformer([("a", "passthrough", [0, 2])]).learn_transform(sparse.csr_array(X))
+    np.testing.assert_array_equal(same.toarray(), X[:, [0, 2]])
+
+
+# -- failures, and parameters
+
+
+class Failing(Centred):
+    def learn_transform(self, X, y=None):
+        raise RuntimeError("no")
+
+    partial_fit = fit = learn_transform
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "learn_transform"])
+def test_a_call_that_fails_leaves_no_transformer_changed(frame, method):
+    columns = OnlineColumnTransformer([*numbers(), ("scaled", StandardScaler(), ["age"])]).partial_fit(frame)
+    before = columns.transform(frame).tobytes()
+    failing = ("failing", Failing(), ["age"])
+    columns.set_params(transformers=[*columns.transformers, failing])
+    columns._fitted.append(("failing", Failing(), (0,), False))
+    with pytest.raises(RuntimeError, match="no") as error:
+        getattr(columns, method)(frame)
+    assert error.value.__notes__ == ["Raised by 'failing', one of transformers."]
+    columns._fitted.pop()
+    assert columns.transform(frame).tobytes() == before
+
+
+def test_a_transformer_that_needs_all_rows_is_named(frame):
+    columns = OnlineColumnTransformer([("words", OneHotEncoder(), ["town"])])
+    with pytest.raises(TypeError, match="the step 'words', OneHotEncoder, has to see all rows"):
+        columns.partial_fit(frame)
+    assert not hasattr(columns, "_state")
+    columns.fit(frame).partial_fit(frame)
+    frozen = FrozenEstimator(OneHotEncoder().fit(frame[["town"]].to_numpy()))
+    OnlineColumnTransformer([("words", frozen, ["town"])]).partial_fit(frame)
+
+
+def test_parameters_of_transformers(frame):
+    columns = OnlineColumnTransformer(numbers()).set_params(both__factor=5.0, mismatch="fill")
+    assert columns.get_params()["both__factor"] == 5.0
+    assert clone(columns).get_params()["both__factor"] == 5.0
+    assert columns.set_params(age="drop").fit(frame).transform(frame).shape == (30, 2)
+    with pytest.raises(ValueError, match="Invalid parameter 'nothing'"):
+        columns.set_params(nothing=1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (OnlineColumnTransformer([]), "'transformers' parameter of OnlineColumnTransformer must be a list of tuples"),
+        (OnlineColumnTransformer([("a", Centred())]), "must be a list of tuples"),
+        (OnlineColumnTransformer([("a", 3, ["age"])]), "'drop', 'passthrough' or a transformer for each name"),
+        (OnlineColumnTransformer(numbers(), mismatch="no"), "'mismatch' parameter .* one of 'raise', 'fill'"),
+        (OnlineColumnTransformer(numbers() * 2), "the name 'age', which is there twice"),
+        (OnlineColumnTransformer([("a__b", Centred(), ["age"])]), "has '__' in it"),
+        (OnlineColumnTransformer([("a", Centred(), ["size"])]), "X has no column 'size', which 'a' of transformers"),
+        (OnlineColumnTransformer([("a", Centred(), [True])]), "a mask of 1 entries; X has 4 columns"),
+        (OnlineColumnTransformer([("a", Centred(), ["town"])]), "could not convert string to float"),
+    ],
+)
+def test_wrong_parameters(frame, columns, message):
+    with pytest.raises(ValueError, match=message):
+        columns.fit(frame)
+    assert not hasattr(columns, "_state")
+
+
+def test_names(frame):
+    columns = OnlineColumnTransformer(numbers(), remainder="passthrough").fit(frame)
+    expected = ["age__age", "both__price", "both__age", "remainder__town", "remainder__note"]
+    assert list(columns.get_feature_names_out()) == expected
+    plain = OnlineColumnTransformer(numbers(), verbose_feature_names_out=False).fit(frame)
+    assert list(plain.get_feature_names_out()) == ["age", "price", "age"]
+    table = OnlineColumnTransformer(numbers()).set_output(transform="pandas").learn_transform(frame)
+    assert list(table.columns) == expected[:3]
+    unnamed = OnlineColumnTransformer([("text", HashingVectorizer(n_features=4), "note")]).fit(frame)
+    with pytest.raises(AttributeError, match="'text', HashingVectorizer, has no names"):
+        unnamed.get_feature_names_out()
+
+
+def test_blocks_side_by_side(rng):
+    dense = rng.integers(-1, 2, (7, 3)).astype(float)
+    one = sparse.random_array((7, 4), density=0.5, rng=np.random.default_rng(0), format="csc")
+    other = sparse.csr_matrix((7, 2))
+    for blocks in ([dense, one, other, dense[:, 0]], [one], [other, dense], [dense, dense]):
+        got = stacked(blocks, 7)
+        shown = [block.toarray() if sparse.issparse(block) else block.reshape(7, -1) for block in blocks]
+        assert sparse.issparse(got) == any(map(sparse.issparse, blocks))
+        np.testing.assert_array_equal(got.toarray() if sparse.issparse(got) else got, np.hstack(shown))
+        if sparse.issparse(got):
+            assert (got.data != 0).all()
+
+
+def test_empty_batches_are_refused(frame):
+    columns = OnlineColumnTransformer(numbers())
+    with pytest.raises(ValueError, match="0 sample"):
+        columns.partial_fit(frame[:0])
+    columns.partial_fit(frame)
+    with warnings.catch_warnings(), pytest.raises(ValueError, match="0 sample"):
+        columns.transform(frame[:0])

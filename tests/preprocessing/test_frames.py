@@ -1,0 +1,160 @@
+"""Columns of tables of all libraries, and of arrays, are read alike."""
+
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from sklearn_nag.preprocessing._frames import DATES, EMPTY, NUMBERS, WORDS, as_word, read_table
+
+DAY = datetime.date(2024, 2, 29)
+NOON = datetime.datetime(2024, 2, 29, 12, 30)
+CET = datetime.timezone(datetime.timedelta(hours=1))
+VALUES = {
+    "whole": [1, 2, None],
+    "real": [1.5, None, -2.0],
+    "flag": [True, None, False],
+    "decimal": [Decimal("1.5"), Decimal(2), None],
+    "word": ["a", None, "b"],
+    "day": [DAY, None, DAY],
+    "time": [NOON, NOON, None],
+    "zone": [NOON.replace(tzinfo=CET), None, NOON.replace(tzinfo=CET)],
+    "empty": [None, None, None],
+}
+NAN = np.nan
+EXPECTED = {
+    "whole": (NUMBERS, [1.0, 2.0, NAN], ["1", "2", None]),
+    "real": (NUMBERS, [1.5, NAN, -2.0], ["1.5", None, "-2"]),
+    "flag": (NUMBERS, [1.0, NAN, 0.0], ["True", None, "False"]),
+    "decimal": (NUMBERS, [1.5, 2.0, NAN], ["1.5", "2", None]),
+    "word": (WORDS, None, ["a", None, "b"]),
+    "day": (DATES, None, ["2024-02-29", None, "2024-02-29"]),
+    "empty": (EMPTY, [NAN] * 3, [None] * 3),
+}
+TIMES = {
+    "day": ["2024-02-29", "NaT", "2024-02-29"],
+    "time": ["2024-02-29T12:30", "2024-02-29T12:30", "NaT"],
+    "zone": ["2024-02-29T12:30", "NaT", "2024-02-29T12:30"],
+}
+
+
+def of_objects():
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in VALUES.items()})
+
+
+def of_arrow():
+    pyarrow = pytest.importorskip("pyarrow", exc_type=ImportError)
+    zone = pyarrow.array(VALUES["zone"], pyarrow.timestamp("us", "+01:00"))
+    return pyarrow.table({**{name: pyarrow.array(values) for name, values in VALUES.items()}, "zone": zone})
+
+
+def of_pandas():
+    frame = of_objects()
+    kinds = {"whole": "Int64", "real": float, "flag": "boolean", "time": "datetime64[s]", "word": "category"}
+    return frame.assign(zone=pd.to_datetime(frame["zone"])).astype(kinds)
+
+
+def of_polars():
+    frame = pl.DataFrame({name: values for name, values in VALUES.items() if name != "zone"})
+    zone = pl.Series("zone", VALUES["time"]).dt.replace_time_zone("Etc/GMT-1")[[0, 2, 1]]
+    return frame.with_columns(zone).select(list(VALUES)).with_columns(pl.col("word").cast(pl.Categorical))
+
+
+MAKERS = {
+    "pandas": of_pandas,
+    "objects": of_objects,
+    "array": lambda: of_objects().to_numpy(dtype=object),
+    "list": lambda: [list(row) for row in zip(*VALUES.values())],
+    "polars": of_polars,
+    "arrow": of_arrow,
+    "batch": lambda: of_arrow().to_batches()[0],
+    "pandas on arrow": lambda: of_arrow().to_pandas(types_mapper=pd.ArrowDtype),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_columns_are_read_alike(maker):
+    table = read_table(MAKERS[maker]())
+    assert table.n_rows == 3
+    assert table.names in (None, list(VALUES))
+    columns = dict(zip(VALUES, table.columns))
+    for name, (kind, numbers, words) in EXPECTED.items():
+        assert columns[name].kind == kind, name
+        if numbers is not None:
+            np.testing.assert_array_equal(columns[name].numbers(), numbers)
+        got = columns[name].words()
+        assert got.dtype == object
+        assert [None if word is None else word.removesuffix("T00:00:00") for word in got] == words, name
+    for name, times in TIMES.items():
+        assert columns[name].kind == DATES, name
+        np.testing.assert_array_equal(columns[name].dates(), np.array(times, dtype="datetime64[us]"))
+
+
+def test_what_is_no_number_is_named():
+    table = read_table(pd.DataFrame({"age": ["old", 3]}, dtype=object))
+    assert table.columns[0].kind == WORDS
+    with pytest.raises(ValueError, match="column 'age' must hold numbers; it has 'old'"):
+        table.columns[0].numbers()
+    with pytest.raises(ValueError, match="column 'age' must hold dates; it has 'old'"):
+        table.columns[0].dates()
+    with pytest.raises(ValueError, match="column 'x' has an integer beyond"):
+        read_table(pd.DataFrame({"x": [10**400]}, dtype=object)).columns[0].numbers()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"t": pd.to_timedelta([1, 2], unit="s")}),
+        pd.DataFrame({"t": [[1], [2]]}),
+        pd.DataFrame({"t": [1 + 2j, 1j]}),
+        pl.DataFrame({"t": [[1], [2]]}),
+        pl.DataFrame({"t": [datetime.time(3)]}),
+        np.array([[b"bytes"]], dtype=object),
+    ],
+)
+def test_columns_of_other_kinds_are_refused(frame):
+    with pytest.raises(ValueError, match="column ('t'|0) holds .*: columns hold numbers, words or dates"):
+        _ = read_table(frame).columns[0].kind
+
+
+def test_tables_that_are_none():
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        read_table([1, 2])
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        read_table(np.array([[1j]]))
+    with pytest.raises(TypeError, match="no places"):
+        read_table({1, 2})
+
+
+def test_sparse_rows_stay_sparse():
+    X = sparse.coo_array(np.eye(3))
+    table = read_table(X)
+    assert table.array.format == "csr"
+    assert len(table.columns) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (1.0, "1"),
+        (np.float64(2.0), "2"),
+        (1.25, "1.25"),
+        (True, "True"),
+        (np.bool_(False), "False"),
+        (np.str_("x"), "x"),
+        (Decimal("3.0"), "3"),
+        (float("inf"), "inf"),
+        (NAN, None),
+        (pd.NA, None),
+        (pd.NaT, None),
+        (10**400, "1" + "0" * 400),
+    ],
+)
+def test_words(value, word):
+    got = as_word(value)
+    assert got == word
+    assert got is None or type(got) is str
