@@ -392,7 +392,11 @@ def check_finite(values, name, owner, names=None):
     advice = ""
     if what == "NaN" and name in ("X", "y"):
         advice = f" {owner} takes no missing values: leave such rows out"
-        advice += ", or fill them, for instance by sklearn.impute.SimpleImputer." if name == "X" else "."
+        advice += (
+            ", or fill them, by sklearn_nag.preprocessing.OnlineImputer or sklearn.impute.SimpleImputer."
+            if name == "X"
+            else "."
+        )
     raise ValueError(f"Input {name} contains {what} in {_place(place, names)}.{advice}")
 
 

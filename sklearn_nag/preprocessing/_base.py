@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..estimators._validation import (
     InvalidParameterError,
@@ -26,6 +26,7 @@ from ..estimators._validation import (
     parameter_names,
     unchanged_on_error,
 )
+from ._frames import Table, read_table
 
 
 class _Learnt(NamedTuple):
@@ -183,6 +184,11 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_state")
 
+    def _check_is_fitted(self):
+        """Raise AttributeError for an attribute of what has been learnt, where nothing has."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+
     def _learn(self, X, transform, first=False):
         """Learn rows, as the ``first`` ones or after others, and return them transformed where that is asked for."""
         first = first or not self.__sklearn_is_fitted__()
@@ -263,6 +269,41 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
             "or NaN where they are missing."
         )
     return X.astype(np.float64, copy=False)
+
+
+def table_in(transformer: Any, X: Any, first: bool) -> Table:
+    """The columns of a frame, a table or an array, as many as in the first one, and with the same names.
+
+    Parameters
+    ----------
+    transformer : OnlineTransformer
+        Whose rows they are. It remembers their number and names, if they are the first ones.
+    X : {data frame, Arrow table, array-like} of shape (n_samples, n_features)
+        Rows.
+    first : bool
+        Whether they are the first ones.
+
+    Returns
+    -------
+    Table
+        With one row at least.
+    """
+    table = read_table(X)
+    if sparse.issparse(X):
+        raise TypeError(f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows alone.")
+    check_some(table)
+    validate_data(transformer, X, reset=first, skip_check_array=True)
+    return table
+
+
+def check_some(table: Table) -> None:
+    """Raise unless there are rows and columns."""
+    for n, what, shape in (
+        (table.n_rows, "sample", f"(0, {len(table.columns)})"),
+        (len(table.columns), "feature", f"({table.n_rows}, 0)"),
+    ):
+        if n == 0:
+            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def names_in(transformer: Any, input_features: Any = None) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._validation import (
     InvalidParameterError,
@@ -20,7 +19,7 @@ from ..estimators._validation import (
     shown,
     unchanged_on_error,
 )
-from ._base import OnlineTransformer
+from ._base import OnlineTransformer, check_some
 from ._frames import DATES, EMPTY, NUMBERS, Column, read_table
 from ._steps import check_step, is_left_out, keep, learn_step
 
@@ -252,7 +251,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         except InvalidParameterError as error:
             raise error.of(type(self).__name__) from None
         table = read_table(X)
-        _check_rows(table)
+        check_some(table)
         if first:
             self._begin(X, table)
         columns = self._columns(table, first)
@@ -415,7 +414,7 @@ class OnlineColumnTransformer(OnlineTransformer):
 
     def _transform_rows(self, state, X):
         table = read_table(X)
-        _check_rows(table)
+        check_some(table)
         columns = self._columns(table, False)
         blocks = []
         for _, step, places, single in self._fitted:
@@ -430,7 +429,7 @@ class OnlineColumnTransformer(OnlineTransformer):
     @property
     def transformers_(self) -> list[tuple]:
         """Fitted transformers, with their names and the places of their columns."""
-        check_is_fitted(self)
+        self._check_is_fitted()
         return [(name, step, list(places)) for name, step, places, _ in self._fitted]
 
     @property
@@ -468,15 +467,6 @@ def _check_transformer(parameter, step):
     if not (hasattr(step, "transform") and hasattr(step, "get_params")):
         allowed = "'drop', 'passthrough' or a transformer" + (" for each name" if parameter == "transformers" else "")
         raise InvalidParameterError(parameter, allowed, shown(step))
-
-
-def _check_rows(table):
-    if table.n_rows == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required."
-        )
-    if not table.columns:
-        raise ValueError(f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required.")
 
 
 def _places(columns, X, table, name):

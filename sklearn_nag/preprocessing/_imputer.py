@@ -1,0 +1,265 @@
+"""Missing values in a stream: each is filled by what the rows up to it have shown."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..estimators._validation import InvalidParameterError, check_flag, check_option, is_finite, shown
+from ._base import OnlineTransformer, checked_numbers, table_in
+from ._frames import EMPTY, NUMBERS
+
+_HUGE = 2.0**900  # sums of numbers up to here stay in range for 2**123 rows
+_LIFT = 2.0**-120  # of larger ones, whose sums are kept apart
+_MOST_VALUES = 10_000  # different values of a column that are counted
+
+
+class Means(NamedTuple):
+    """Numbers of a column so far: how many, the sum of the ordinary ones, and that of the huge ones, scaled down."""
+
+    n_values: np.ndarray
+    total: np.ndarray
+    huge: np.ndarray
+
+    @classmethod
+    def new(cls, n_columns):
+        return cls(np.zeros(n_columns, dtype=np.int64), np.zeros(n_columns), np.zeros(n_columns))
+
+    def values(self):
+        """The mean of each column; 0 where there is no number yet."""
+        n = np.maximum(self.n_values, 1)
+        largest = np.finfo(float).max * _LIFT
+        with np.errstate(over="ignore"):
+            means = np.clip(self.huge / n, -largest, largest) / _LIFT + self.total / n
+        return np.clip(means, -np.finfo(float).max, np.finfo(float).max)
+
+    def learn(self, rows, missing):
+        """What is known after each row, stacked, and after the last one."""
+        present = np.where(missing, 0.0, rows)
+        n_values = np.add.accumulate(np.vstack([self.n_values, ~missing]), dtype=np.int64)[1:]
+        is_huge = np.abs(present) > _HUGE
+        huge = np.broadcast_to(self.huge, rows.shape)
+        if is_huge.any():
+            scaled = np.where(is_huge, present, 0.0) * _LIFT
+            huge = np.add.accumulate(np.vstack([self.huge, scaled]))[1:]
+            present = np.where(is_huge, 0.0, present)
+        total = np.add.accumulate(np.vstack([self.total, present]))[1:]
+        return Means(n_values, total, huge), Means(n_values[-1].copy(), total[-1].copy(), huge[-1].copy())
+
+    def fill(self, rows, missing):
+        """Fill missing values of rows; see `learn` for a state with a row for each of these."""
+        values = self.values()
+        rows[missing] = np.broadcast_to(values, rows.shape)[missing]
+
+    @staticmethod
+    def merged(states):
+        return Means(*(np.sum(field, axis=0) for field in zip(*states)))
+
+
+class Counts(NamedTuple):
+    """Values of each column with how often they have come, and the most frequent one, with how often."""
+
+    counts: tuple[dict, ...]
+    most: tuple[tuple[Any, int], ...]
+
+    @classmethod
+    def new(cls, n_columns, value):
+        return cls(({},) * n_columns, ((value, 0),) * n_columns)
+
+    def values(self):
+        return [value for value, _ in self.most]
+
+    def learn_and_fill(self, rows, missing):
+        """The state after the rows; missing values are filled, each by the rows up to it."""
+        counts, most = [], []
+        for i, (before, (value, n)) in enumerate(zip(self.counts, self.most)):
+            of_column = before.copy()
+            filled = rows[:, i]
+            for row, (entry, is_missing) in enumerate(zip(filled.tolist(), missing[:, i].tolist())):
+                if is_missing:
+                    filled[row] = value
+                elif entry in of_column or len(of_column) < _MOST_VALUES:
+                    of_column[entry] = now = of_column.get(entry, 0) + 1
+                    if now > n:
+                        value, n = entry, now
+            counts.append(of_column)
+            most.append((value, n))
+        return Counts(tuple(counts), tuple(most))
+
+    def fill(self, rows, missing):
+        for i, value in enumerate(self.values()):
+            rows[missing[:, i], i] = value
+
+    @staticmethod
+    def merged(states):
+        counts, most = [], []
+        for of_column, firsts in zip(zip(*(state.counts for state in states)), zip(*(state.most for state in states))):
+            total = {}
+            for one in of_column:
+                for value, n in one.items():
+                    total[value] = total.get(value, 0) + n
+            kept = dict(sorted(total.items(), key=lambda item: -item[1])[:_MOST_VALUES])
+            counts.append(kept)
+            most.append(max(kept.items(), key=lambda item: item[1]) if kept else firsts[0])
+        return Counts(tuple(counts), tuple(most))
+
+
+class Filled(NamedTuple):
+    """What an imputer knows: whether its columns hold words, and by what it fills, or None for a constant."""
+
+    holds_words: bool
+    known: Means | Counts | None
+
+
+class OnlineImputer(OnlineTransformer):
+    """Fills missing values in a stream by the mean, the most frequent value or a constant of each column.
+
+    A missing value is filled by what the rows up to it have shown. Before the first value of a column that is 0, or
+    "missing_value" for words. NaN, None, NaT and NA of pandas are missing values.
+
+    Parameters
+    ----------
+    strategy : {"mean", "most_frequent", "constant"}, default="mean"
+        By what to fill: the running mean, for numbers; the value that has come most often, which of several is the one
+        that came so often first (the first 10,000 different values of a column are counted); or ``fill_value``.
+    fill_value : float or str, default=None
+        For ``strategy="constant"``; by default 0 for numbers and "missing_value" for words.
+    add_indicator : bool, default=False
+        Whether to add for each column another one, behind all, with 1 where a value was missing and 0 elsewhere. All
+        columns have one, as nobody knows in which of them values will be missing.
+
+    Attributes
+    ----------
+    statistics_ : ndarray of shape (n_features_in_,)
+        By what a missing value of each column is filled now.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where it has seen frames.
+
+    See Also
+    --------
+    sklearn.impute.SimpleImputer : Sees all rows first.
+
+    Notes
+    -----
+    Rows come out as float64 or, where the first rows held words, as objects. Sums of a column are added up row by row,
+    so means are the same however the stream is cut; means of any finite numbers are finite. Of several imputers that
+    learnt rows of their own, `sklearn_nag.merge` makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_nag.preprocessing import OnlineImputer
+    >>> imputer = OnlineImputer()
+    >>> imputer.learn_transform([[1.0, np.nan], [np.nan, 4.0], [3.0, 8.0], [np.nan, np.nan]])
+    array([[1., 0.],
+           [1., 4.],
+           [3., 8.],
+           [2., 6.]])
+    >>> imputer.statistics_
+    array([2., 6.])
+    """
+
+    _state: Filled
+
+    def __init__(self, strategy: str = "mean", *, fill_value: Any = None, add_indicator: bool = False):
+        self.strategy = strategy
+        self.fill_value = fill_value
+        self.add_indicator = add_indicator
+
+    def _check_parameters(self):
+        check_option("strategy", self.strategy, ("mean", "most_frequent", "constant"))
+        check_flag("add_indicator", self.add_indicator)
+        value = self.fill_value
+        if not (value is None or isinstance(value, str) or is_finite(value)):
+            raise InvalidParameterError("fill_value", "a finite number, a word, or None", shown(value))
+
+    def _rows(self, X, first):
+        if self.strategy == "mean" or not (first or self._state.holds_words):
+            return checked_numbers(self, X, first)
+        table = table_in(self, X, first)
+        if first and all(column is None or column.kind in (NUMBERS, EMPTY) for column in table.columns):
+            return checked_numbers(self, X, first)
+        rows = np.empty((table.n_rows, len(table.columns)), dtype=object)
+        for i, column in enumerate(table.columns):
+            rows[:, i] = column.words()
+        return rows
+
+    def _new_state(self, rows):
+        holds_words = rows.dtype == object
+        if self.strategy == "constant":
+            self._constant(holds_words)
+            return Filled(holds_words, None)
+        if self.strategy == "mean":
+            return Filled(False, Means.new(rows.shape[1]))
+        return Filled(holds_words, Counts.new(rows.shape[1], "missing_value" if holds_words else 0.0))
+
+    def _constant(self, holds_words):
+        """The constant that missing values are filled by; raise for a word among numbers."""
+        if self.fill_value is None:
+            return "missing_value" if holds_words else 0.0
+        if holds_words:
+            return str(self.fill_value)
+        if isinstance(self.fill_value, str):
+            raise ValueError(f"fill_value is the word {self.fill_value!r}, but the columns hold numbers.")
+        return float(self.fill_value)
+
+    def _learn_rows(self, state, rows, transform):
+        missing = _missing(rows)
+        filled = rows.copy() if missing.any() else rows
+        known = state.known
+        if known is None:
+            if filled is not rows:
+                filled[missing] = self._constant(state.holds_words)
+        elif isinstance(known, Means):
+            each, known = known.learn(rows, missing)
+            if transform and filled is not rows:
+                each.fill(filled, missing)
+        else:
+            known = known.learn_and_fill(filled, missing)
+        return Filled(state.holds_words, known), self._with_indicators(filled, missing) if transform else None
+
+    def _transform_rows(self, state, rows):
+        missing = _missing(rows)
+        filled = rows
+        if missing.any():
+            filled = rows.copy()
+            if state.known is None:
+                filled[missing] = self._constant(state.holds_words)
+            else:
+                state.known.fill(filled, missing)
+        return self._with_indicators(filled, missing)
+
+    def _with_indicators(self, rows, missing):
+        return np.hstack([rows, missing.astype(rows.dtype)]) if self.add_indicator else rows
+
+    def _names_out(self, state, names):
+        return [*names, *(f"missingindicator_{name}" for name in names)] if self.add_indicator else names
+
+    def _merge_states(self, states):
+        first = states[0]
+        if any(state.holds_words != first.holds_words for state in states):
+            raise ValueError("some of these imputers fill words and others numbers; they cannot be merged.")
+        return first if first.known is None else first._replace(known=first.known.merged([s.known for s in states]))
+
+    @property
+    def statistics_(self) -> np.ndarray:
+        """By what a missing value of each column is filled now."""
+        self._check_is_fitted()
+        state = self._state
+        if state.known is None:
+            return np.full(self.n_features_in_, self._constant(state.holds_words))
+        return np.asarray(state.known.values(), dtype=object if state.holds_words else np.float64)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = tags.input_tags.categorical = self.strategy != "mean"
+        return tags
+
+
+def _missing(rows):
+    """Where values are missing: NaN among numbers, None among words."""
+    return np.equal(rows, None).astype(bool) if rows.dtype == object else np.isnan(rows)

@@ -1,0 +1,178 @@
+"""Missing values, filled by the rows up to them."""
+
+import copy
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_nag import NAGRegressor
+from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
+from sklearn_nag.preprocessing._base import merged
+
+NAN = np.nan
+NUMBERS = st.lists(
+    st.tuples(*[st.one_of(st.just(NAN), st.floats(allow_nan=False, allow_infinity=False))] * 2), min_size=1, max_size=12
+)
+
+
+@parametrize_with_checks(
+    [
+        OnlineImputer(),
+        OnlineImputer("most_frequent", add_indicator=True),
+        OnlineImputer("constant", fill_value=3.0, add_indicator=True),
+    ],
+    expected_failed_checks=lambda imputer: (
+        {} if imputer.strategy == "mean" else {"check_dtype_object": "the error is there, in other words"}
+    ),
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def exact_means(rows):
+    """The mean of the numbers of each column up to each row, of fractions; 0 before the first."""
+    means = []
+    for t in range(len(rows)):
+        columns = [[Fraction(row[i]) for row in rows[: t + 1] if row[i] == row[i]] for i in range(2)]
+        means.append([float(sum(column) / len(column)) if column else 0.0 for column in columns])
+    return np.array(means)
+
+
+@given(NUMBERS)
+def test_means_of_the_rows_so_far(rows):
+    X = np.array(rows)
+    got = OnlineImputer().learn_transform(X)
+    expected = np.where(np.isnan(X), exact_means(rows), X)
+    size = np.nan_to_num(np.abs(X)).max(axis=0)
+    assert np.isfinite(got).all()
+    assert (np.abs(got / 4 - expected / 4) <= 1e-14 * size).all()
+
+
+@given(NUMBERS, st.integers(0, 12), st.sampled_from(["mean", "most_frequent", "constant"]))
+def test_cuts_and_copies_change_no_bit(rows, at, strategy):
+    X = np.array(rows)
+    whole, cut = OnlineImputer(strategy, add_indicator=True), OnlineImputer(strategy, add_indicator=True)
+    expected, parts = whole.learn_transform(X), []
+    for part in (X[:at], X[at:]):
+        if len(part):
+            parts.append(cut.learn_transform(part))
+            cut = copy.deepcopy(pickle.loads(pickle.dumps(cut)))
+    assert np.vstack(parts).tobytes() == expected.tobytes()
+    assert cut.transform(X).tobytes() == whole.transform(X).tobytes()
+
+
+def test_after_all_rows_as_scikit_learns(rng):
+    X = rng.normal(size=(50, 4))
+    X[rng.random(X.shape) < 0.3] = NAN
+    np.testing.assert_allclose(OnlineImputer().fit_transform(X), SimpleImputer().fit_transform(X), rtol=1e-13)
+    X = np.where(np.isnan(X), NAN, np.round(X))
+    ours, theirs = (
+        OnlineImputer("most_frequent", add_indicator=True).fit(X),
+        SimpleImputer(strategy="most_frequent").fit(X),
+    )
+    for i in range(4):
+        _, counts = np.unique(X[~np.isnan(X[:, i]), i], return_counts=True)
+        if (counts == counts.max()).sum() == 1:
+            assert ours.statistics_[i] == theirs.statistics_[i]
+    np.testing.assert_array_equal(ours.transform(X)[:, 4:], np.isnan(X))
+
+
+def test_the_most_frequent_word_so_far():
+    words = ["b", None, "a", "a", None, "b", None, "b", None]
+    frame = pd.DataFrame({"word": words, "age": [1, None] * 4 + [1]})
+    for table in (frame, pl.from_pandas(frame), frame.to_numpy(dtype=object)):
+        imputer = OnlineImputer("most_frequent")
+        rows = imputer.learn_transform(table)
+        assert list(rows[:, 0]) == ["b", "b", "a", "a", "a", "b", "a", "b", "b"]
+        assert list(rows[:, 1]) == ["1"] * 9
+        assert list(imputer.statistics_) == ["b", "1"]
+        assert list(imputer.transform(table)[:, 0][:2]) == ["b", "b"]
+    assert OnlineImputer("constant").fit_transform(frame)[1, 0] == "missing_value"
+    assert OnlineImputer("constant", fill_value=7).fit_transform(frame)[1, 0] == "7"
+    assert OnlineImputer("most_frequent").learn_transform([[None], ["a"]])[0, 0] == "missing_value"
+
+
+def test_values_beyond_the_limit_are_not_counted(monkeypatch):
+    monkeypatch.setattr("sklearn_nag.preprocessing._imputer._MOST_VALUES", 2)
+    imputer = OnlineImputer("most_frequent").fit([["a"], ["b"], ["c"], ["c"], ["b"]])
+    assert imputer._state.known.counts == ({"a": 1, "b": 2},)
+    assert list(imputer.statistics_) == ["b"]
+
+
+def test_columns_without_values():
+    X = [[NAN, 1.0], [NAN, NAN]]
+    imputer = OnlineImputer(add_indicator=True)
+    np.testing.assert_array_equal(imputer.learn_transform(X), [[0, 1, 1, 0], [0, 1, 1, 1]])
+    np.testing.assert_array_equal(imputer.learn_transform([[5.0, NAN], [NAN, NAN]]), [[5, 1, 0, 1], [5, 1, 1, 1]])
+
+
+def test_names():
+    frame = pd.DataFrame({"a": [1.0, NAN], "b": [NAN, 2.0]})
+    imputer = OnlineImputer(add_indicator=True).fit(frame)
+    names = ["a", "b", "missingindicator_a", "missingindicator_b"]
+    assert list(imputer.get_feature_names_out()) == names
+    assert list(imputer.set_output(transform="pandas").learn_transform(frame).columns) == names
+
+
+def test_integers_beyond_the_range_infinity_and_sparse_rows_are_refused():
+    with pytest.raises(ValueError, match="infinity in column 'a'"):
+        OnlineImputer().fit(pd.DataFrame({"a": [1.0, np.inf]}))
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        OnlineImputer().fit(sparse.csr_array(np.eye(2)))
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        OnlineImputer("constant").fit(sparse.csr_array(np.eye(2)))
+    with pytest.raises(ValueError, match="could not convert string to float: 'old'"):
+        OnlineImputer().fit(pd.DataFrame({"a": [1.0, "old"]}, dtype=object))
+    with pytest.raises(ValueError, match="fill_value is the word 'x', but the columns hold numbers"):
+        OnlineImputer("constant", fill_value="x").fit([[1.0]])
+
+
+@pytest.mark.parametrize(
+    ("imputer", "message"),
+    [
+        (
+            OnlineImputer("median"),
+            "'strategy' parameter of OnlineImputer must be one of 'mean', 'most_frequent', 'constant'",
+        ),
+        (OnlineImputer(fill_value=NAN), "'fill_value' parameter of OnlineImputer must be a finite number"),
+        (OnlineImputer(add_indicator=1), "'add_indicator' parameter of OnlineImputer must be True or False"),
+    ],
+)
+def test_wrong_parameters(imputer, message):
+    with pytest.raises(ValueError, match=message):
+        imputer.fit([[1.0]])
+
+
+@pytest.mark.parametrize("strategy", ["mean", "most_frequent", "constant"])
+def test_merging(rng, strategy):
+    X = np.round(rng.normal(size=(40, 3)))
+    X[rng.random(X.shape) < 0.3] = NAN
+    whole = OnlineImputer(strategy).fit(X)
+    both = merged([OnlineImputer(strategy).fit(X[:7]), OnlineImputer(strategy).fit(X[7:])])
+    np.testing.assert_allclose(both.statistics_, whole.statistics_, rtol=1e-14)
+    if strategy == "most_frequent":
+        assert both._state.known.counts == whole._state.known.counts
+        words = OnlineImputer(strategy).fit([["a"], [None], ["b"]])
+        with pytest.raises(ValueError, match="some of these imputers fill words and others numbers"):
+            merged([words, OnlineImputer(strategy).fit([[1.0]])])
+
+
+def test_before_a_learner(rng):
+    X = rng.normal(size=(200, 3))
+    y = X @ [1.0, -2.0, 0.5]
+    X[rng.random(X.shape) < 0.1] = NAN
+    pipeline = make_online_pipeline(OnlineImputer(add_indicator=True), NAGRegressor()).partial_fit(X, y)
+    assert pipeline.score(X, y) > 0.7
+    cut = make_online_pipeline(OnlineImputer(add_indicator=True), NAGRegressor())
+    for part in np.array_split(np.arange(200), 9):
+        cut.partial_fit(X[part], y[part])
+    assert cut.predict(X).tobytes() == pipeline.predict(X).tobytes()
