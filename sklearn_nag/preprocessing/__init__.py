@@ -3,5 +3,13 @@
 from ._column_transformer import OnlineColumnTransformer
 from ._imputer import OnlineImputer
 from ._pipeline import OnlinePipeline, make_online_pipeline
+from ._words import HashingEncoder, OnlineOneHotEncoder
 
-__all__ = ["OnlineColumnTransformer", "OnlineImputer", "OnlinePipeline", "make_online_pipeline"]
+__all__ = [
+    "HashingEncoder",
+    "OnlineColumnTransformer",
+    "OnlineImputer",
+    "OnlineOneHotEncoder",
+    "OnlinePipeline",
+    "make_online_pipeline",
+]

@@ -88,6 +88,10 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """The state that all rows of several transformers with the same parameters lead to."""
         raise NotImplementedError
 
+    def _places_in(self, merged) -> np.ndarray | None:
+        """Which column of a merged transformer each one of this is, -1 if it is none; None where all are the same."""
+        return None
+
     # -- what all do
 
     @unchanged_on_error

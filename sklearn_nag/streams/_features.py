@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
+from ..preprocessing._frames import as_word
+from ..preprocessing._words import hashed_word
 from ._sources import check_names, import_pyarrow
 
 _TILE = 512  # rows
@@ -138,15 +138,8 @@ class TableReader:
 
 
 def _hashed(name, word):
-    """What is hashed for a word, or for a missing one, None, in a column: another thing for each name and word.
-
-    The name alone stands for a missing word, which is not the word "None". Where the name has "=" itself, a byte that
-    no text in UTF-8 has tells where it ends.
-    """
-    if isinstance(word, float | Decimal) and math.isfinite(word) and word == int(word):
-        word = int(word)  # 1.0 in one table is 1 in another
-    rest = "" if word is None else f"={word}"
-    return f"{name}{rest}" if "=" not in name else name.encode() + b"\xff" + rest.encode()
+    """What is hashed for a word, or for a missing one, None, in a column: 1.0 in one table is 1 in another."""
+    return hashed_word(name, as_word(word))
 
 
 def _index_of_pandas(schema):

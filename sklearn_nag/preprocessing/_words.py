@@ -1,0 +1,289 @@
+"""Words as columns of ones: by a vocabulary that grows up to a limit, or by hashing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction import FeatureHasher
+
+from ..estimators._validation import check_flag, check_number
+from ._base import OnlineTransformer, names_in, table_in
+
+MISSING = "(missing)"  # how names of columns call a missing word, and words without a column of their own
+OTHER = "(other)"
+
+
+class _OfWords(OnlineTransformer):
+    """Base of the encoders of words: rows are arrays of objects, str or None."""
+
+    def _rows(self, X, first):
+        table = table_in(self, X, first)
+        words = np.empty((table.n_rows, len(table.columns)), dtype=object)
+        for i, column in enumerate(table.columns):
+            words[:, i] = column.words()
+        return words
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class Vocabulary(NamedTuple):
+    """The words of each column, in the order in which they came; a missing word, None, is a word like others."""
+
+    places: tuple[dict[str | None, int], ...]
+
+
+class OnlineOneHotEncoder(_OfWords):
+    """A column of ones and zeros for each word of a column, by a vocabulary that grows with the stream up to a limit.
+
+    Each column gets ``max_categories`` columns, at once. A word takes the next free one when it comes for the first
+    time. When all but the last are taken, the vocabulary is full: all words that come later share the last one. What a
+    column stands for never changes, so a learner behind can go on. A missing word is a word like others.
+
+    Parameters
+    ----------
+    max_categories : int, default=100
+        Columns that each column of words becomes, at least 2: one less than this is the number of words it can name.
+    sparse_output : bool, default=True
+        Whether rows come out as a CSR array, with an entry for each word, or as a dense one.
+
+    Attributes
+    ----------
+    categories_ : list of ndarray
+        The words of each column, in the order in which they came; None is a missing one.
+    n_features_in_ : int
+        Number of columns of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where it has seen frames.
+
+    See Also
+    --------
+    HashingEncoder : For words without number.
+    sklearn.preprocessing.OneHotEncoder : Sees all rows first.
+
+    Notes
+    -----
+    Words are str; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same. `transform` leads
+    words that have not been learnt to the last column. Names of columns tell the words, so they change while the
+    vocabulary grows; frames between the steps of a pipeline, which compares names, go with arrays of sure words only.
+
+    Examples
+    --------
+    >>> from sklearn_nag.preprocessing import OnlineOneHotEncoder
+    >>> encoder = OnlineOneHotEncoder(max_categories=3, sparse_output=False)
+    >>> encoder.learn_transform([["Rome"], ["Oslo"], ["Rome"], ["Lima"]])
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [1., 0., 0.],
+           [0., 0., 1.]])
+    >>> encoder.get_feature_names_out(["town"])
+    array(['town=Rome', 'town=Oslo', 'town=(other)'], dtype=object)
+    """
+
+    _state: Vocabulary
+
+    def __init__(self, max_categories: int = 100, *, sparse_output: bool = True):
+        self.max_categories = max_categories
+        self.sparse_output = sparse_output
+
+    def _check_parameters(self):
+        check_number("max_categories", self.max_categories, Integral, min_val=2)
+        check_flag("sparse_output", self.sparse_output)
+
+    def _new_state(self, rows):
+        return Vocabulary(({},) * rows.shape[1])
+
+    def _learn_rows(self, state, rows, transform):
+        most, places = int(self.max_categories) - 1, []
+        for i, known in enumerate(state.places):
+            new = (
+                [] if len(known) == most else [word for word in dict.fromkeys(rows[:, i].tolist()) if word not in known]
+            )
+            if new:
+                known = known.copy()
+                known.update(zip(new[: most - len(known)], range(len(known), most)))
+            places.append(known)
+        state = Vocabulary(tuple(places))
+        return state, self._transform_rows(state, rows) if transform else None
+
+    def _transform_rows(self, state, rows):
+        (n_rows, n_columns), width = rows.shape, int(self.max_categories)
+        columns = np.empty((n_rows, n_columns), dtype=np.int32)
+        for i, known in enumerate(state.places):
+            columns[:, i] = [known.get(word, width - 1) for word in rows[:, i].tolist()]
+            columns[:, i] += i * width
+        if self.sparse_output:
+            indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
+            return sparse.csr_array((np.ones(n_rows * n_columns), columns.ravel(), indptr), (n_rows, n_columns * width))
+        out = np.zeros((n_rows, n_columns * width))
+        np.put_along_axis(out, columns, 1.0, axis=1)
+        return out
+
+    def _names_out(self, state, names):
+        out = []
+        for name, known in zip(names, state.places):
+            free = range(len(known), int(self.max_categories) - 1)
+            words = [*(MISSING if word is None else word for word in known), *(f"(free {place})" for place in free)]
+            out += [f"{name}={word}" for word in [*words, OTHER]]
+        return out
+
+    def _merge_states(self, states):
+        most = int(self.max_categories) - 1
+        words = [
+            dict.fromkeys(word for known in column for word in known) for column in zip(*(s.places for s in states))
+        ]
+        return Vocabulary(tuple({word: place for place, word in enumerate(list(column)[:most])} for column in words))
+
+    def _places_in(self, merged):
+        width, places = int(self.max_categories), []
+        for i, (known, there) in enumerate(zip(self._state.places, merged._state.places)):
+            of_column = np.full(width, -1)
+            of_column[: len(known)] = [there.get(word, -1) for word in known]
+            of_column[-1] = width - 1
+            places.append(np.where(of_column < 0, -1, of_column + i * width))
+        return np.concatenate(places)
+
+    @property
+    def categories_(self) -> list[np.ndarray]:
+        """The words of each column, in the order in which they came; None is a missing one."""
+        self._check_is_fitted()
+        return [np.array([*known, None], dtype=object)[:-1] for known in self._state.places]
+
+
+class Remembered(NamedTuple):
+    """How often words have come, as far as they are remembered, by the number of their column and the word."""
+
+    counts: dict[tuple[int, str | None], int]
+
+
+class HashingEncoder(_OfWords):
+    """A column of ones and zeros for words of all columns, by hashing, with the names of the words seen most.
+
+    `sklearn.feature_extraction.FeatureHasher` leads a word, with the name of its column, to one of ``n_features``
+    columns; so the number of words does not matter, and several may share a column. Nothing that comes out depends on
+    rows learnt: what is remembered are words, for the names of columns. A missing word is a word like others.
+
+    Parameters
+    ----------
+    n_features : int, default=65536
+        Columns that words are hashed to.
+    max_names : int, default=1000
+        Words to remember: when there are twice as many, the half that has come more often stays.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where it has seen frames.
+
+    See Also
+    --------
+    OnlineOneHotEncoder : Each word has a column of its own.
+
+    Examples
+    --------
+    >>> from sklearn_nag.preprocessing import HashingEncoder
+    >>> encoder = HashingEncoder(n_features=8)
+    >>> encoder.learn_transform([["Rome"], ["Oslo"], ["Rome"]]).indices.tolist()
+    [4, 1, 4]
+    >>> encoder.get_feature_names_out(["town"])[[1, 2, 4]]
+    array(['town=Oslo', 'hashed2', 'town=Rome'], dtype=object)
+    """
+
+    _state: Remembered
+
+    def __init__(self, n_features: int = 2**16, *, max_names: int = 1000):
+        self.n_features = n_features
+        self.max_names = max_names
+
+    def _check_parameters(self):
+        check_number("n_features", self.n_features, Integral, min_val=1, max_val=2**31 - 1)
+        check_number("max_names", self.max_names, Integral, min_val=0)
+
+    def _new_state(self, rows):
+        return Remembered({})
+
+    def _learn_rows(self, state, rows, transform):
+        counts = remembered(state.counts, rows, int(self.max_names))
+        return Remembered(counts), self._transform_rows(state, rows) if transform else None
+
+    def _transform_rows(self, state, rows):
+        n_rows, n_columns = rows.shape
+        keys = [dict.fromkeys(rows[:, i].tolist()) for i in range(n_columns)]
+        hashed = iter(self._hashed([(i, word) for i, words in enumerate(keys) for word in words]).tolist())
+        columns = np.empty((n_rows, n_columns), dtype=np.int32)
+        for i, words in enumerate(keys):
+            places = dict(zip(words, hashed))
+            columns[:, i] = [places[word] for word in rows[:, i].tolist()]
+        indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
+        out = sparse.csr_array((np.ones(columns.size), columns.ravel(), indptr), (n_rows, int(self.n_features)))
+        if n_columns > 1:
+            out.sum_duplicates()
+        return out
+
+    def _hashed(self, keys):
+        """Columns that words lead to, for pairs of a column's number and a word."""
+        if not keys:
+            return np.empty(0, dtype=np.int32)
+        names = names_in(self)
+        hasher = FeatureHasher(int(self.n_features), input_type="string", alternate_sign=False)
+        return hasher.transform([[hashed_word(str(names[i]), word)] for i, word in keys]).indices
+
+    def _names_out(self, state, names):
+        out = [f"hashed{place}" for place in range(int(self.n_features))]
+        keys = sorted(state.counts, key=lambda key: (-state.counts[key], key[0], key[1] or ""))
+        of_place: dict[int, list[str]] = {}
+        for (i, word), place in zip(keys, self._hashed(keys).tolist()):
+            of_place.setdefault(place, []).append(f"{names[i]}={MISSING if word is None else word}")
+        for place, words in of_place.items():
+            out[place] = " or ".join(words)
+        return out
+
+    def _merge_states(self, states):
+        total: Counter = Counter()
+        for state in states:
+            total.update(state.counts)
+        return Remembered(_seen_most(total, int(self.max_names)) if len(total) > 2 * self.max_names else dict(total))
+
+
+def remembered(counts: dict, rows: np.ndarray, n: int) -> dict:
+    """Counts of words after more rows: whenever there are more than ``2 * n`` of them, the ``n`` seen most stay."""
+    if n == 0:
+        return counts
+    new = {(i, word): times for i, column in enumerate(rows.T) for word, times in Counter(column.tolist()).items()}
+    counts = counts.copy()
+    if len(counts) + sum(key not in counts for key in new) <= 2 * n:
+        for key, times in new.items():
+            counts[key] = counts.get(key, 0) + times
+        return counts
+    for row in rows.tolist():
+        for key in enumerate(row):
+            counts[key] = counts.get(key, 0) + 1
+            if len(counts) > 2 * n:
+                counts = _seen_most(counts, n)
+    return counts
+
+
+def _seen_most(counts, n):
+    """The ``n`` words that have come most often; of those that came as often, the first by column and alphabet."""
+    kept = sorted(counts, key=lambda key: (-counts[key], key[0], key[1] is not None, key[1] or ""))[:n]
+    return {key: counts[key] for key in kept}
+
+
+def hashed_word(name: str, word: str | None) -> str | bytes:
+    """What is hashed for a word, or for a missing one, None, in a column: another thing for each name and word.
+
+    The name alone stands for a missing word, which is not the word "None". Where the name has "=" itself, a byte that
+    no text in UTF-8 has tells where it ends.
+    """
+    rest = "" if word is None else f"={word}"
+    return f"{name}{rest}" if "=" not in name else name.encode() + b"\xff" + rest.encode()

@@ -1,0 +1,166 @@
+"""Words as columns of ones and zeros."""
+
+import copy
+import pickle
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag.preprocessing import HashingEncoder, OnlineOneHotEncoder, make_online_pipeline
+from sklearn_nag.preprocessing._base import merged
+from sklearn_nag.preprocessing._words import remembered
+
+WORDS = st.lists(st.tuples(*[st.sampled_from(["a", "b", "c", "d", "e", None])] * 2), min_size=1, max_size=15)
+
+
+def dense(rows):
+    return rows.toarray() if sparse.issparse(rows) else rows
+
+
+@parametrize_with_checks(
+    [OnlineOneHotEncoder(5), OnlineOneHotEncoder(5, sparse_output=False), HashingEncoder(16)],
+    expected_failed_checks=lambda _: {"check_dtype_object": "the error is there, in other words"},
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@given(WORDS, st.integers(2, 7))
+def test_a_word_takes_the_next_free_column_when_it_comes(rows, width):
+    got = OnlineOneHotEncoder(width, sparse_output=False).learn_transform(np.array(rows, dtype=object))
+    expected = np.zeros((len(rows), 2 * width))
+    for i in range(2):
+        vocabulary = []
+        for t, row in enumerate(rows):
+            if row[i] not in vocabulary and len(vocabulary) < width - 1:
+                vocabulary.append(row[i])
+            place = vocabulary.index(row[i]) if row[i] in vocabulary else width - 1
+            expected[t, i * width + place] = 1.0
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(
+    "new", [OnlineOneHotEncoder(4), HashingEncoder(16, max_names=2), HashingEncoder(16, max_names=0)]
+)
+@given(WORDS, st.integers(0, 15))
+def test_cuts_and_copies_change_no_bit(new, rows, at):
+    X = np.array(rows, dtype=object)
+    whole, cut = copy.deepcopy(new), copy.deepcopy(new)
+    expected, parts = whole.learn_transform(X), []
+    for part in (X[:at], X[at:]):
+        if len(part):
+            parts.append(cut.learn_transform(part))
+            cut = copy.deepcopy(pickle.loads(pickle.dumps(cut)))
+    for name in ("data", "indices"):
+        assert np.concatenate([getattr(p, name) for p in parts]).tobytes() == getattr(expected, name).tobytes()
+    assert list(cut.get_feature_names_out()) == list(whole.get_feature_names_out())
+    assert cut._state == whole._state
+
+
+def test_as_scikit_learns_one_hot():
+    X = np.array([["b", "x"], ["a", "y"], ["b", "y"]], dtype=object)
+    ours = OnlineOneHotEncoder(10).fit(X)
+    theirs = OneHotEncoder(categories=[["b", "a"], ["x", "y"]], sparse_output=False).fit_transform(X)
+    np.testing.assert_array_equal(ours.transform(X).toarray()[:, [0, 1, 10, 11]], theirs)
+    assert [list(words) for words in ours.categories_] == [["b", "a"], ["x", "y"]]
+    np.testing.assert_array_equal(ours.transform([["new", None]]).indices, [9, 19])
+
+
+def test_hashing_is_scikit_learns():
+    X = [["a", "1"], ["b", None]]
+    got = HashingEncoder(64).learn_transform(pd.DataFrame(X, columns=["letter", "number"]))
+    hasher = FeatureHasher(64, input_type="string", alternate_sign=False)
+    np.testing.assert_array_equal(
+        got.toarray(), hasher.transform([["letter=a", "number=1"], ["letter=b", "number"]]).toarray()
+    )
+    crowded = HashingEncoder(1).learn_transform(X)
+    assert crowded.toarray().tolist() == [[2.0], [2.0]]
+    assert crowded.nnz == 2
+
+
+def test_tables_of_all_kinds():
+    frame = pd.DataFrame({"word": ["a", None, "a"], "flag": [True, False, True], "n": [1, 2, 1]})
+    categories = frame.assign(word=frame["word"].astype("category"))
+    of_polars = pl.DataFrame({"word": ["a", None, "a"], "flag": [True, False, True], "n": [1.0, 2.0, 1.0]})
+    for new in (OnlineOneHotEncoder(3), HashingEncoder(32)):
+        rows = [
+            copy.deepcopy(new).learn_transform(table).toarray()
+            for table in (frame, categories, of_polars, of_polars.with_columns(pl.col("word").cast(pl.Categorical)))
+        ]
+        for other in rows[1:]:
+            np.testing.assert_array_equal(rows[0], other)
+    encoder = OnlineOneHotEncoder(4).fit(frame)
+    names = ["word=a", "word=(missing)", "word=(free 2)", "word=(other)", "flag=True", "flag=False"]
+    assert list(encoder.get_feature_names_out())[:6] == names
+
+
+def test_a_category_that_no_row_has_takes_no_column():
+    column = pd.Categorical(["b"], categories=["a", "b"])
+    assert list(OnlineOneHotEncoder(3).fit(pd.DataFrame({"x": column})).categories_[0]) == ["b"]
+
+
+@given(WORDS)
+def test_the_words_seen_most_are_remembered(rows):
+    X = np.array(rows, dtype=object)
+    counts = {}
+    for row in rows:
+        for key in enumerate(row):
+            counts[key] = counts.get(key, 0) + 1
+            if len(counts) > 4:
+                order = sorted(counts, key=lambda key: (-counts[key], key[0], key[1] is not None, key[1] or ""))
+                counts = {key: counts[key] for key in order[:2]}
+    assert remembered({}, X, 2) == counts
+    assert remembered({}, X, 100) == Counter(key for row in rows for key in enumerate(row))
+
+
+def test_names_of_hashed_words():
+    encoder = HashingEncoder(2**10).fit([["a"], ["b"], [None]])
+    names = encoder.get_feature_names_out(["letter"])
+    for word, name in (("a", "letter=a"), ("b", "letter=b"), (None, "letter=(missing)")):
+        assert names[encoder.transform([[word]]).indices[0]] == name
+    assert HashingEncoder(1).fit([["a"], ["b"], ["b"]]).get_feature_names_out() == ["x0=b or x0=a"]
+    assert HashingEncoder(1, max_names=0).fit([["a"]]).get_feature_names_out() == ["hashed0"]
+
+
+def test_merging():
+    one = OnlineOneHotEncoder(4).fit([["Rome", "a"], ["Oslo", "b"]])
+    other = OnlineOneHotEncoder(4).fit([["Lima", "b"], ["Oslo", "a"], ["Bonn", "a"]])
+    both = merged([one, other])
+    assert [list(words) for words in both.categories_] == [["Rome", "Oslo", "Lima"], ["a", "b"]]
+    assert one._places_in(both).tolist() == [0, 1, -1, 3, 4, 5, -1, 7]
+    assert other._places_in(both).tolist() == [2, 1, -1, 3, 5, 4, -1, 7]
+    one, other = HashingEncoder(8).fit([["a"], ["b"]]), HashingEncoder(8).fit([["b"]])
+    assert merged([one, other])._state.counts == {(0, "a"): 1, (0, "b"): 2}
+
+
+def test_coefficients_have_the_names_of_words(rng):
+    X = pd.DataFrame({"town": rng.choice(["Rome", "Oslo", "Lima"], 300)})
+    y = (X["town"] == "Oslo").to_numpy()
+    for encoder in (OnlineOneHotEncoder(), HashingEncoder(2**12)):
+        pipeline = make_online_pipeline(encoder, NAGClassifier()).partial_fit(X, y, classes=[False, True])
+        table = pipeline[-1].coefficients(pipeline[:-1].get_feature_names_out(), as_frame=False)
+        assert table.feature[np.argmax(table.weight)] == "town=Oslo"
+
+
+@pytest.mark.parametrize(
+    ("encoder", "message"),
+    [
+        (OnlineOneHotEncoder(1), "'max_categories' parameter of OnlineOneHotEncoder must be an int in the range"),
+        (OnlineOneHotEncoder(sparse_output="yes"), "'sparse_output' parameter of OnlineOneHotEncoder must be True or"),
+        (HashingEncoder(0), "'n_features' parameter of HashingEncoder must be an int in the range"),
+        (HashingEncoder(max_names=-1), "'max_names' parameter of HashingEncoder must be an int in the range"),
+    ],
+)
+def test_wrong_parameters(encoder, message):
+    with pytest.raises(ValueError, match=message):
+        encoder.fit([["a"]])
