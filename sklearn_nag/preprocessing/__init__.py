@@ -1,15 +1,19 @@
 """Transformers that learn row by row, so that a stream can go through them as it goes through a learner."""
 
 from ._column_transformer import OnlineColumnTransformer
+from ._dates import DateEncoder
 from ._imputer import OnlineImputer
 from ._pipeline import OnlinePipeline, make_online_pipeline
+from ._text import OnlineTfidf
 from ._words import HashingEncoder, OnlineOneHotEncoder
 
 __all__ = [
+    "DateEncoder",
     "HashingEncoder",
     "OnlineColumnTransformer",
     "OnlineImputer",
     "OnlineOneHotEncoder",
     "OnlinePipeline",
+    "OnlineTfidf",
     "make_online_pipeline",
 ]

@@ -1,0 +1,196 @@
+"""Dates as numbers: the time itself, and parts of it that repeat."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
+from ._base import OnlineTransformer, checked_numbers, table_in
+from ._frames import NUMBERS, WORDS
+
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+PARTS = {  # columns of each part, as their names have them; "days" is a single number
+    "days": (None,),
+    "month": tuple(range(1, 13)),
+    "day": tuple(range(1, 32)),
+    "weekday": _WEEKDAYS,
+    "hour": tuple(range(24)),
+}
+_DAY = np.timedelta64(1, "D")
+_MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
+
+
+class Nothing(NamedTuple):
+    """What is learnt of dates."""
+
+
+class DateEncoder(OnlineTransformer):
+    """Makes numbers of dates: days since 1970, and a column of ones and zeros for each month, weekday and hour.
+
+    The time itself is for what grows or fades with the years, the parts for what repeats. Nothing is learnt from rows,
+    so dates may come in any order. A missing date has NaN days, which an `OnlineImputer` behind fills, and 0 in all
+    other columns. A time with a zone is what the clock shows there.
+
+    Parameters
+    ----------
+    parts : tuple of {"days", "month", "day", "weekday", "hour"}, default=("days", "month", "weekday", "hour")
+        What to make of a date: 1, 12, 31, 7 and 24 columns.
+    format : str or list of str, default=None
+        How words are read as dates, as `datetime.datetime.strptime` takes it, such as ``"%d.%m.%Y %H:%M"``; of several,
+        the first one that fits. None stands for ISO 8601. Columns of dates are taken as they are, and numbers as days
+        since 1970.
+    errors : {"raise", "missing"}, default="raise"
+        What happens to a word that is no date: an error, or a missing date.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns of dates.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where it has seen frames.
+
+    See Also
+    --------
+    OnlineImputer : Fills the days of missing dates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_nag.preprocessing import DateEncoder
+    >>> encoder = DateEncoder(("days", "weekday"))
+    >>> encoder.fit_transform(np.array([["2024-02-29T12:00"], ["NaT"]], dtype="datetime64[s]"))
+    array([[1.97825e+04, 0.00000e+00, 0.00000e+00, 0.00000e+00, 1.00000e+00,
+            0.00000e+00, 0.00000e+00, 0.00000e+00],
+           [        nan, 0.00000e+00, 0.00000e+00, 0.00000e+00, 0.00000e+00,
+            0.00000e+00, 0.00000e+00, 0.00000e+00]])
+    >>> encoder.get_feature_names_out(["sold"])[:2]
+    array(['sold_days', 'sold_weekday=Mon'], dtype=object)
+    """
+
+    _state: Nothing
+
+    def __init__(
+        self, parts: tuple = ("days", "month", "weekday", "hour"), *, format: Any = None, errors: str = "raise"
+    ):
+        self.parts = parts
+        self.format = format
+        self.errors = errors
+
+    def _check_parameters(self):
+        known = isinstance(self.parts, tuple | list) and all(part in PARTS for part in self.parts) and self.parts
+        if not known or len(set(self.parts)) < len(self.parts):
+            names = ", ".join(map(repr, PARTS))
+            raise InvalidParameterError("parts", f"a tuple with some of {names}", shown(self.parts))
+        formats = [self.format] if isinstance(self.format, str) else self.format
+        if formats is not None and not (
+            isinstance(formats, list | tuple) and formats and all(isinstance(entry, str) for entry in formats)
+        ):
+            raise InvalidParameterError("format", "a str, a list of them, or None", shown(self.format))
+        check_option("errors", self.errors, ("raise", "missing"))
+
+    def _rows(self, X, first):
+        table = table_in(self, X, first)
+        if table.array is not None:
+            return self._of_days(checked_numbers(self, X, False))
+        dates = np.empty((table.n_rows, len(table.columns)), dtype="datetime64[us]")
+        for i, column in enumerate(table.columns):
+            if column.kind == WORDS:
+                dates[:, i] = self._read(column)
+            elif column.kind == NUMBERS:
+                dates[:, i] = self._of_days(column.numbers())
+            else:
+                dates[:, i] = column.dates()
+        return dates
+
+    def _of_days(self, days):
+        """Dates that numbers stand for, as days since 1970."""
+        if (np.abs(days) > _MOST_DAYS).any():
+            raise ValueError(f"numbers are days since 1970 here; {np.nanmax(np.abs(days)):g} is beyond {_MOST_DAYS:g}.")
+        since = np.where(np.isnan(days), 0.0, days) * (_DAY / np.timedelta64(1, "us"))
+        dates = since.astype(np.int64).astype("datetime64[us]")
+        dates[np.isnan(days)] = np.datetime64("NaT")
+        return dates
+
+    def _read(self, column):
+        """Words as dates; each word is read once."""
+        words = column.words().tolist()
+        read = {word: self._date(word, column.name) for word in dict.fromkeys(words)}
+        return np.array([read[word] for word in words], dtype="datetime64[us]")
+
+    def _date(self, word, name):
+        if word is None:
+            return np.datetime64("NaT", "us")
+        for form in [self.format] if self.format is None or isinstance(self.format, str) else self.format:
+            try:
+                return np.datetime64(read_date(word, form), "us")
+            except ValueError:
+                continue
+        if self.errors == "missing":
+            return np.datetime64("NaT", "us")
+        how = "ISO 8601" if self.format is None else f"format={self.format!r}"
+        raise ValueError(f"column {as_given(name)} must hold dates ({how}); it has {shown(word)}.")
+
+    def _new_state(self, rows):
+        return Nothing()
+
+    def _learn_rows(self, state, rows, transform):
+        return state, self._transform_rows(state, rows) if transform else None
+
+    def _transform_rows(self, state, dates):
+        out = np.zeros((len(dates), dates.shape[1] * sum(len(PARTS[part]) for part in self.parts)))
+        missing = np.isnat(dates)
+        place = 0
+        for i in range(dates.shape[1]):
+            is_there = np.flatnonzero(~missing[:, i])
+            of_column = dates[is_there, i]
+            for part in self.parts:
+                if part == "days":
+                    out[missing[:, i], place] = np.nan
+                    out[is_there, place] = (of_column - np.datetime64(0, "us")) / _DAY
+                else:
+                    out[is_there, place + _part(of_column, part)] = 1.0
+                place += len(PARTS[part])
+        return out
+
+    def _names_out(self, state, names):
+        return [
+            f"{name}_{part}" if value is None else f"{name}_{part}={value}"
+            for name in names
+            for part in self.parts
+            for value in PARTS[part]
+        ]
+
+    def _merge_states(self, states):
+        return states[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def read_date(word: str, form: str | None) -> datetime.datetime:
+    """A word as a date, by a format of `strptime` or, for None, ISO 8601; with a zone, what the clock shows there.
+
+    Raises
+    ------
+    ValueError
+        For a word that is no date.
+    """
+    date = datetime.datetime.fromisoformat(word) if form is None else datetime.datetime.strptime(word, form)
+    return date.replace(tzinfo=None)
+
+
+def _part(dates, part):
+    """Number of the column, among those of a part, that each date has a 1 in."""
+    days = dates.astype("datetime64[D]")
+    if part == "weekday":
+        return (days.astype(np.int64) + 3) % 7  # 1970 began on a Thursday
+    if part == "month":
+        return dates.astype("datetime64[M]").astype(np.int64) % 12
+    if part == "day":
+        return (days - dates.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
+    return ((dates - days) // np.timedelta64(1, "h")).astype(np.int64)

@@ -1,0 +1,200 @@
+"""Texts in a stream: hashed words and pairs, weighed by how many documents so far have them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.preprocessing import normalize
+
+from ..estimators._validation import check_flag, check_number, check_option
+from ._base import OnlineTransformer
+from ._frames import as_word, read_table
+
+
+class Documents(NamedTuple):
+    """How many documents there were, and in how many of them each hashed word was."""
+
+    n: int
+    counts: np.ndarray
+
+
+class OnlineTfidf(OnlineTransformer):
+    """Texts as hashed words and pairs of words, weighed by tf-idf, of which the document counts are learnt on the way.
+
+    `sklearn.feature_extraction.text.HashingVectorizer` cuts a text into words, and leads each word, and each pair of
+    neighbours, to one of ``n_features`` columns. How often a word is in the text counts more the fewer documents have
+    it: it is multiplied by ``log((1 + n) / (1 + df)) + 1``, where ``n`` is the number of documents so far, the present
+    one included, and ``df`` the number of those with the word [1]_.
+
+    Parameters
+    ----------
+    n_features : int, default=262144
+        Columns that words are hashed to.
+    ngram_range : tuple (int, int), default=(1, 2)
+        Least and largest number of neighbouring words that are hashed together; (1, 1) is for single words.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        As for HashingVectorizer: whether words or characters are counted.
+    lowercase : bool, default=True
+        Whether capitals are small letters.
+    stop_words : {"english"} or list, default=None
+        Words to leave out.
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        Whether letters lose their accents.
+    sublinear_tf : bool, default=False
+        Whether a word that comes ``k`` times counts ``1 + log(k)``.
+    norm : {"l1", "l2"} or None, default="l2"
+        The norm that each row is divided by.
+
+    Attributes
+    ----------
+    n_documents_ : int
+        Number of documents learnt.
+    document_counts_ : ndarray of shape (n_features,)
+        In how many of them the words of each column were.
+    idf_ : ndarray of shape (n_features,)
+        By what the words of each column are multiplied now.
+
+    See Also
+    --------
+    sklearn.feature_extraction.text.TfidfVectorizer : Sees all documents first.
+    sklearn.feature_extraction.text.HashingVectorizer : Learns nothing; an `OnlinePipeline` takes it as it is.
+
+    Notes
+    -----
+    Texts come as a list, an array or a column of one dimension, or as a table of a single column; a missing one is
+    empty. `sklearn_nag.merge` adds up the counts of several.
+
+    References
+    ----------
+    .. [1] Manning, Raghavan and Schütze, "Introduction to information retrieval", Cambridge University Press, 2008,
+       section 6.2; with the smoothing of scikit-learn, as if one document more had every word.
+
+    Examples
+    --------
+    >>> from sklearn_nag.preprocessing import OnlineTfidf
+    >>> tfidf = OnlineTfidf(ngram_range=(1, 1), norm=None)
+    >>> rows = tfidf.learn_transform(["good", "bad", "good bad good"])
+    >>> rows.shape, rows.nnz, tfidf.n_documents_
+    ((3, 262144), 4, 3)
+    >>> float(tfidf.transform(["good"]).sum()), float(tfidf.transform(["new"]).sum().round(3))
+    (1.2876820724517808, 2.386)
+    """
+
+    _state: Documents
+
+    def __init__(
+        self,
+        n_features: int = 2**18,
+        *,
+        ngram_range: tuple = (1, 2),
+        analyzer: Any = "word",
+        lowercase: bool = True,
+        stop_words: Any = None,
+        strip_accents: Any = None,
+        sublinear_tf: bool = False,
+        norm: str | None = "l2",
+    ):
+        self.n_features = n_features
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+        self.strip_accents = strip_accents
+        self.sublinear_tf = sublinear_tf
+        self.norm = norm
+
+    def _check_parameters(self):
+        check_number("n_features", self.n_features, Integral, min_val=1, max_val=2**31 - 1)
+        check_flag("sublinear_tf", self.sublinear_tf)
+        check_option("norm", self.norm, ("l1", "l2", None))
+
+    def _rows(self, X, first):
+        """How often each hashed word is in each text."""
+        if first:
+            self.n_features_in_ = 1
+        texts = _texts(X)
+        vectorizer = HashingVectorizer(
+            n_features=int(self.n_features), ngram_range=self.ngram_range, analyzer=self.analyzer,
+            lowercase=self.lowercase, stop_words=self.stop_words, strip_accents=self.strip_accents,
+            alternate_sign=False, norm=None,
+        )  # fmt: skip
+        return sparse.csr_array(vectorizer.transform(texts))
+
+    def _new_state(self, rows):
+        return Documents(0, np.zeros(rows.shape[1], dtype=np.int64))
+
+    def _learn_rows(self, state, rows, transform):
+        after = Documents(state.n + rows.shape[0], state.counts + np.bincount(rows.indices, minlength=rows.shape[1]))
+        if not transform:
+            return after, None
+        # How many documents of the batch, up to its own, have the word of an entry: its rank among those of its column.
+        order = np.argsort(rows.indices, kind="stable")
+        columns = rows.indices[order]
+        begins = np.flatnonzero(np.diff(columns, prepend=-1))
+        rank = np.arange(1, len(columns) + 1) - np.repeat(begins, np.diff(begins, append=len(columns)))
+        counts = state.counts[rows.indices]
+        counts[order] += rank
+        n = np.repeat(state.n + np.arange(1, rows.shape[0] + 1), np.diff(rows.indptr))
+        return after, self._weighed(rows, _idf(n, counts))
+
+    def _transform_rows(self, state, rows):
+        return self._weighed(rows, _idf(state.n, state.counts[rows.indices]))
+
+    def _weighed(self, rows, idf):
+        times = 1.0 + np.log(rows.data) if self.sublinear_tf else rows.data
+        rows = sparse.csr_array((times * idf, rows.indices, rows.indptr), shape=rows.shape)
+        return rows if self.norm is None else normalize(rows, self.norm, copy=False)
+
+    def _names_out(self, state, names):
+        return [f"{names[0]}_hashed{place}" for place in range(int(self.n_features))]
+
+    def _merge_states(self, states):
+        return Documents(sum(state.n for state in states), np.sum([state.counts for state in states], axis=0))
+
+    @property
+    def n_documents_(self) -> int:
+        """Number of documents learnt."""
+        self._check_is_fitted()
+        return self._state.n
+
+    @property
+    def document_counts_(self) -> np.ndarray:
+        """In how many documents the words of each column were."""
+        self._check_is_fitted()
+        return self._state.counts.copy()
+
+    @property
+    def idf_(self) -> np.ndarray:
+        """By what the words of each column are multiplied now."""
+        self._check_is_fitted()
+        return _idf(self._state.n, self._state.counts)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _idf(n, counts):
+    return np.log((1.0 + n) / (1.0 + counts)) + 1.0
+
+
+def _texts(X):
+    """Texts of a list, a column, or a table of one column; missing ones are empty."""
+    if isinstance(X, str):
+        raise ValueError("Iterable over raw text documents expected, string object received.")
+    if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
+        columns = read_table(X).columns
+        if len(columns) != 1:
+            raise ValueError(f"X has {len(columns)} columns; texts are one column: give each its own OnlineTfidf.")
+        texts = columns[0].words().tolist()
+    else:
+        texts = [as_word(text) for text in (X.to_list() if hasattr(X, "to_list") else X)]
+    if not texts:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return ["" if text is None else text for text in texts]

@@ -1,0 +1,106 @@
+"""Dates as numbers."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_nag.preprocessing import DateEncoder, OnlineImputer, make_online_pipeline
+from sklearn_nag.preprocessing._dates import PARTS
+
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+NOON = datetime.datetime(2024, 2, 29, 12, 30)
+
+
+@parametrize_with_checks(
+    [DateEncoder(), DateEncoder(("weekday",))],
+    expected_failed_checks=lambda _: {"check_dtype_object": "the error is there, in other words"},
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@given(st.lists(st.one_of(st.none(), st.datetimes()), min_size=1, max_size=5))
+def test_parts_are_those_of_the_calendar(dates):
+    encoder = DateEncoder(tuple(PARTS))
+    rows = encoder.fit_transform(pd.DataFrame({"t": pd.Series(dates, dtype=object)}))
+    names = list(encoder.get_feature_names_out())
+    for date, row in zip(dates, rows):
+        values = dict(zip(names, row))
+        days = values.pop("t_days")
+        if date is None:
+            assert np.isnan(days)
+            assert not any(values.values())
+            continue
+        since = date - datetime.datetime(1970, 1, 1)
+        assert days == pytest.approx(since / datetime.timedelta(days=1), abs=1e-6)
+        ones = {name for name, value in values.items() if value == 1.0}
+        weekday = DAYS[date.weekday()]
+        assert ones == {f"t_month={date.month}", f"t_day={date.day}", f"t_weekday={weekday}", f"t_hour={date.hour}"}
+        assert sum(values.values()) == 4.0
+
+
+def test_tables_of_all_kinds():
+    frame = pd.DataFrame({"t": pd.Series([NOON, None])})
+    expected = DateEncoder().fit_transform(frame)
+    zone = frame.assign(t=frame["t"].dt.tz_localize("Asia/Tokyo"))
+    for table in (
+        zone,
+        frame.astype("datetime64[s]"),
+        frame.to_numpy(),
+        pl.DataFrame({"t": [NOON, None]}),
+        pl.DataFrame({"t": [NOON, None]}).with_columns(pl.col("t").dt.replace_time_zone("America/New_York")),
+        pd.DataFrame({"t": ["2024-02-29 12:30", None]}),
+        pd.DataFrame({"t": ["2024-02-29T12:30+09:00", None]}),
+        np.array([[19782 + 12.5 / 24], [np.nan]]),
+    ):
+        np.testing.assert_array_equal(DateEncoder().fit_transform(table), expected)
+
+
+@pytest.mark.parametrize(
+    ("word", "form"),
+    [
+        ("28.02.2023 10:00", "%d.%m.%Y %H:%M"),
+        ("02/28/2023 10h", ["%d/%m/%Y %Hh", "%m/%d/%Y %Hh"]),
+        ("2023-02-28T10", None),
+    ],
+)
+def test_words(word, form):
+    got = DateEncoder(format=form).fit_transform([[word]])
+    np.testing.assert_array_equal(got, DateEncoder().fit_transform([[datetime.datetime(2023, 2, 28, 10)]]))
+
+
+def test_what_is_no_date():
+    frame = pd.DataFrame({"t": ["2024-02-29", "soon"]})
+    with pytest.raises(ValueError, match=r"column 't' must hold dates \(ISO 8601\); it has 'soon'"):
+        DateEncoder().fit(frame)
+    with pytest.raises(ValueError, match="format='%Y'.* it has '2024-02-29'"):
+        DateEncoder(format="%Y").fit(frame)
+    assert np.isnan(DateEncoder(errors="missing").fit_transform(frame)[1, 0])
+    with pytest.raises(ValueError, match="days since 1970"):
+        DateEncoder().fit([[1e12]])
+
+
+def test_days_of_missing_dates_can_be_filled():
+    rows = make_online_pipeline(DateEncoder(), OnlineImputer()).learn_transform([[NOON], [None]])
+    assert rows[1, 0] == rows[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "message"),
+    [
+        (DateEncoder(("year",)), "'parts' parameter of DateEncoder must be a tuple with some of 'days', 'month'"),
+        (DateEncoder(()), "'parts' parameter"),
+        (DateEncoder(("days", "days")), "'parts' parameter"),
+        (DateEncoder(format=3), "'format' parameter of DateEncoder must be a str, a list of them, or None"),
+        (DateEncoder(errors="ignore"), "'errors' parameter of DateEncoder must be one of 'raise', 'missing'"),
+    ],
+)
+def test_wrong_parameters(encoder, message):
+    with pytest.raises(ValueError, match=message):
+        encoder.fit([[NOON]])

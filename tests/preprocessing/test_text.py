@@ -1,0 +1,134 @@
+"""Texts in a stream."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.pipeline import make_pipeline
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag.preprocessing import OnlineColumnTransformer, OnlineTfidf, make_online_pipeline
+from sklearn_nag.preprocessing._base import merged
+
+TEXTS = st.lists(st.lists(st.sampled_from(["aa", "bb", "cc"]), max_size=5).map(" ".join), min_size=1, max_size=10)
+
+
+@given(TEXTS)
+def test_each_text_is_weighed_by_the_texts_up_to_it(texts):
+    tfidf = OnlineTfidf(64, ngram_range=(1, 1), norm=None)
+    rows = tfidf.learn_transform(texts).toarray()
+    place = {word: tfidf.transform([word]).indices[0] for word in ("aa", "bb", "cc")}
+    assert len(set(place.values())) == 3
+    for t, text in enumerate(texts):
+        for word, j in place.items():
+            df = sum(word in other.split() for other in texts[: t + 1])
+            expected = text.split().count(word) * (math.log((2 + t) / (1 + df)) + 1)
+            assert rows[t, j] == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"sublinear_tf": True, "norm": "l1"}, {"analyzer": "char", "ngram_range": (2, 3)}]
+)
+def test_after_all_texts_as_scikit_learns(options):
+    texts = ["the good one", "a good bad one", "", "one one one ONE"]
+    hashing = {name: value for name, value in options.items() if name not in ("sublinear_tf", "norm")}
+    weighing = {name: value for name, value in options.items() if name in ("sublinear_tf", "norm")}
+    theirs = make_pipeline(
+        HashingVectorizer(n_features=2**10, alternate_sign=False, norm=None, **{"ngram_range": (1, 2), **hashing}),
+        TfidfTransformer(**weighing),
+    ).fit(texts)
+    ours = OnlineTfidf(2**10, **options).fit(texts)
+    for some in (texts, ["a new one"]):
+        np.testing.assert_allclose(ours.transform(some).toarray(), theirs.transform(some).toarray(), rtol=1e-14)
+    np.testing.assert_allclose(ours.idf_, theirs[-1].idf_)
+    assert ours.n_documents_ == 4
+    assert ours.document_counts_.sum() == theirs[0].transform(texts).nnz
+
+
+@given(TEXTS, st.integers(0, 10))
+def test_cuts_and_copies_change_no_bit(texts, at):
+    whole, cut = OnlineTfidf(64), OnlineTfidf(64)
+    expected, parts = whole.learn_transform(texts), []
+    for part in (texts[:at], texts[at:]):
+        if part:
+            parts.append(cut.learn_transform(part))
+            cut = copy.deepcopy(pickle.loads(pickle.dumps(cut)))
+    for name in ("data", "indices"):
+        assert np.concatenate([getattr(p, name) for p in parts]).tobytes() == getattr(expected, name).tobytes()
+    assert cut.transform(texts).data.tobytes() == whole.transform(texts).data.tobytes()
+    assert cut.partial_fit(texts)._state.n == whole.partial_fit(texts)._state.n
+
+
+def test_texts_of_all_kinds():
+    texts = ["good one", None, "bad one"]
+    expected = OnlineTfidf(64).learn_transform(["good one", "", "bad one"]).toarray()
+    for X in (
+        texts,
+        np.array(texts, dtype=object),
+        pd.Series(texts),
+        pl.Series(texts),
+        pd.DataFrame({"note": texts}),
+        pl.DataFrame({"note": texts}),
+        np.array(texts, dtype=object)[:, None],
+    ):
+        np.testing.assert_array_equal(OnlineTfidf(64).learn_transform(X).toarray(), expected)
+    for columns in ("note", ["note"]):
+        transformer = OnlineColumnTransformer([("text", OnlineTfidf(64), columns)])
+        np.testing.assert_array_equal(transformer.learn_transform(pd.DataFrame({"note": texts})).toarray(), expected)
+        assert transformer.get_feature_names_out()[3] == "text__note_hashed3"
+
+
+def test_what_is_no_list_of_texts():
+    with pytest.raises(ValueError, match="string object received"):
+        OnlineTfidf().fit("text")
+    with pytest.raises(ValueError, match="X has 2 columns; texts are one column"):
+        OnlineTfidf().fit(pd.DataFrame({"a": ["x"], "b": ["y"]}))
+    with pytest.raises(ValueError, match="0 sample"):
+        OnlineTfidf().fit([])
+
+
+def test_a_call_that_fails_leaves_no_trace():
+    tfidf = OnlineTfidf(16).fit(["a text"])
+    counts = tfidf.document_counts_
+    with pytest.raises(ValueError, match="not a built-in stop list"):
+        tfidf.set_params(stop_words="klingon").fit(["other"])
+    assert (tfidf.document_counts_ == counts).all()
+
+
+def test_merging():
+    texts = ["a good one", "a bad one", "one more", "good"]
+    both = merged([OnlineTfidf(64).fit(texts[:1]), OnlineTfidf(64).fit(texts[1:])])
+    whole = OnlineTfidf(64).fit(texts)
+    assert both.n_documents_ == 4
+    np.testing.assert_array_equal(both.document_counts_, whole.document_counts_)
+
+
+def test_before_a_learner(rng):
+    texts = [" ".join(rng.choice(["good" if good else "bad", "one", "film", "much"], 6)) for good in (0, 1) * 100]
+    y = [0, 1] * 100
+    pipeline = make_online_pipeline(OnlineTfidf(2**12), NAGClassifier()).partial_fit(texts, y, classes=[0, 1])
+    assert pipeline.score(texts, y) > 0.8
+    cut = make_online_pipeline(OnlineTfidf(2**12), NAGClassifier())
+    for start in range(0, 200, 37):
+        cut.partial_fit(texts[start : start + 37], y[start : start + 37], classes=[0, 1])
+    assert cut.decision_function(texts).tobytes() == pipeline.decision_function(texts).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("tfidf", "message"),
+    [
+        (OnlineTfidf(0), "'n_features' parameter of OnlineTfidf must be an int in the range"),
+        (OnlineTfidf(sublinear_tf=2), "'sublinear_tf' parameter of OnlineTfidf must be True or False"),
+        (OnlineTfidf(norm="max"), "'norm' parameter of OnlineTfidf must be one of 'l1', 'l2', None"),
+    ],
+)
+def test_wrong_parameters(tfidf, message):
+    with pytest.raises(ValueError, match=message):
+        tfidf.fit(["a text"])
