@@ -9,10 +9,10 @@ from .estimators import (
     NAGRegressor,
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
-    merge,
     report_progress,
 )
 from .kernels._backend import config_context, get_config, set_config
+from .merging import merge
 
 __all__ = [
     "FTRLClassifier",

@@ -25,6 +25,7 @@ FLOORS = [
     {"estimators._locks"},
     {"estimators._validation"},  # checks, which transformers make as estimators do
     {"estimators", "datasets", "preprocessing"},
+    {"merging"},
     {"model_selection", "io"},
     {"ensemble", "regret", "streams", "distributed"},
     {"dask"},

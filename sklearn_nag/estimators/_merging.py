@@ -17,68 +17,7 @@ Model = TypeVar("Model", bound=OnlineLinear)
 
 
 def merge(models: Iterable[Model], base: Model | None = None) -> Model:
-    """Make one model of several that learnt rows of their own, here or on other machines.
-
-    What is a sum is summed, what is a maximum compared: ``t_``, origins and scales become those of one model that saw
-    all rows [1]_, and ``progressive_loss_`` the mean of the losses that the models suffered. Weights are averaged [2]_,
-    in raw units, by the weight of the rows behind them; for adaptive rules, in which ``G`` is the sum of the squared
-    gradients of a column, by that times the fourth root of ``G``, so that a model counts little for features that it
-    has hardly met. Least squares are solved for all rows, to rounding. The merged model predicts, and goes on learning.
-
-    Parameters
-    ----------
-    models : iterable of estimator
-        Fitted models of one class of this package, with the same parameters, features and classes.
-    base : estimator, optional
-        The model that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
-        default each model began with nothing.
-
-    Returns
-    -------
-    estimator
-        A new model. Where only one has learnt anything (after ``base``), a copy of that one, with the same bits. The
-        order of the models changes nothing but rounding.
-
-    Raises
-    ------
-    TypeError
-        For what is not a model of this package, and for models of different classes.
-    NotFittedError
-        For a model that has not learnt anything.
-    ValueError
-        For models that do not fit together, when a model did not go on from ``base``, and when sums leave the range of
-        float64.
-
-    See Also
-    --------
-    NAGClassifier.partial_fit : Go on learning.
-
-    Notes
-    -----
-    The average of functions is no better than what it is an average of where each model has seen too few rows to come
-    near the best weights. Then merge more often, each time with the last merged model as ``base``: `shard_fit` does.
-
-    A learner without a learning rate plays weights that are a function of sums. That function of summed sums is not a
-    good predictor: the sums are chosen such that the average of the functions is played. With ``invariance="full"``
-    the triangular factors are stacked and factored again; a function counts where its model has seen rows.
-
-    References
-    ----------
-    .. [1] Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
-       Stanford STAN-CS-79-773, 1979, equation 2.1.
-    .. [2] Agarwal, Chapelle, Dudík and Langford, "A reliable effective terascale linear learning system", JMLR 15,
-       2014, section 2 (averages, there by squared gradients).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn_nag import NAGClassifier, merge
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> models = [NAGClassifier().partial_fit(X[i::2], y[i::2], classes=[0, 1]) for i in range(2)]
-    >>> clf = merge(models)
-    >>> clf.t_, clf.score(X, y) > 0.94
-    (569.0, True)
-    """
+    """Make one model of several learners that learnt rows of their own: `sklearn_nag.merge` for learners alone."""
     models = list(models)
     if not models:
         raise ValueError("models is empty; merge needs at least one.")

@@ -227,6 +227,13 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
             contained.index = X.index
         return contained
 
+    def _merged(self, transformers):
+        """A new transformer of several that fit together, of which this is the first."""
+        result = object.__new__(type(self))
+        vars(result).update(vars(self))
+        result._state = self._merge_states([transformer._state for transformer in transformers])
+        return result
+
     def _parts(self):
         """Transformers that this one is made of, and that learn when it learns."""
         return ()
@@ -355,10 +362,7 @@ def merged(transformers: Iterable[Any]) -> Any:
             if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
                 shown = {"_begun_with": "its parameters"}.get(what, what)
                 raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
-    result = object.__new__(type(first))
-    vars(result).update(vars(first))
     try:
-        result._state = first._merge_states([other._state for other in transformers])
+        return first._merged(transformers)
     except NotImplementedError:
         raise TypeError(f"models[0] is a {kind}, which cannot be merged with others.") from None
-    return result

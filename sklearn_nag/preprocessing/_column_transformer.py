@@ -21,7 +21,7 @@ from ..estimators._validation import (
 )
 from ._base import OnlineTransformer, check_some
 from ._frames import DATES, EMPTY, NUMBERS, Column, read_table
-from ._steps import check_step, is_left_out, keep, learn_step
+from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, places_in
 
 
 class Columns(NamedTuple):
@@ -278,7 +278,17 @@ class OnlineColumnTransformer(OnlineTransformer):
             for undo in restore:
                 undo()
             raise
+        if first:
+            self._widths = tuple(self._width(entry, columns, table) for entry in self._fitted)
         return stacked(blocks, table.n_rows) if transform else None
+
+    def _width(self, entry, columns, table):
+        """Number of columns that come out of a transformer which has learnt."""
+        _, step, places, single = entry
+        if is_left_out(step):
+            return len(places) if step == "passthrough" else 0
+        rows = step.transform(self._group(columns, places, single, table)[:1])
+        return rows.shape[1] if len(rows.shape) > 1 else 1
 
     def _begin(self, X, table):
         """Set up everything for a first table."""
@@ -449,6 +459,33 @@ class OnlineColumnTransformer(OnlineTransformer):
                 own = step.get_feature_names_out(own)
             out += [f"{name}__{column}" for column in own] if self.verbose_feature_names_out else list(own)
         return out
+
+    def _merged(self, transformers):
+        result = super()._merged(transformers)
+        result._fitted = [
+            (name, merge_steps(name, [other._fitted[i][1] for other in transformers]), places, single)
+            for i, (name, _, places, single) in enumerate(self._fitted)
+        ]
+        return result
+
+    def _merge_states(self, states):
+        first = states[0]
+        kinds = []
+        for place, of_column in enumerate(zip(*(state.kinds for state in states))):
+            known = [kind for kind in dict.fromkeys(of_column) if kind != EMPTY]
+            if len(known) > 1:
+                name = place if first.names is None else first.names[place]
+                raise ValueError(f"column {as_given(name)} holds {known[0]} in models[0], and {known[1]} in another.")
+            kinds.append(known[0] if known else EMPTY)
+        return first._replace(kinds=tuple(kinds))
+
+    def _places_in(self, merged):
+        own = [places_in(entry[1], other[1]) for entry, other in zip(self._fitted, merged._fitted)]
+        if all(places is None for places in own):
+            return None
+        starts = np.cumsum([0, *self._widths])
+        of_all = [np.arange(width) if places is None else places for places, width in zip(own, self._widths)]
+        return np.concatenate([np.where(p < 0, -1, p + start) for p, start in zip(of_all, starts)])
 
     def _parts(self):
         return [step for _, step, _, _ in getattr(self, "_fitted", ()) if not is_left_out(step)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -11,7 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED, process_routing
 from sklearn.utils.metaestimators import available_if
 
 from ..estimators._validation import unchanged_on_error
-from ._steps import check_step, is_left_out, keep, learn_step, learns
+from ._steps import check_step, is_left_out, keep, learn_step, learns, merge_steps, places_in
 
 
 def _last_can(method):
@@ -265,6 +266,16 @@ class OnlinePipeline(Pipeline):
     def _parts(self):
         return [step for _, step in self.steps if not is_left_out(step)]
 
+    def _merged(self, pipelines):
+        """A pipeline of the merged steps of several that end with a transformer, of which this is the first."""
+        steps, _ = merge_transformers(pipelines, len(self.steps))
+        result = copy.copy(self)
+        result.steps = steps
+        return result
+
+    def _places_in(self, merged):
+        return places_in(self.steps[-1][1], merged.steps[-1][1])
+
     def get_metadata_routing(self) -> Any:
         """Tell which steps get which metadata.
 
@@ -283,6 +294,45 @@ class OnlinePipeline(Pipeline):
 
 def _is_foreign(step):
     return not hasattr(step, "learn_transform")
+
+
+def merge_transformers(pipelines: list, n: int) -> tuple[list, list]:
+    """Merge the first ``n`` steps of several pipelines, one by one.
+
+    Returns
+    -------
+    steps : list of (str, transformer)
+        With the names that they have in the first.
+    places : list of ndarray or None
+        For each pipeline, where the columns that come out of its steps are in what comes out of the merged ones; -1 for
+        one that is none of these, None where all are the same.
+
+    Raises
+    ------
+    TypeError
+        For a step that cannot be merged, and for one that moves columns before another that has learnt of them.
+    ValueError
+        For steps that do not fit together.
+    """
+    names = [[name for name, _ in pipeline.steps] for pipeline in pipelines]
+    for number, own in enumerate(names):
+        if own != names[0]:
+            raise ValueError(f"models[{number}] does not fit models[0]: its steps are {own}, there {names[0]}.")
+    steps, places = [], [None] * len(pipelines)
+    for i, (name, first) in enumerate(pipelines[0].steps[:n]):
+        of_all = [pipeline.steps[i][1] for pipeline in pipelines]
+        moved = any(of_one is not None for of_one in places)
+        if moved and not is_left_out(first):
+            before = pipelines[0].steps[i - 1][0]
+            raise TypeError(
+                f"the step {before!r} moves columns when it is merged, and {name!r} comes after it: the step that "
+                "makes words columns can be merged as the last one before the learner alone."
+            )
+        step = merge_steps(name, of_all)
+        if not is_left_out(step):
+            places = [places_in(one, step) for one in of_all]
+        steps.append((name, step))
+    return steps, places
 
 
 def make_online_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> OnlinePipeline:

@@ -6,9 +6,13 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import joblib
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
+
+from ._base import merged
 
 
 def is_left_out(step: Any) -> bool:
@@ -17,8 +21,10 @@ def is_left_out(step: Any) -> bool:
 
 
 def learns(step: Any) -> bool:
-    """Whether a step learns from batches."""
-    return hasattr(step, "partial_fit") and not isinstance(step, FrozenEstimator)
+    """Whether a step learns from batches; some have ``partial_fit`` and nothing to learn."""
+    if not hasattr(step, "partial_fit") or isinstance(step, FrozenEstimator):
+        return False
+    return hasattr(step, "learn_transform") or not hasattr(step, "__sklearn_tags__") or get_tags(step).requires_fit
 
 
 def check_step(name: str, step: Any) -> None:
@@ -79,3 +85,35 @@ def keep(step: Any, refits: bool = False) -> Callable[[], None]:
             part()
 
     return restore
+
+
+def merge_steps(name: str, steps: list) -> Any:
+    """One step of those that several pipelines have in one place.
+
+    Raises
+    ------
+    TypeError
+        For a step that learns and cannot be merged.
+    ValueError
+        For steps that differ in what they do not learn.
+    """
+    first = steps[0]
+    if hasattr(first, "_parts"):
+        try:
+            return merged(steps)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"This is of the step {name!r}.")
+            raise
+    if is_left_out(first) or not learns(first):
+        if any(joblib.hash(step) != joblib.hash(first) for step in steps):
+            raise ValueError(f"the steps {name!r} of these models differ, and do not learn; they cannot be merged.")
+        return first
+    raise TypeError(
+        f"the step {name!r} is a {type(first).__name__}, which cannot be merged with others; the transformers of "
+        "sklearn_nag.preprocessing can, and what learns nothing."
+    )
+
+
+def places_in(step: Any, merged_step: Any) -> Any:
+    """As ``_places_in`` of a transformer of this package; None for others, whose columns stay where they are."""
+    return step._places_in(merged_step) if hasattr(step, "_parts") else None

@@ -119,6 +119,10 @@ class State(BoundedState):
         """Copies of the arrays that do not grow with the rows."""
         return {**super().small_arrays(), "factor": self.factor.copy(), "Gamma": self.Gamma.copy()}
 
+    def moved(self, places):
+        """Raise, as what is kept of pairs of features cannot be moved as columns can."""
+        raise NotImplementedError("what they keep is of all pairs of features")
+
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: for least squares, ``q``."""
         super().relift_targets(factor)

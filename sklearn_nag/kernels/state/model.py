@@ -109,6 +109,36 @@ class LinearState:
         """Independent copy, with arrays that can be written to."""
         return replace(self, columns=self.columns.copy(), **self.small_arrays())
 
+    def moved(self, places):
+        """Copy with the features in other places; a place that none comes to is as before the first row.
+
+        Parameters
+        ----------
+        places : ndarray of int of shape (n_features,)
+            Where each feature goes; -1 for one that is forgotten.
+
+        Returns
+        -------
+        LinearState
+            A model of as many features.
+
+        Raises
+        ------
+        NotImplementedError
+            For a model that keeps more of its features than columns, or begins with weights.
+        """
+        if getattr(self.rule, "constraint", None) is not None:
+            raise NotImplementedError("a constraint holds all their weights together")
+        n_features = self.columns.lift.size - self.rule.intercept
+        begun = type(self).new(self.rule, n_features).columns
+        columns = Columns.new(self.rule, self.columns.lift.size, like=self.columns)
+        for name in begun.names:
+            getattr(columns, name)[...] = getattr(begun, name)
+        kept = np.flatnonzero(places >= 0)
+        columns.table[:, places[kept]] = self.columns.table[:, kept]
+        columns.table[:, n_features:] = self.columns.table[:, n_features:]
+        return replace(self, columns=columns, **self.small_arrays(), **self.TRANSIENT)
+
     def latest(self):
         """The same model, without copies, predicting by the latest weights where it would by an average of them."""
         if not self.rule.averaged:

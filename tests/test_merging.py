@@ -1,0 +1,152 @@
+"""One pipeline of several that learnt rows of their own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from sklearn_nag import (
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantRegressor,
+    merge,
+)
+from sklearn_nag.preprocessing import (
+    HashingEncoder,
+    OnlineColumnTransformer,
+    OnlineImputer,
+    OnlineOneHotEncoder,
+    OnlinePipeline,
+    OnlineTfidf,
+    make_online_pipeline,
+)
+
+TOWNS = np.array(["Rome", "Oslo", "Lima", "Bonn"])
+
+
+@pytest.fixture
+def frame(rng):
+    n = 400
+    frame = pd.DataFrame(
+        {"age": rng.normal(40.0, 9.0, n), "town": rng.choice(TOWNS, n), "sex": rng.choice(["f", "m"], n)}
+    )
+    frame.loc[rng.random(n) < 0.1, "age"] = np.nan
+    return frame
+
+
+@pytest.fixture
+def target(frame, rng):
+    effect = {"Rome": 3.0, "Oslo": -2.0, "Lima": 0.5, "Bonn": 9.0}
+    return frame["town"].map(effect).to_numpy() + 0.1 * frame["age"].fillna(40).to_numpy() + rng.normal(size=len(frame))
+
+
+def columns(width=8):
+    words = OnlineOneHotEncoder(width)
+    return OnlineColumnTransformer([("words", words, ["town", "sex"]), ("numbers", OnlineImputer(), ["age"])])
+
+
+def aligned(learner, names):
+    """The learner's weights by the names of their columns."""
+    return dict(zip(names, np.ravel(learner.coef_)))
+
+
+@pytest.mark.parametrize("learner", [NAGRegressor(), NAGRegressor(penalty="l2", alpha=1e-3), ScaleInvariantRegressor()])
+def test_words_keep_their_weights_where_shards_met_them_in_another_order(frame, target, learner):
+    halves = [np.arange(0, 400, 2), np.arange(1, 400, 2)[::-1]]
+    new = make_online_pipeline(columns(), learner)
+    models = [clone(new).partial_fit(frame.iloc[rows], target[rows]) for rows in halves]
+    words = [model[0].named_transformers_["words"].categories_ for model in models]
+    assert list(words[0][0]) != list(words[1][0])
+    both = merge(models)
+    names = both[:-1].get_feature_names_out()
+    weights = aligned(both[-1], names)
+    parts = [aligned(model[-1], model[:-1].get_feature_names_out()) for model in models]
+    for town in TOWNS:
+        name = f"words__town={town}"
+        own = [part[name] for part in parts]
+        assert min(own) - 1e-9 <= weights[name] <= max(own) + 1e-9
+    assert both[-1].t_ == 400
+    assert both.score(frame, target) > np.mean([model.score(frame, target) for model in models])
+    more = both.partial_fit(frame, target)
+    assert more[-1].t_ == 800
+
+
+def test_moving_all_features_is_learning_them_there(rng):
+    X, y = rng.normal(size=(50, 4)) * (rng.random((50, 4)) < 0.5), rng.normal(size=50)
+    places = np.array([2, 0, 3, 1])
+    for learner in (NAGRegressor(), ScaleInvariantRegressor(), NAGRegressor(normalization="rms", eta0="auto")):
+        model = type(learner)(**learner.get_params()).partial_fit(X, y)
+        there = np.empty_like(X)
+        there[:, places] = X
+        expected = type(learner)(**learner.get_params()).partial_fit(there, y)
+        moved = model._state.moved(places)
+        np.testing.assert_allclose(moved.linear()[0], expected._state.linear()[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(moved.columns.largest, expected._state.columns.largest)
+
+
+def test_words_without_a_place_share_the_last_column():
+    models = []
+    for words in (["a", "b"], ["c", "b"]):
+        X = pd.DataFrame({"w": words * 50})
+        models.append(make_online_pipeline(OnlineOneHotEncoder(3), NAGRegressor()).partial_fit(X, [1.0, -1.0] * 50))
+    both = merge(models)
+    assert list(both[0].categories_[0]) == ["a", "b"]
+    predicted = both.predict(pd.DataFrame({"w": ["b", "c", "new"]}))
+    assert predicted[0] < -0.5
+    assert predicted[1] == predicted[2]
+
+
+def test_transformers():
+    texts = ["a good one", "a bad one", "one more"]
+    both = merge([OnlineTfidf(64).fit(texts[:1]), OnlineTfidf(64).fit(texts[1:])])
+    assert both.n_documents_ == 3
+    pipes = [make_online_pipeline(OnlineImputer(), OnlineImputer()).partial_fit(X) for X in ([[1.0]], [[3.0]])]
+    assert merge(pipes)[0].statistics_ == [2.0]
+    assert isinstance(merge(pipes), OnlinePipeline)
+
+
+def test_text_and_hashed_words(frame, target):
+    y = target > np.median(target)
+    steps = [("words", HashingEncoder(64), ["town"]), ("text", HashingVectorizer(n_features=64), "sex")]
+    new = [make_online_pipeline(OnlineColumnTransformer(steps), NAGClassifier()) for _ in range(2)]
+    models = [model.partial_fit(frame[i::2], y[i::2], classes=[0, 1]) for i, model in enumerate(new)]
+    assert merge(models).score(frame, y) > 0.9
+
+
+def test_what_cannot_be_merged_says_so(frame, target):
+    ages = frame[["age"]].fillna(0.0)
+
+    def fitted(*steps, X=ages, y=target):
+        return make_online_pipeline(*steps).partial_fit(X, y)
+
+    with pytest.raises(TypeError, match="the step 'standardscaler' is a StandardScaler, which cannot be merged"):
+        merge([fitted(StandardScaler(), NAGRegressor()) for _ in range(2)])
+    with pytest.raises(ValueError, match="the steps 'functiontransformer' of these models differ"):
+        merge([fitted(FunctionTransformer(f), NAGRegressor()) for f in (np.abs, np.negative)])
+    with pytest.raises(TypeError, match=r"models\[1\] is a NAGRegressor, models\[0\] a OnlinePipeline"):
+        merge([fitted(OnlineImputer(), NAGRegressor()), NAGRegressor()])
+    with pytest.raises(ValueError, match=r"models\[1\] does not fit models\[0\]: its steps are"):
+        merge([fitted(OnlineImputer(), NAGRegressor()), fitted(NAGRegressor())])
+    one = fitted(OnlineImputer(), NAGRegressor())
+    with pytest.raises(ValueError, match="base is for learners alone"):
+        merge([one, one], base=one)
+    dense = OnlineOneHotEncoder(4, sparse_output=False)
+    shards = []
+    for X in ([["a"], ["b"]], [["b"], ["a"]]):
+        shards.append(fitted(clone(dense), OnlineImputer(), NAGRegressor(), X=X, y=[1.0, 2.0]))
+    with pytest.raises(TypeError, match="'onlineonehotencoder' moves columns when it is merged, and 'onlineimputer'"):
+        merge(shards)
+    full = []
+    for X in ([["a"], ["b"]], [["b"], ["a"]]):
+        learner = ScaleInvariantRegressor(invariance="full")
+        full.append(fitted(clone(dense), learner, X=X, y=[1.0, 2.0]))
+    with pytest.raises(ValueError, match="cannot be merged where words have other columns: what they keep is of all"):
+        merge(full)
+    ftrl = [
+        make_online_pipeline(OnlineImputer(), FTRLRegressor()).partial_fit([[1.0], [2.0]], [0, 1]) for _ in range(2)
+    ]
+    with pytest.raises(ValueError, match="FTRLRegressor models like these cannot be merged"):
+        merge(ftrl)
