@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._locks import turn_of
 from ..estimators._reading import names_of_features
 from ..estimators._validation import as_given
 from ..kernels.vectorized.prediction import unit_free
+from ..preprocessing import OnlinePipeline
 from ._learners import learners
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ def to_onnx(
     from skl2onnx import to_onnx as convert
     from skl2onnx.common.data_types import DoubleTensorType
 
+    if isinstance(estimator, OnlinePipeline):  # which skl2onnx knows by this name alone
+        estimator = Pipeline(estimator.steps)
     if initial_types is None:
         initial_types = [("X", DoubleTensorType([None, estimator.n_features_in_]))]
     if options is None and is_classifier(estimator):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
+from .. import preprocessing
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ..kernels import FixedRate, LinearRule, LinearState
 from ..kernels.state.columns import Columns
 from ..kernels.state.mixture import Mixture
 from ..kernels.state.targets import Targets
+from ..preprocessing._base import OnlineTransformer
 from ._learners import learners
 
 _PACKAGE = __name__.partition(".")[0]
@@ -50,8 +54,16 @@ def trusted_types() -> list[str]:
         *_below(LinearRule),
         *_below(LinearState),
     }
+    steps = (getattr(preprocessing, name) for name in preprocessing.__all__)
+    types.update(step for step in steps if isinstance(step, type))
+    types.update(*(_states_of(step) for step in _below(OnlineTransformer)))
     names = {f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{_PACKAGE}.")}
     return sorted(names | _MIXTURES)
+
+
+def _states_of(transformer):
+    """What a transformer knows is made of: the named tuples of its file."""
+    return [kind for kind in vars(sys.modules[transformer.__module__]).values() if hasattr(kind, "_fields")]
 
 
 def _below(base):

@@ -13,18 +13,19 @@ from sklearn.feature_extraction import FeatureHasher
 from ..estimators._validation import check_flag, check_number
 from ._base import OnlineTransformer, names_in, table_in
 
-MISSING = "(missing)"  # how names of columns call a missing word, and words without a column of their own
-OTHER = "(other)"
+MISSING, OTHER = "(missing)", "(other)"  # how names of columns call a missing word, and those without a column
+_NONE = "\ud800"  # stands for a missing word; no text in UTF-8 has it, and files of skops have no None among the keys
 
 
 class _OfWords(OnlineTransformer):
-    """Base of the encoders of words: rows are arrays of objects, str or None."""
+    """Base of the encoders of words: rows are arrays of str as objects, where a missing word is `_NONE`."""
 
     def _rows(self, X, first):
         table = table_in(self, X, first)
         words = np.empty((table.n_rows, len(table.columns)), dtype=object)
         for i, column in enumerate(table.columns):
             words[:, i] = column.words()
+        words[np.equal(words, None).astype(bool)] = _NONE
         return words
 
     def __sklearn_tags__(self):
@@ -36,9 +37,9 @@ class _OfWords(OnlineTransformer):
 
 
 class Vocabulary(NamedTuple):
-    """The words of each column, in the order in which they came; a missing word, None, is a word like others."""
+    """The words of each column, in the order in which they came."""
 
-    places: tuple[dict[str | None, int], ...]
+    places: tuple[dict[str, int], ...]
 
 
 class OnlineOneHotEncoder(_OfWords):
@@ -131,7 +132,7 @@ class OnlineOneHotEncoder(_OfWords):
         out = []
         for name, known in zip(names, state.places):
             free = range(len(known), int(self.max_categories) - 1)
-            words = [*(MISSING if word is None else word for word in known), *(f"(free {place})" for place in free)]
+            words = [*map(_shown, known), *(f"(free {place})" for place in free)]
             out += [f"{name}={word}" for word in [*words, OTHER]]
         return out
 
@@ -155,13 +156,14 @@ class OnlineOneHotEncoder(_OfWords):
     def categories_(self) -> list[np.ndarray]:
         """The words of each column, in the order in which they came; None is a missing one."""
         self._check_is_fitted()
-        return [np.array([*known, None], dtype=object)[:-1] for known in self._state.places]
+        words = [[None if word == _NONE else word for word in known] for known in self._state.places]
+        return [np.array([*known, None], dtype=object)[:-1] for known in words]
 
 
 class Remembered(NamedTuple):
-    """How often words have come, as far as they are remembered, by the number of their column and the word."""
+    """How often the words of each column have come, as far as they are remembered."""
 
-    counts: dict[tuple[int, str | None], int]
+    counts: tuple[dict[str, int], ...]
 
 
 class HashingEncoder(_OfWords):
@@ -210,7 +212,7 @@ class HashingEncoder(_OfWords):
         check_number("max_names", self.max_names, Integral, min_val=0)
 
     def _new_state(self, rows):
-        return Remembered({})
+        return Remembered(({},) * rows.shape[1])
 
     def _learn_rows(self, state, rows, transform):
         counts = remembered(state.counts, rows, int(self.max_names))
@@ -236,47 +238,65 @@ class HashingEncoder(_OfWords):
             return np.empty(0, dtype=np.int32)
         names = names_in(self)
         hasher = FeatureHasher(int(self.n_features), input_type="string", alternate_sign=False)
-        return hasher.transform([[hashed_word(str(names[i]), word)] for i, word in keys]).indices
+        return hasher.transform(
+            [[hashed_word(str(names[i]), None if word == _NONE else word)] for i, word in keys]
+        ).indices
 
     def _names_out(self, state, names):
         out = [f"hashed{place}" for place in range(int(self.n_features))]
-        keys = sorted(state.counts, key=lambda key: (-state.counts[key], key[0], key[1] or ""))
+        keys = _by_count(state.counts)
         of_place: dict[int, list[str]] = {}
         for (i, word), place in zip(keys, self._hashed(keys).tolist()):
-            of_place.setdefault(place, []).append(f"{names[i]}={MISSING if word is None else word}")
+            of_place.setdefault(place, []).append(f"{names[i]}={_shown(word)}")
         for place, words in of_place.items():
             out[place] = " or ".join(words)
         return out
 
     def _merge_states(self, states):
-        total: Counter = Counter()
-        for state in states:
-            total.update(state.counts)
-        return Remembered(_seen_most(total, int(self.max_names)) if len(total) > 2 * self.max_names else dict(total))
+        n = int(self.max_names)
+        total = [sum(map(Counter, of_column), Counter()) for of_column in zip(*(state.counts for state in states))]
+        counts = tuple(map(dict, total))
+        return Remembered(_seen_most(counts, n) if sum(map(len, counts)) > 2 * n else counts)
 
 
-def remembered(counts: dict, rows: np.ndarray, n: int) -> dict:
+def remembered(counts: tuple, rows: np.ndarray, n: int) -> tuple:
     """Counts of words after more rows: whenever there are more than ``2 * n`` of them, the ``n`` seen most stay."""
     if n == 0:
         return counts
-    new = {(i, word): times for i, column in enumerate(rows.T) for word, times in Counter(column.tolist()).items()}
-    counts = counts.copy()
-    if len(counts) + sum(key not in counts for key in new) <= 2 * n:
-        for key, times in new.items():
-            counts[key] = counts.get(key, 0) + times
+    new = [Counter(column.tolist()) for column in rows.T]
+    counts = tuple(of_column.copy() for of_column in counts)
+    size = sum(map(len, counts))
+    if size + sum(word not in known for known, words in zip(counts, new) for word in words) <= 2 * n:
+        for known, words in zip(counts, new):
+            for word, times in words.items():
+                known[word] = known.get(word, 0) + times
         return counts
     for row in rows.tolist():
-        for key in enumerate(row):
-            counts[key] = counts.get(key, 0) + 1
-            if len(counts) > 2 * n:
-                counts = _seen_most(counts, n)
+        for i, word in enumerate(row):
+            size += word not in counts[i]
+            counts[i][word] = counts[i].get(word, 0) + 1
+            if size > 2 * n:
+                counts, size = _seen_most(counts, n), n
     return counts
 
 
+def _by_count(counts):
+    """Numbers of columns and words, those that have come most often first, then by column and alphabet."""
+    keys = [(i, word) for i, of_column in enumerate(counts) for word in of_column]
+    return sorted(keys, key=lambda key: (-counts[key[0]][key[1]], *key))
+
+
 def _seen_most(counts, n):
-    """The ``n`` words that have come most often; of those that came as often, the first by column and alphabet."""
-    kept = sorted(counts, key=lambda key: (-counts[key], key[0], key[1] is not None, key[1] or ""))[:n]
-    return {key: counts[key] for key in kept}
+    """The ``n`` words that have come most often."""
+    kept: tuple[dict, ...] = tuple({} for _ in counts)
+    for i, word in _by_count(counts)[:n]:
+        kept[i][word] = counts[i][word]
+    return kept
+
+
+def _shown(word):
+    """A word as names of columns have it."""
+    return MISSING if word == _NONE else word
 
 
 def hashed_word(name: str, word: str | None) -> str | bytes:

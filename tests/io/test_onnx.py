@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.io import register_onnx, to_onnx
+from sklearn_nag.preprocessing import make_online_pipeline
 
 from ..estimators.test_exporting import CASES, QUICK
 
@@ -108,6 +109,14 @@ def test_inside_pipelines_and_other_estimators(run):
     label, probability = run(to_onnx(mixed, initial_types=types), columns)
     assert np.array_equal(label, mixed.predict(frame))
     np.testing.assert_allclose(probability, mixed.predict_proba(frame), atol=1e-6)  # encoders give float32
+
+
+def test_online_pipelines(run):
+    X, y = load_breast_cancer(return_X_y=True)
+    pipeline = make_online_pipeline(StandardScaler(), NAGClassifier(**QUICK)).partial_fit(X, y, classes=[0, 1])
+    labels, probabilities = run(to_onnx(pipeline), X)
+    np.testing.assert_array_equal(labels, pipeline.predict(X))
+    np.testing.assert_allclose(probabilities, pipeline.predict_proba(X), rtol=1e-6, atol=1e-12)
 
 
 def test_options(run):

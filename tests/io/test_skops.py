@@ -25,6 +25,15 @@ from sklearn_nag import (
 from sklearn_nag.estimators import _state_versions
 from sklearn_nag.estimators._state_versions import READERS, STATE_VERSION
 from sklearn_nag.io import trusted_types
+from sklearn_nag.preprocessing import (
+    DateEncoder,
+    HashingEncoder,
+    OnlineColumnTransformer,
+    OnlineImputer,
+    OnlineOneHotEncoder,
+    OnlineTfidf,
+    make_online_pipeline,
+)
 
 from ..kernels.helpers import flat
 
@@ -43,6 +52,29 @@ MODELS = [
 def through_skops(model, trusted):
     skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
     return skops_io.loads(skops_io.dumps(model), trusted=trusted)
+
+
+def test_skops_resumes_pipelines_with_the_same_bits(rng):
+    X = np.empty((60, 4), dtype=object)
+    X[:, 0], X[:, 1] = rng.choice(["a", "b", None], 60), rng.choice(["a good one", "bad"], 60)
+    X[:, 2], X[:, 3] = rng.choice([1.5, 2.5, np.nan], 60), np.datetime64("2024-02-29") + np.arange(60)
+    y = rng.normal(size=60)
+    columns = OnlineColumnTransformer(
+        [
+            ("words", OnlineOneHotEncoder(4), [0]),
+            ("hashed", HashingEncoder(64), [0]),
+            ("text", OnlineTfidf(64), 1),
+            ("numbers", OnlineImputer(), [2]),
+            ("frequent", OnlineImputer("most_frequent"), [2]),
+            ("dates", DateEncoder(), [3]),
+        ]
+    )
+    model = make_online_pipeline(columns, NAGRegressor()).partial_fit(X[:40], y[:40])
+    loaded = through_skops(model, trusted_types())
+    for some in (model, loaded):
+        some.partial_fit(X[40:], y[40:])
+    assert loaded.predict(X).tobytes() == model.predict(X).tobytes()
+    assert list(loaded[:-1].get_feature_names_out()) == list(model[:-1].get_feature_names_out())
 
 
 @pytest.mark.parametrize(("model", "data"), MODELS)
