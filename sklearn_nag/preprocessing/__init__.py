@@ -3,17 +3,21 @@
 from ._column_transformer import OnlineColumnTransformer
 from ._dates import DateEncoder
 from ._imputer import OnlineImputer
+from ._numbers import NumberReader
 from ._pipeline import OnlinePipeline, make_online_pipeline
+from ._prepare import prepare
 from ._text import OnlineTfidf
 from ._words import HashingEncoder, OnlineOneHotEncoder
 
 __all__ = [
     "DateEncoder",
     "HashingEncoder",
+    "NumberReader",
     "OnlineColumnTransformer",
     "OnlineImputer",
     "OnlineOneHotEncoder",
     "OnlinePipeline",
     "OnlineTfidf",
     "make_online_pipeline",
+    "prepare",
 ]

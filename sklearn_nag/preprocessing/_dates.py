@@ -10,6 +10,7 @@ import numpy as np
 from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
 from ._base import OnlineTransformer, checked_numbers, table_in
 from ._frames import NUMBERS, WORDS
+from ._numbers import is_missing_word
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 PARTS = {  # columns of each part, as their names have them; "days" is a single number
@@ -121,7 +122,7 @@ class DateEncoder(OnlineTransformer):
         return np.array([read[word] for word in words], dtype="datetime64[us]")
 
     def _date(self, word, name):
-        if word is None:
+        if word is None or is_missing_word(word):
             return np.datetime64("NaT", "us")
         for form in [self.format] if self.format is None or isinstance(self.format, str) else self.format:
             try:

@@ -18,6 +18,21 @@ from scipy import sparse
 from ..estimators._validation import as_given, as_numpy, check_sparse, shown
 
 NUMBERS, WORDS, DATES, EMPTY = "numbers", "words", "dates", "no values"
+MISSING_WORDS = {
+    "",
+    "?",
+    "-",
+    "--",
+    ".",
+    "n/a",
+    "na",
+    "#n/a",
+    "nan",
+    "null",
+    "none",
+    "nil",
+    "missing",
+}  # in small letters
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
 _NOT_A_TIME = np.datetime64("NaT", "us")
 

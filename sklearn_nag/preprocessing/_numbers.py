@@ -1,0 +1,145 @@
+"""Words that are numbers as people write them: with a decimal comma, thousands apart, a currency or a percent sign."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
+from ._base import OnlineTransformer, table_in
+from ._frames import MISSING_WORDS, NUMBERS
+
+_UNITS = re.compile(r"^\s*[$€£¥]\s*|\s*[$€£¥%]\s*$|^\s+|\s+$")
+_SEPARATORS = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "'"}
+
+
+class Nothing(NamedTuple):
+    """What is learnt of numbers."""
+
+
+class NumberReader(OnlineTransformer):
+    """Reads words as numbers: ``$1,200.00``, ``12.3 %``, ``1 200,5``.
+
+    Signs of currencies and percent are left out: 12.3 % is 12.3. Words such as "?", "n/a", "-" and empty ones are
+    missing values, NaN, which an `OnlineImputer` behind fills. Columns of numbers are taken as they are. Nothing is
+    learnt.
+
+    Parameters
+    ----------
+    decimal : {".", ","}, default="."
+        What comes before the digits behind the point.
+    thousands : {",", ".", " ", "'"}, default=None
+        What stands between groups of three digits; None where there are no groups.
+    errors : {"raise", "missing"}, default="raise"
+        What happens to a word that is no number: an error, or a missing value.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where it has seen frames.
+
+    See Also
+    --------
+    OnlineImputer : Fills missing values.
+
+    Examples
+    --------
+    >>> from sklearn_nag.preprocessing import NumberReader
+    >>> NumberReader(thousands=",").fit_transform([["$1,200.00"], ["-3.5 %"], ["?"]])
+    array([[1200. ],
+           [  -3.5],
+           [   nan]])
+    """
+
+    _state: Nothing
+
+    def __init__(self, decimal: str = ".", *, thousands: str | None = None, errors: str = "raise"):
+        self.decimal = decimal
+        self.thousands = thousands
+        self.errors = errors
+
+    def _check_parameters(self):
+        check_option("decimal", self.decimal, (".", ","))
+        check_option("thousands", self.thousands, (None, *_SEPARATORS))
+        if self.thousands == self.decimal:
+            another = f"another mark than decimal={self.decimal!r}"
+            raise InvalidParameterError("thousands", another, shown(self.thousands))
+        check_option("errors", self.errors, ("raise", "missing"))
+
+    def _rows(self, X, first):
+        table = table_in(self, X, first)
+        rows = np.empty((table.n_rows, len(table.columns)))
+        for i, column in enumerate(table.columns):
+            rows[:, i] = column.numbers() if column.kind == NUMBERS else self._read(column)
+        if np.isinf(rows).any():
+            name = table.columns[int(np.argwhere(np.isinf(rows))[0][1])].name
+            raise ValueError(f"Input X contains infinity in column {as_given(name)}; numbers must be finite.")
+        return rows
+
+    def _read(self, column):
+        """Words as numbers; each word is read once."""
+        words = column.words().tolist()
+        read = {word: self._number(word, column.name) for word in dict.fromkeys(words)}
+        return [read[word] for word in words]
+
+    def _number(self, word, name):
+        if word is None or is_missing_word(word):
+            return np.nan
+        number = read_number(word, self.decimal, self.thousands)
+        if number is None:
+            if self.errors == "missing":
+                return np.nan
+            raise ValueError(f"column {as_given(name)} must hold numbers; it has {shown(word)}.")
+        return number
+
+    def _new_state(self, rows):
+        return Nothing()
+
+    def _learn_rows(self, state, rows, transform):
+        return state, rows if transform else None
+
+    def _transform_rows(self, state, rows):
+        return rows
+
+    def _names_out(self, state, names):
+        return names
+
+    def _merge_states(self, states):
+        return states[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def is_missing_word(word: str) -> bool:
+    """Whether a word says that there is no number, or no date."""
+    return word.strip().lower() in MISSING_WORDS
+
+
+@lru_cache
+def _pattern(decimal, thousands):
+    point = _SEPARATORS[decimal]
+    whole = r"\d+" if thousands is None else rf"(?:\d{{1,3}}(?:{_SEPARATORS[thousands]}\d{{3}})+|\d+)"
+    return re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
+
+
+def read_number(word: str, decimal: str, thousands: str | None) -> float | None:
+    """A word as a number, or None where it is none."""
+    bare = _UNITS.sub("", _UNITS.sub("", word))
+    sign, bare = ("-", bare[1:].lstrip("$€£¥ ")) if bare.startswith("-") else ("", bare)  # -$3 and $-3
+    if not bare.isascii():
+        bare = bare.replace("\u00a0", " ").replace("\u202f", " ")
+    if (sign and bare[:1] in ("+", "-")) or not _pattern(decimal, thousands).fullmatch(bare):
+        return None
+    if thousands is not None:
+        bare = bare.replace(thousands, "")
+    return float(sign + bare.replace(decimal, "."))

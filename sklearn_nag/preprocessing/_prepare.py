@@ -1,0 +1,376 @@
+"""What to make of each column of a table, and why."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
+from ._column_transformer import OnlineColumnTransformer
+from ._dates import DateEncoder, read_date
+from ._frames import DATES, NUMBERS, WORDS, Column, read_table
+from ._imputer import OnlineImputer
+from ._numbers import NumberReader, is_missing_word, read_number
+from ._pipeline import OnlinePipeline, make_online_pipeline
+from ._text import OnlineTfidf
+from ._words import HashingEncoder, OnlineOneHotEncoder
+
+TEXT, LEFT_OUT = "text", "drop"
+KINDS = (NUMBERS, WORDS, DATES, TEXT, LEFT_OUT)
+MOST_WORDS = 100  # columns of ones and zeros that a column of words gets; with more words it is hashed
+WORDS_OF_TEXT = 3.0  # words in the mean, from which on an entry is a text
+FEW_ROWS = 50  # with fewer, digits alone do not make a column one of identifiers
+LONGEST_QUANTITY = 1e11  # whole numbers from here on that are all different name rows: 12 digits
+_NAMES_ROWS = re.compile(r"(?:^|[_\W])(?:id|key|uuid|guid)$|[a-z]I[Dd]$", re.ASCII)
+_LEADING_ZERO = re.compile(r"0\d+")
+_DAYS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d")
+DATE_FORMATS = (None, *(day + time for time in ("", " %H:%M", " %H:%M:%S") for day in _DAYS))  # None is ISO 8601
+NUMBER_FORMATS = ((".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"))
+_KEPT = "kinds={{{name!r}: {kind!r}}} keeps them"
+
+
+class Choice(NamedTuple):
+    """What a column is, and why.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    note : str
+        What it is, in words.
+    n_different : int
+        How many different values it has.
+    n_missing, n_rows : int
+        How many of its values are missing, and how many there are.
+    form : object
+        Of words: the decimal mark and the mark of thousands of numbers, or the format of dates, None for ISO 8601.
+    has_times : bool
+        Whether dates have hours.
+    """
+
+    kind: str
+    note: str
+    n_different: int = 0
+    n_missing: int = 0
+    n_rows: int = 0
+    form: Any = None
+    has_times: bool = False
+
+    @property
+    def gaps(self) -> str:
+        """How many values are missing, as notes end with it."""
+        return f"; {self.n_missing} missing ({self.n_missing / self.n_rows:.1%})" if self.n_missing else ""
+
+
+def choose(column: Column, asked: str | None = None, kept: str = _KEPT) -> Choice:
+    """Decide what a column is.
+
+    Parameters
+    ----------
+    column : Column
+        All of it that there is to see.
+    asked : str, optional
+        One of `KINDS`, which somebody asks for.
+    kept : str, default=...
+        What notes say of how to keep a column that is left out, with ``{name}`` and ``{kind}``.
+
+    Returns
+    -------
+    Choice
+        What it is.
+
+    Raises
+    ------
+    ValueError
+        When the column is not what is asked for.
+    """
+    if asked == LEFT_OUT:
+        return Choice(LEFT_OUT, "left out, as asked")
+    kind = column.kind
+    if kind == NUMBERS:
+        return _of_numbers(column, asked, kept)
+    if kind == DATES and asked in (None, DATES):
+        return _of_dates(column)
+    return _of_words(column, asked, kept)
+
+
+def _useless(choice):
+    """The choice for a column that says nothing of a row; None for others."""
+    if choice.n_different > 1:
+        return None
+    why = "one value only" if choice.n_different else "no values"
+    return choice._replace(kind=LEFT_OUT, note=f"left out: {why}")
+
+
+def _of_numbers(column, asked, kept):
+    values = column.numbers()
+    present = values[~np.isnan(values)]
+    found = np.unique(present)
+    choice = Choice(NUMBERS, "", len(found), len(values) - len(present), len(values))
+    if asked in (WORDS, TEXT):
+        return choice._replace(kind=WORDS, note=f"{choice.n_different} words, as asked")
+    if asked == DATES:
+        return choice._replace(kind=DATES, note="dates, as days since 1970, as asked", has_times=True)
+    if asked is None:
+        useless = _useless(choice)
+        if useless is not None:
+            return useless
+        if _name_rows(present, len(found), str(column.name)):
+            keep = kept.format(name=column.name, kind=NUMBERS)
+            return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that name rows ({keep})")
+    ends = f" from {found[0]:.6g} to {found[-1]:.6g}" if len(found) else ""
+    return choice._replace(note=f"numbers{ends}")
+
+
+def _name_rows(numbers, n_different, name):
+    """Whether numbers are names of rows: whole, and all different in one of the ways that names are."""
+    if not (numbers == np.round(numbers)).all():
+        return False
+    if _NAMES_ROWS.search(name) and n_different > min(MOST_WORDS, len(numbers) // 2):
+        return True
+    if n_different < max(len(numbers), 3):
+        return False
+    sizes = np.abs(numbers)
+    if sizes.min() >= LONGEST_QUANTITY or numbers.max() - numbers.min() == len(numbers) - 1:
+        return True
+    digits = np.floor(np.log10(np.maximum(sizes, 1.0)))
+    return bool(len(numbers) >= FEW_ROWS and digits.min() == digits.max() >= 5)
+
+
+def _of_dates(column):
+    dates = column.dates()
+    present = dates[~np.isnat(dates)]
+    choice = Choice(DATES, "", len(np.unique(present)), len(dates) - len(present), len(dates))
+    has_times = bool((present != present.astype("datetime64[D]")).any())
+    return _useless(choice) or choice._replace(note="dates", has_times=has_times)
+
+
+def _of_words(column, asked, kept):
+    words = column.words().tolist()
+    counts = Counter(words)
+    n, n_none = len(words), counts.pop(None, 0)
+    values = [word for word in counts if not is_missing_word(word)]  # what may be numbers or dates
+    n_missing = n - sum(counts[word] for word in values)
+    of_values = Choice(WORDS, "", len(values), n_missing, n)
+    of_words = Choice(WORDS, "", len(counts), n_none, n)
+    if asked is None and (useless := _useless(of_words if values else of_values)) is not None:
+        return useless
+    if asked in (None, NUMBERS) and (read := _numbers_in(values, asked)) is not None:
+        numbers, form = read
+        every = np.repeat(numbers, [counts[word] for word in values])
+        choice = _of_numbers(Column(column.name, every), asked, kept)
+        note = choice.note
+        if choice.kind == NUMBERS and form != NUMBER_FORMATS[0]:
+            note = note.replace("numbers", f"numbers as {values[0]!r} is {numbers[0]:.10g},", 1)
+        return choice._replace(note=note, n_missing=n_missing, n_rows=n, form=form)
+    if asked in (None, DATES) and (choice := _dates_in(values, of_values)) is not None:
+        return choice
+    if asked in (NUMBERS, DATES):
+        raise ValueError(f"column {as_given(column.name)} is asked to be {asked}, but it holds other words.")
+    length = sum(counts[word] * len(word.split()) for word in counts) / max(n - n_none, 1)
+    if asked == TEXT or (asked is None and length >= WORDS_OF_TEXT and len(counts) > MOST_WORDS):
+        return of_words._replace(kind=TEXT, note=f"text ({len(counts)} different, {length:.1f} words each)")
+    if asked is None and len(counts) > max(MOST_WORDS, (n - n_none) // 2):
+        why = f"text, or names of rows ({len(counts)} different; {kept.format(name=column.name, kind=WORDS)})"
+        return of_words._replace(kind=LEFT_OUT, note=f"left out: {why}")
+    return of_words._replace(note=f"{len(counts)} words")
+
+
+def _numbers_in(words, asked):
+    """Words as numbers, and their format, where all are; else None."""
+    if asked is None and any(_LEADING_ZERO.fullmatch(word) for word in words):
+        return None  # codes, of which the zeros belong to the word
+    for form in NUMBER_FORMATS if words else ():
+        numbers = [read_number(word, *form) for word in words]
+        if None not in numbers and np.isfinite(numbers).all():
+            return np.array(numbers, dtype=np.float64), form
+    return None
+
+
+def _dates_in(words, choice):
+    """The choice for words all of which are dates, or None."""
+    if not words or not all(any(mark in word for mark in "-/.") for word in words):
+        return None
+    for form in DATE_FORMATS:
+        dates = _all_dates(words, form)
+        if dates is None:
+            continue
+        how = "ISO8601" if form is None else form.replace("%", "")
+        days_first = None if form is None else form.replace("%m/%d", "%d/%m")
+        if days_first != form and _all_dates(words, days_first) is not None:
+            how += ", or days first, which no date here tells"
+        has_times = any((date.hour, date.minute, date.second) != (0, 0, 0) for date in dates)
+        return choice._replace(kind=DATES, note=f"dates ({how})", form=form, has_times=has_times)
+    return None
+
+
+def _all_dates(words, form):
+    """The words as dates, or None where one is none."""
+    try:
+        return [read_date(word, form) for word in words]
+    except ValueError:
+        return None
+
+
+# -- a pipeline for a table
+
+
+def prepare(
+    frame: Any,
+    learner: Any = None,
+    *,
+    columns: Iterable | None = None,
+    drop: Iterable = (),
+    kinds: Mapping | None = None,
+    mismatch: str = "raise",
+    say: Callable[[str], Any] | None = None,
+) -> OnlinePipeline:
+    """Make an `OnlinePipeline` for the columns of a table: what each of them is decides what is made of it.
+
+    The rows shown are looked at, not learnt: give all of them, or as many as one can see at once. Then let the pipeline
+    learn, from these and others.
+
+    - Numbers stay as they are, in their units. So do words that are all numbers, as ``$1,200.00``, ``12.3 %`` or
+      ``1.200,5``. Missing values are filled by the mean so far and, where there are any, marked in a column of their
+      own; "?", "n/a" and the like are missing values.
+    - Dates, also as words such as ``28.02.2023 10:00``, become days since 1970, months, weekdays and, where they have
+      them, hours.
+    - Words become columns of ones and zeros: of a vocabulary that grows, for up to 100 words, else by hashing. Digits
+      with leading zeros are words.
+    - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
+    - Left out is what names rows (whole numbers that are all different and count up, have 12 digits or more, or all the
+      same number of digits; a column with such a name as ``customer_id``; more words than every second row has), and
+      columns of one value or none.
+
+    Parameters
+    ----------
+    frame : {data frame, Arrow table, array-like} of shape (n_samples, n_features)
+        Columns to learn from, without the target.
+    learner : estimator, optional
+        What comes behind; by default nothing, so that the pipeline is a transformer.
+    columns : list, optional
+        The columns to take, by their names or, where they have none, their numbers; by default all.
+    drop : list, optional
+        Columns to leave out.
+    kinds : dict, optional
+        What columns are, by name: "numbers", "words", "dates", "text" or "drop".
+    mismatch : {"raise", "fill"}, default="raise"
+        What to do with later tables that have other columns: see `OnlineColumnTransformer`. With ``"fill"`` words that
+        are no numbers or dates are missing values.
+    say : callable, optional
+        Is given a line for each column, such as `print`.
+
+    Returns
+    -------
+    OnlinePipeline
+        Not fitted: an `OnlineColumnTransformer` named "columns" and, where it was given, the learner.
+
+    Raises
+    ------
+    ValueError
+        For columns that are not there, or not what ``kinds`` asks for, and when there is nothing left to learn from.
+
+    See Also
+    --------
+    OnlineColumnTransformer : To say all this by hand.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn_nag import NAGRegressor
+    >>> from sklearn_nag.preprocessing import prepare
+    >>> frame = pd.DataFrame({
+    ...     "id": [1, 2, 3, 4], "price": ["$1,200.50", "$900", "?", "$80"], "town": ["Rome", "Oslo", "Rome", None],
+    ...     "sold": ["28.02.2023", "01.03.2023", "15.03.2023", "02.04.2023"]})
+    >>> pipeline = prepare(frame, NAGRegressor(), say=print)
+    'id': left out: whole numbers that name rows (kinds={'id': 'numbers'} keeps them)
+    'price': numbers as '$1,200.50' is 1200.5, from 80 to 1200.5; 1 missing (25.0%), filled by means and marked
+    'town': 2 words, a column for each; 1 missing (25.0%)
+    'sold': dates (d.m.Y), as days since 1970, months and weekdays
+    >>> pipeline.partial_fit(frame, [3.0, 1.0, 2.0, 4.0]).predict(frame).shape
+    (4,)
+    """
+    check_option("mismatch", mismatch, ("raise", "fill"))
+    table = read_table(frame)
+    names = list(range(len(table.columns))) if table.names is None else table.names
+    kinds = dict(kinds or {})
+    wanted = names if columns is None else list(columns)
+    drop = list(drop)
+    for parameter, given in (("columns", wanted), ("drop", drop), ("kinds", kinds)):
+        for name in given:
+            if name not in names:
+                raise ValueError(f"{parameter} has {as_given(name)}, which is no column; they are {shown(names)}.")
+    for name, kind in kinds.items():
+        if kind not in KINDS:
+            raise InvalidParameterError(f"kinds[{name!r}]", f"one of {', '.join(map(repr, KINDS))}", shown(kind))
+    groups: dict[Any, list] = {}
+    for name, count in Counter(names).items():
+        if name not in wanted:
+            continue
+        if count > 1:
+            raise ValueError(f"the table has {count} columns {as_given(name)}; names must differ.")
+        asked = LEFT_OUT if name in drop else kinds.get(name)
+        choice = choose(_column(table, names.index(name)), asked)
+        made, group = _made(choice)
+        if say is not None:
+            say(f"{as_given(name)}: {choice.note}{made}")
+        if group is not None:
+            groups.setdefault((*group, name) if group[0] == TEXT else group, []).append(name)
+    if not groups:
+        raise ValueError("the table has no column to learn from: all are left out.")
+    errors = "raise" if mismatch == "raise" else "missing"
+    transformers = [
+        (f"{group[0]}{number}", _transformer(group, errors), taken[0] if group[0] == TEXT else taken)
+        for number, (group, taken) in enumerate(groups.items())
+    ]
+    columns_step = OnlineColumnTransformer(transformers, mismatch=mismatch, verbose_feature_names_out=False)
+    steps = [("columns", columns_step)]
+    if learner is not None:
+        steps.append(("learner", learner))
+    return OnlinePipeline(steps)
+
+
+def _column(table, place):
+    column = table.columns[place]
+    if column is None:
+        raise TypeError("Sparse data was passed, whose columns have no kinds; learners take it as it is.")
+    return column
+
+
+def _made(choice):
+    """What is made of a column, in words, and the group of columns whose transformer it shares; None where left out."""
+    kind = choice.kind
+    if kind == LEFT_OUT:
+        return "", None
+    if kind == NUMBERS:
+        filled = f"{choice.gaps}, filled by means and marked" if choice.n_missing else ""
+        return filled, (NUMBERS, choice.form, bool(choice.n_missing))
+    if kind == DATES:
+        parts = ("days", "month", "weekday", "hour") if choice.has_times else ("days", "month", "weekday")
+        hours = ", months, weekdays and hours" if choice.has_times else ", months and weekdays"
+        return f", as days since 1970{hours}{choice.gaps}", (DATES, choice.form, parts)
+    if kind == TEXT:
+        return f", as hashed words and pairs, by tf-idf{choice.gaps}", (TEXT,)
+    if choice.n_different < MOST_WORDS - 1:
+        return f", a column for each{choice.gaps}", (WORDS, MOST_WORDS)
+    return f", hashed{choice.gaps}", (WORDS, None)
+
+
+def _transformer(group, errors):
+    kind, *how = group
+    if kind == NUMBERS:
+        form, has_gaps = how
+        imputer = OnlineImputer(add_indicator=has_gaps)
+        if form is None:
+            return imputer
+        return make_online_pipeline(NumberReader(form[0], thousands=form[1], errors=errors), imputer)
+    if kind == DATES:
+        form, parts = how
+        return make_online_pipeline(DateEncoder(parts, format=form, errors=errors), OnlineImputer())
+    if kind == TEXT:
+        return OnlineTfidf()
+    return HashingEncoder() if how[0] is None else OnlineOneHotEncoder(how[0])

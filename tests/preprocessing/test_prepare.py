@@ -1,0 +1,243 @@
+"""What is made of the columns of a table, and why."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.preprocessing import (
+    DateEncoder,
+    HashingEncoder,
+    NumberReader,
+    OnlineColumnTransformer,
+    OnlineImputer,
+    OnlineOneHotEncoder,
+    OnlinePipeline,
+    OnlineTfidf,
+    prepare,
+)
+
+N = 300
+RNG = np.random.default_rng(0)
+
+
+def chosen(values, name="c", **options):
+    """What is said of a single column, and the transformer that it gets, or None."""
+    said = []
+    frame = pd.DataFrame({name: values, "other": [0.5, 2.0] * (len(values) // 2) + [7.0] * (len(values) % 2)})
+    pipeline = prepare(frame, say=said.append, **options)
+    steps = [step for _, step, columns in pipeline["columns"].transformers if name in np.atleast_1d(columns)]
+    return said[0].partition(": ")[2], steps[0] if steps else None
+
+
+def rest(values):
+    """Values for all of ``N`` rows."""
+    return (values * N)[:N]
+
+
+NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers'} keeps them)"
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (np.arange(N) + 1000, NUMBERS_LEFT_OUT),
+        (RNG.integers(10**7, 10**8, N), NUMBERS_LEFT_OUT),
+        (RNG.integers(10**14, 10**15, N), NUMBERS_LEFT_OUT),
+        ([str(i) for i in RNG.integers(10**7, 10**8, N)], NUMBERS_LEFT_OUT),
+        (
+            [f"C{i:05d}" for i in range(N)],
+            "left out: text, or names of rows (300 different; kinds={'c': 'words'} keeps",
+        ),
+        ([3.0] * N, "left out: one value only"),
+        (["x"] * N, "left out: one value only"),
+        ([None] * N, "left out: no values"),
+        (["?", "n/a"] * (N // 2), "left out: no values"),
+    ],
+)
+def test_what_says_nothing_of_new_rows_is_left_out(values, note):
+    said, transformer = chosen(values)
+    assert said.startswith(note)
+    assert transformer is None
+
+
+def test_names_of_columns_that_name_rows():
+    customers = RNG.integers(1, 200, N)
+    for name in ("customer_id", "id", "CustomerID", "order.id", "customerId", "uuid"):
+        assert chosen(customers, name)[1] is None
+    for name in ("paid", "humidity", "valid", "idle"):
+        assert isinstance(chosen(customers, name)[1], OnlineImputer)
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 5, 9, 20] * 40, [10**15, 10**15 + 7] * 40, RNG.normal(size=200), [10**6, 7, 999] * 20]
+)
+def test_quantities_stay_numbers(values):
+    said, transformer = chosen(values)
+    assert said.startswith("numbers from")
+    assert isinstance(transformer, OnlineImputer)
+
+
+def test_numbers_with_gaps_are_filled_and_marked():
+    said, transformer = chosen([1.5, np.nan, -2.0, 7.0])
+    assert said == "numbers from -2 to 7; 1 missing (25.0%), filled by means and marked"
+    assert transformer.add_indicator
+    assert not chosen([1.5, 2.0])[1].add_indicator
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "note"),
+    [
+        (["$1,200.00", "$80.5", "?"], 1200.0, "numbers as '$1,200.00' is 1200, from 80.5 to 1200; 100 missing (33.3%)"),
+        (["12.3 %", "5 %"], 12.3, "numbers from 5 to 12.3"),
+        (["3,14", "-2,5"], 3.14, "numbers as '3,14' is 3.14, from -2.5 to 3.14"),
+        (["1.200,5", "3.400,25"], 1200.5, "numbers as '1.200,5' is 1200.5"),
+        (["1 200", "999"], 1200.0, "numbers as '1 200' is 1200"),
+        (["4", "n/a", "17"], 4.0, "numbers from 4 to 17; 100 missing (33.3%), filled by means and marked"),
+    ],
+)
+def test_words_that_are_numbers(words, first, note):
+    said, transformer = chosen(rest(words))
+    assert said.startswith(note)
+    assert isinstance(transformer[0], NumberReader)
+    assert transformer.fit_transform([[words[0]]])[0, 0] == first
+
+
+@pytest.mark.parametrize(
+    ("words", "day", "how"),
+    [
+        (["2024-02-29", "2024-03-01"], datetime.date(2024, 2, 29), "ISO8601"),
+        (["28.02.2023 10:00", "01.03.2023 00:00"], datetime.datetime(2023, 2, 28, 10), "d.m.Y H:M"),
+        (["02/28/2023", "03/01/2023"], datetime.date(2023, 2, 28), "m/d/Y"),
+        (["28/02/2023", "01/03/2023", "?"], datetime.date(2023, 2, 28), "d/m/Y"),
+        (["01/02/2023", "03/04/2023"], datetime.date(2023, 1, 2), "m/d/Y, or days first, which no date here tells"),
+    ],
+)
+def test_words_that_are_dates(words, day, how):
+    said, transformer = chosen(rest(words))
+    assert said.startswith(f"dates ({how}), as days since 1970, months")
+    assert said.count("hours") == isinstance(day, datetime.datetime)
+    parts = transformer[0].parts
+    np.testing.assert_array_equal(transformer.fit_transform([[words[0]]]), DateEncoder(parts).fit_transform([[day]]))
+
+
+def test_dates_of_tables():
+    days = pd.date_range("2024-01-01", periods=N, tz="Asia/Tokyo")
+    said, transformer = chosen(days)
+    assert said == "dates, as days since 1970, months and weekdays"
+    assert "hour" not in transformer[0].parts
+    assert "hour" in chosen(days + pd.Timedelta("1h"))[1][0].parts
+
+
+@pytest.mark.parametrize("words", [["01234", "98765"], ["1-2", "a-b", "2024-01-01"], ["a", "?", None], ["yes", "no"]])
+def test_words_stay_words(words):
+    said, transformer = chosen(rest(words))
+    assert " words, a column for each" in said
+    assert isinstance(transformer, OnlineOneHotEncoder)
+
+
+def test_booleans_are_numbers():
+    assert chosen([True, False])[0] == "numbers from 0 to 1"
+
+
+def test_many_words_are_hashed_and_text_is_cut():
+    said, transformer = chosen([f"n{i}" for i in range(150)] * 2)
+    assert said == "150 words, hashed"
+    assert isinstance(transformer, HashingEncoder)
+    texts = [" ".join(RNG.choice(["a", "good", "bad", "film", "one", "more"], 6)) for _ in range(N)]
+    said, transformer = chosen(texts)
+    assert said.endswith("6.0 words each), as hashed words and pairs, by tf-idf")
+    assert isinstance(transformer, OnlineTfidf)
+
+
+def test_what_is_asked_for():
+    assert isinstance(chosen(np.arange(N), kinds={"c": "numbers"})[1], OnlineImputer)
+    assert isinstance(chosen([7, 8] * 9, kinds={"c": "words"})[1], OnlineOneHotEncoder)
+    assert isinstance(chosen(["a b", "c"], kinds={"c": "text"})[1], OnlineTfidf)
+    assert isinstance(chosen(["01234", "5"], kinds={"c": "numbers"})[1][0], NumberReader)
+    assert isinstance(chosen([19000, 19001], kinds={"c": "dates"})[1][0], DateEncoder)
+    assert isinstance(chosen(["2024-01-01", "2024-01-02"], kinds={"c": "words"})[1], OnlineOneHotEncoder)
+    assert chosen([1.0, 2.0], drop=["c"]) == ("left out, as asked", None)
+    assert chosen([1.0, 2.0], kinds={"c": "drop"}) == ("left out, as asked", None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kinds": {"c": "numbers"}}, "column 'c' is asked to be numbers, but it holds other words"),
+        ({"kinds": {"c": "dates"}}, "column 'c' is asked to be dates"),
+        ({"kinds": {"c": "colours"}}, "one of 'numbers', 'words', 'dates', 'text', 'drop'"),
+        ({"kinds": {"d": "words"}}, "kinds has 'd', which is no column"),
+        ({"drop": ["d"]}, "drop has 'd', which is no column"),
+        ({"columns": ["d"]}, "columns has 'd', which is no column"),
+        ({"drop": ["c", "other"]}, "no column to learn from"),
+        ({"mismatch": "no"}, "'mismatch' parameter"),
+    ],
+)
+def test_what_cannot_be_asked_for(options, message):
+    with pytest.raises(ValueError, match=message):
+        chosen(["a", "b"], **options)
+
+
+def ugly_frame(rng):
+    n = 400
+    days = np.datetime64("2024-01-01") + rng.integers(0, 300, n)
+    return pd.DataFrame(
+        {
+            "customer_id": np.arange(n),
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 90, n)),
+            "income": [f"${x:,.2f}" if x > 500 else "?" for x in rng.exponential(5000, n)],
+            "town": rng.choice(["Rome", "Oslo", "Lima", None], n),
+            "zip": rng.choice(["01234", "98765", "10115"], n),
+            "seen": [f"{d.item():%d.%m.%Y}" for d in days],
+            "review": [" ".join(rng.choice(["good", "bad", "film", "one", "very"], 7)) for _ in range(n)],
+            "empty": [None] * n,
+        }
+    )
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas])
+def test_a_frame_at_one_blow(rng, make):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    frame = ugly_frame(rng)
+    y = (frame["town"] == "Rome").to_numpy() | (frame["age"] > 60).to_numpy()
+    table = make(frame)
+    said = []
+    pipeline = prepare(table, NAGClassifier(), say=said.append)
+    assert isinstance(pipeline, OnlinePipeline)
+    assert isinstance(pipeline["columns"], OnlineColumnTransformer)
+    assert len(said) == frame.shape[1]
+    pipeline.partial_fit(table, y, classes=[False, True])
+    assert pipeline.score(table, y) > 0.8
+    cut = prepare(table, NAGClassifier())
+    for start in range(0, 400, 73):
+        cut.partial_fit(table[start : start + 73], y[start : start + 73], classes=[False, True])
+    assert cut.decision_function(table).tobytes() == pipeline.decision_function(table).tobytes()
+    names = list(pipeline[:-1].get_feature_names_out())
+    assert {"age", "missingindicator_age", "income", "town=Rome", "town=(missing)", "zip=01234", "seen_days"} < set(
+        names
+    )
+    weights = dict(zip(names, pipeline[-1].coef_[0]))
+    assert weights["town=Rome"] > max(weights["town=Oslo"], weights["town=Lima"])
+
+
+def test_arrays_and_columns_without_names(rng):
+    X = np.column_stack([rng.normal(size=50), np.arange(50)])
+    said = []
+    pipeline = prepare(X, NAGRegressor(), say=said.append)
+    assert said[1].startswith("1: left out")
+    assert pipeline.partial_fit(X, X[:, 0]).predict(X).shape == (50,)
+    with pytest.raises(ValueError, match="2 columns 'a'; names must differ"):
+        prepare(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]))
+
+
+def test_later_words_that_are_no_numbers(rng):
+    frame = pd.DataFrame({"price": ["$1", "$2", "$3"] * 20})
+    strict = prepare(frame).fit(frame)
+    with pytest.raises(ValueError, match="must hold numbers; it has 'cheap'"):
+        strict.transform(pd.DataFrame({"price": ["cheap"]}))
+    lenient = prepare(frame, mismatch="fill").fit(frame)
+    assert lenient.transform(pd.DataFrame({"price": ["cheap"]})) == [[2.0]]
