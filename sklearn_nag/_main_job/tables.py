@@ -12,15 +12,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from ..preprocessing import DateEncoder, NumberReader
+from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
+from ..preprocessing._prepare import LEFT_OUT, MOST_WORDS, TEXT, choose
 from .tasks import Task
 
 LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
-MOST_WORDS = 100  # one-hot columns that a column of words gets
-SHORTEST_IDENTIFIER = 1e11  # whole numbers from here on that are all different name rows: 12 digits
+LEADING_ZERO = r"0\d+"
 SEPARATORS = ",;\t|"
-DATES = ("ISO8601", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y")
-DECIMAL_COMMA = r"[+-]?\d+,\d+"
 
 
 class Choices(NamedTuple):
@@ -80,12 +80,13 @@ def read_task(path, target, *, most_rows, folds, encoding="utf-8", choices=None)
         raise ValueError(f"{target!r} is the column to predict; --drop must not name it.")
     if len(frame) == 0:
         raise ValueError(f"{path} has a header, and no rows below it.")
-    frame = frame.apply(_with_decimal_points)
+    frame = frame.assign(**{name: _as_read(frame[name]) for name in frame if name not in choices.words})
     _check_sizes(frame, path)
     notes = [f"{path}: {len(frame)} rows, {frame.shape[1]} columns"]
     rows = frame[frame[target].notna()]
     if len(rows) < len(frame):
         notes.append(f"  {len(frame) - len(rows)} rows left out, which have no {target!r}")
+    columns = {name: read_column(rows[name], name, choices) for name in rows if name != target}  # of all rows
     if len(rows) > most_rows:
         notes.append(f"  {most_rows} rows drawn at random (--rows)")
         rows = rows.sample(most_rows, random_state=0)
@@ -103,7 +104,6 @@ def read_task(path, target, *, most_rows, folds, encoding="utf-8", choices=None)
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
     notes.append(f"  {target!r} is the target: {kind}")
-    columns = {name: read_column(rows[name], name, choices) for name in rows}
     notes += [f"  {name!r}: {column.note}" for name, column in columns.items()]
     taken = {name: column for name, column in columns.items() if column.values is not None}
     if not taken:
@@ -141,27 +141,44 @@ def read_column(values, name, choices=None):
         Numbers as they are, dates as days, words as words; None for a column that says nothing of a new row.
     """
     choices = choices or Choices()
-    present = values.dropna()
-    missing, different = len(values) - len(present), present.nunique()
-    gaps = f"; {missing} missing ({missing / len(values):.1%})" if missing else ""
+    asked = {**dict.fromkeys(choices.numbers, NUMBERS), **dict.fromkeys(choices.words, WORDS)}.get(name)
     if name in choices.drop:
         return Column(None, False, "left out (--drop)")
-    if different < 2:
-        return Column(None, False, f"left out: {'one value only' if different else 'no values'}")
-    if _is_number(values) and name not in choices.words:
-        if name not in choices.numbers and _names_rows(present):
-            return Column(None, False, f"left out: whole numbers that name rows (--numbers {name} keeps them)")
-        return Column(values.astype(np.float64), True, f"numbers from {present.min():.6g} to {present.max():.6g}{gaps}")
-    if name not in choices.words:
-        days, how = _days(present)
-        if days is not None:
-            return Column(days.reindex(values.index), True, f"dates ({how}), as days since 1970-01-01{gaps}")
-        if different > max(MOST_WORDS, len(present) // 2):
-            what = f"text, or names of rows ({different} different; --words {name} keeps them)"
-            return Column(None, False, f"left out: {what}")
-    words = present.astype(str).astype(object).reindex(values.index)
-    rare = f"; one column for all but the {MOST_WORDS - 1} most frequent" if different > MOST_WORDS else ""
-    return Column(words, False, f"{different} words, one-hot{rare}{gaps}")
+    table = _as_table(values, name)
+    choice = choose(read_table(table).columns[0], asked, "--{kind} {name} keeps them")
+    if choice.kind == NUMBERS:
+        return Column(_made_by(_reader(choice), table), True, choice.note + choice.gaps)
+    if choice.kind == DATES:
+        days = _made_by(DateEncoder(("days",), format=choice.form), table)
+        return Column(days, True, f"{choice.note}, as days since 1970-01-01{choice.gaps}")
+    if choice.kind == TEXT:
+        return Column(None, False, f"left out: {choice.note}; --words {name} keeps them")
+    if choice.kind == LEFT_OUT:
+        return Column(None, False, choice.note)
+    rare = f"; one column for all but the {MOST_WORDS - 1} most frequent" if choice.n_different > MOST_WORDS else ""
+    return Column(_words(values), False, f"{choice.note}, one-hot{rare}{choice.gaps}")
+
+
+def _words(values):
+    """Values as words; missing ones stay missing."""
+    return values.dropna().astype(str).astype(object).reindex(values.index)
+
+
+def _as_table(values, name):
+    """A column as a frame of numbers, or of words."""
+    return (values if _is_number(values) else _words(values)).to_frame(name)
+
+
+def _reader(choice):
+    decimal, thousands = choice.form or (".", None)
+    return NumberReader(decimal, thousands=thousands)
+
+
+def _made_by(transformer, table):
+    """What a transformer makes of a column."""
+    import pandas as pd
+
+    return pd.Series(transformer.fit_transform(table)[:, 0], table.index)
 
 
 def _read(path, encoding):
@@ -173,9 +190,17 @@ def _read(path, encoding):
     try:
         header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, sep="\0", engine="python").columns))
         separator = max(SEPARATORS, key=header.count)
+        options = {"encoding": encoding, "sep": separator, "low_memory": False, "index_col": False}
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(path, encoding=encoding, sep=separator, low_memory=False, index_col=False)
+            frame = pd.read_csv(path, **options)
+            whole = [place for place, name in enumerate(frame) if _is_whole(frame[name])]
+            if whole:  # read as text again, as digits with a leading zero are codes, such as those of towns
+                texts = pd.read_csv(path, usecols=whole, dtype=str, **options)
+                for place, name in zip(whole, texts):
+                    if texts[name].str.fullmatch(LEADING_ZERO).any():
+                        frame[frame.columns[place]] = texts[name]
+            return frame
     except LookupError:
         raise ValueError(
             f"there is no encoding {encoding!r}; well known are utf-8, latin-1, cp1252 and utf-16."
@@ -192,15 +217,13 @@ def _read(path, encoding):
         raise ValueError(f"{path} cannot be read as a CSV file: {str(error).strip()}") from None
 
 
-def _with_decimal_points(values):
-    """Words that are all numbers with a decimal comma as numbers; other columns as they are."""
-    present = values.dropna()
-    if _is_number(values) or len(present) == 0 or not present.map(lambda value: isinstance(value, str)).all():
+def _as_read(values):
+    """Words that are all numbers as numbers; other columns as they are."""
+    if _is_number(values) or not values.map(lambda value: isinstance(value, str), na_action="ignore").dropna().all():
         return values
-    with_comma = present.str.fullmatch(DECIMAL_COMMA)
-    if not (with_comma.any() and (with_comma | present.str.fullmatch(r"[+-]?\d+")).all()):
-        return values
-    return present.str.replace(",", ".").astype(np.float64).reindex(values.index)
+    table = _as_table(values, values.name)
+    choice = choose(read_table(table).columns[0])
+    return _made_by(_reader(choice), table) if choice.kind == NUMBERS else values
 
 
 def _check_sizes(frame, path):
@@ -215,6 +238,11 @@ def _check_sizes(frame, path):
             )
 
 
+def _is_whole(values):
+    """Whether a column has whole numbers alone."""
+    return _is_number(values) and bool((values.dropna() == values.dropna().round()).all())
+
+
 def _is_number(values):
     return values.dtype.kind in "iuf"
 
@@ -222,24 +250,3 @@ def _is_number(values):
 def _are_classes(numbers):
     most = min(MOST_CLASSES, len(numbers) // 2)
     return numbers.nunique() <= most and bool((numbers == numbers.round()).all())
-
-
-def _names_rows(numbers):
-    """Whether numbers are whole, all different, and either very long or without gaps, as rows are numbered."""
-    if numbers.nunique() < len(numbers) or not (numbers == numbers.round()).all():
-        return False
-    return bool(numbers.abs().min() >= SHORTEST_IDENTIFIER or numbers.max() - numbers.min() == len(numbers) - 1)
-
-
-def _days(words):
-    """Words as days since 1970, and the form that all of them have as dates; None if they are no dates."""
-    import pandas as pd
-
-    if not words.map(lambda word: isinstance(word, str) and any(mark in word for mark in "-/.")).all():
-        return None, ""
-    for form in DATES:
-        dates = pd.to_datetime(words, format=form, errors="coerce", utc=True)
-        if dates.notna().all():
-            since = dates.dt.tz_localize(None).to_numpy() - np.datetime64(0, "D")  # pandas counts in ns, up to 2262
-            return pd.Series(since / np.timedelta64(1, "D"), words.index), form.replace("%", "")
-    return None, ""

@@ -151,6 +151,25 @@ def test_rows_without_a_target_and_too_many_rows(ugly):
     assert "  20 rows drawn at random (--rows)" in notes
 
 
+def test_digits_with_leading_zeros_are_words(ugly):
+    task, notes = read(ugly(a={i: ["01234", "10115"][i % 2] for i in range(60)}))
+    assert set(task.X["a"]) == {"01234", "10115"}
+    assert "  'a': 2 words, one-hot" in notes
+
+
+def test_numbers_as_people_write_them(ugly):
+    texts = ["$1200.50", "$7", "?"]
+    task, notes = read(ugly(a={i: texts[i % 3] for i in range(60)}))
+    assert task.X["a"].iloc[:2].tolist() == [1200.5, 7.0]
+    assert "  'a': numbers from 7 to 1200.5; 20 missing (33.3%)" in notes
+
+
+def test_what_names_rows_is_found_in_all_rows_before_some_are_drawn(ugly):
+    task, notes = read(ugly(a={i: str(1000 + i) for i in range(60)}), most_rows=20)
+    assert "a" not in task.X
+    assert "  'a': left out: whole numbers that name rows (--numbers a keeps them)" in notes
+
+
 def test_a_boolean_column_with_blanks(ugly):
     task, notes = read(ugly(b={3: "", 4: ""}))
     assert task.X["b"].dropna().unique().tolist() == ["True", "False"]
