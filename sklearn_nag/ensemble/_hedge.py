@@ -76,7 +76,7 @@ weights_ : ndarray of shape (n_estimators,)
     add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
     Mean progressive loss of each estimator, over the rows that it was judged on; NaN before the first. Of learners of
-    this package by their latest weights, as their ``progressive_loss_``.
+    this package by their latest weights.
 progressive_loss_ : float
     The same of the mixture.
 regret_ : float
@@ -95,9 +95,9 @@ Rows that come before anything has been learnt are not judged: the first row, or
 other packages, which cannot predict before.
 
 A learner of this package whose ``predict`` averages the weights of all rows counts as two experts. The one is its
-latest weights, by which its kernel predicts each row just before it learns it. The other is the average, looked at
-after numbers of rows that grow by a quarter. Which of them is better depends on the data, and on how many rows there
-were: averages are far behind where features are rare, and far better where targets are noisy.
+latest weights, by which its kernel predicts each row just before it learns it. The other is what its ``predict`` has,
+looked at after numbers of rows that grow by a quarter. Which of them is better depends on the data, and on how many
+rows there were: averages are far behind where features are rare, and far better where targets are noisy.
 
 A call works on copies of the estimators, so that it can be undone when one of them fails. Give rows in batches.
 

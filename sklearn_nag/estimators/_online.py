@@ -391,8 +391,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return loss, objective, bool(stopped)
 
     @unchanged_on_error
-    def _play(self, X, y, sample_weight=None, classes=None):
+    def _play(self, X, y, sample_weight=None, classes=None, latest=False):
         """As `partial_fit`, but return the decision values that each row was predicted by before it was learnt.
+
+        With ``latest`` these are by the latest weights, whatever `predict` has.
 
         Returns
         -------
@@ -400,13 +402,13 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             One column for each prediction that the kernel makes for a row.
         """
         self._check_partial_fit(classes)
-        return self._partial_fit(X, y, sample_weight, play=True)
+        return self._partial_fit(X, y, sample_weight, play=True, latest=latest)
 
     def _respond(self, method, decision):
         """What ``method`` ("predict" and the like) makes of decision values."""
         return self._interpret(decision)
 
-    def _partial_fit(self, X, y, sample_weight, play=False):
+    def _partial_fit(self, X, y, sample_weight, play=False, latest=False):
         """Learn each row once; with ``play``, return what `_play` does."""
         first = not self.__sklearn_is_fitted__()
         # Learning a row with NaN or infinity fails by itself. Rows of weight 0 are not learnt: X is checked for those.
@@ -420,7 +422,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 self._state = state.copy()
         played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
         before, weight = self._state.seen, self._weigh(y, weight)
-        self._learn(X, self._encode(y), weight, predictions=played)
+        self._learn(X, self._encode(y), weight, predictions=played, latest=latest)
         self.n_iter_ = 1
         self._warn_if_lost(before, weight, stacklevel=5)
         return played
@@ -484,7 +486,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             )
         return state
 
-    def _learn(self, X, encoded, weight, order=None, predictions=None):
+    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False):
         """Learn the rows once; leave the state as it was when that fails.
 
         Parameters
@@ -495,6 +497,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             Rows to learn, in this order; all by default.
         predictions : ndarray of shape (n_samples, n_played), optional
             Filled with the decision values that each row was predicted by before it was learnt.
+        latest : bool, default=False
+            Whether these are by the latest weights, whatever `predict` has.
         """
         state = self._state
         _, rule, loss = vars(self).get("_made") or self._make(state.rule.centred)
@@ -507,13 +511,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         try:
             with tells:
                 kernels.adopt(state, rule)
-                tables = tables_of(self)
+                tables, learn = tables_of(self), partial(kernels.learn, n_jobs=self._threads, latest=latest)
                 if self.verbose > 1 or tables:
-                    self._learn_and_report(tables, state, loss, X, encoded, weight, order, predictions)
+                    self._learn_and_report(tables, learn, state, loss, X, encoded, weight, order, predictions)
                 else:
-                    kernels.learn(
-                        state, loss, X, encoded, weight, order=order, predictions=predictions, n_jobs=self._threads
-                    )
+                    learn(state, loss, X, encoded, weight, order=order, predictions=predictions)
         except kernels.Diverged:
             undo.restore()
             self._check_finite(X)
@@ -527,8 +529,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             raise
         undo.end()
 
-    def _learn_and_report(self, tables, state, loss, X, encoded, weight, order, predictions):
-        """As `kernels.learn`, in parts that end where a report is due."""
+    def _learn_and_report(self, tables, learn_rows, state, loss, X, encoded, weight, order, predictions):
+        """As ``learn_rows``, in parts that end where a report is due."""
         order = np.arange(X.shape[0]) if order is None else order
         if self.verbose > 1:
             if "_table" not in vars(self):
@@ -537,9 +539,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
         def learn(start, stop):
             played = None if predictions is None else predictions[start:stop]
-            kernels.learn(
-                state, loss, X, encoded, weight, order=order[start:stop], predictions=played, n_jobs=self._threads
-            )
+            learn_rows(state, loss, X, encoded, weight, order=order[start:stop], predictions=played)
 
         def totals():
             return np.atleast_1d(state.mean_loss(1.0)), state.seen

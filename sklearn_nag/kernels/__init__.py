@@ -92,8 +92,10 @@ def blend(mixture, forecasts, loss, row_weight):
     return mixture.blend(forecasts, loss, row_weight)
 
 
-def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1):
+def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1, latest=False):
     """One pass: for each row, update the scales, predict, suffer the loss, update the weights.
+
+    Predictions are by the weights that `predict` has before the row; slopes are taken at those of the latest weights.
 
     Parameters
     ----------
@@ -116,12 +118,21 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     n_jobs : int or None, default=1
         Number of threads over which targets are spread where that can help, as joblib counts them. No result depends
         on it.
+    latest : bool, default=False
+        Whether predictions are by the latest weights instead.
 
     Raises
     ------
     Diverged
         When a weight or a sum overflows.
     """
+    if latest:
+        rule, state.rule = state.rule, state.rule.by_latest
+        try:
+            learn(state, loss, X, y, sample_weight, order=order, predictions=predictions, n_jobs=n_jobs)
+        finally:
+            state.rule = rule
+        return
     state.cached, state.looked_up = None, 0
     learn_rows = backend(state.rule, loss).learn_rows
     if state.rule.forgets:

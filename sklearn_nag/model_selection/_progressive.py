@@ -123,8 +123,8 @@ def progressive_validation(
     Rows that are predicted before anything has been learnt are not scored. The first row is always one of them.
 
     Learners of this package, without ``delay``, are scored by the predictions that their kernel makes while it learns,
-    of which ``progressive_loss_`` is the loss. A row is predicted by the latest weights, not their average, when the
-    scales already know its features but nothing knows its label. Other learners, and all with ``delay``, are scored by
+    of which ``progressive_loss_`` is the loss. A row is predicted by the weights that ``predict`` has, when scales and
+    means already know its features but nothing knows its label. Other learners, and all with ``delay``, are scored by
     what ``predict`` and the like return before ``partial_fit``.
 
     Predictions are kept until the end because scores need all of them: a number for each row, or one for each class.

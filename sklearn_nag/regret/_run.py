@@ -156,10 +156,10 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
         if len(classes) != 2:
             raise ValueError(f"record needs two classes; got {len(classes)}.")
         targets = np.where(labels == classes[1], 1.0, -1.0)
-        decision = learner._play(rows, labels, classes=classes)
+        decision = learner._play(rows, labels, classes=classes, latest=True)
     else:
         targets = np.asarray(labels, dtype=np.float64)
-        decision = learner._play(rows, labels)
+        decision = learner._play(rows, labels, latest=True)
     if learner.fit_intercept:
         rows = np.column_stack([rows, np.ones(len(rows))])
     return Run(rows, targets, decision[:, 0], learner._loss())

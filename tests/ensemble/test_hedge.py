@@ -114,7 +114,7 @@ def forecasts(expert, method, X, y, **options):
             then, look = copy.deepcopy(expert), max(i + 1, int(1.25 * i))
         if then is not None:
             average.append(getattr(then, method)(row)[0])
-        latest.append(expert._respond(method, expert._play(row, y[i : i + 1], **options))[0])
+        latest.append(expert._respond(method, expert._play(row, y[i : i + 1], latest=True, **options))[0])
     return np.array(latest), np.array(latest[:1] + average)
 
 

@@ -49,7 +49,7 @@ def comparators(X, y, loss, rng):
 
 
 def regrets(X, y, loss, kind, rng, alpha=1.5):
-    state = make_state(X.shape[1], kind, alpha=alpha, intercept=False)
+    state = make_state(X.shape[1], kind, alpha=alpha, intercept=False, averaged=False)
     played = progressive(state, X, y, loss=loss)[:, 0]
     value = LOSSES[loss]().value
     own = value(played, y).sum()

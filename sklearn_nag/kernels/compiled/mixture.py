@@ -54,8 +54,24 @@ def suffer(heads, excess, gap, group):
 
 
 @strict_slow
-def mix(heads, loss, c, mixture, n_heads, n_targets):
-    """As `_mix` of `nag.numpy_rows`; strict, as one over the least units is infinite."""
+def mix(heads, mixture, n_targets):
+    """Make one prediction, in ``PLAYED``, of those of all experts, in ``CLIPPED``, which are not clipped yet."""
+    excess, gap = mixture
+    n_groups, n_experts = excess.shape
+    for group in range(n_groups):
+        expert_shares(heads, excess, gap, group)
+        for k in range(n_experts):
+            for j in range(group, n_targets, n_groups):
+                share = heads[SHARE, k] * heads[CLIPPED, k * n_targets + j]
+                heads[PLAYED, j] = share if k == 0 else heads[PLAYED, j] + share
+
+
+@strict_slow
+def judge(heads, loss, c, mixture, n_heads, n_targets):
+    """Count the losses of the experts, by their clipped predictions; strict, as one over the least units is infinite.
+
+    `mix` and this are `_mix` of `nag.numpy_rows`.
+    """
     excess, gap = mixture
     n_groups, n_experts = excess.shape
     for k in range(n_heads):
@@ -73,8 +89,6 @@ def mix(heads, loss, c, mixture, n_heads, n_targets):
                 p, y = heads[GRADIENT, head] / unit, heads[TARGET, j] / unit
                 value, _ = loss_and_gradient(loss.code, loss.parameter, p, y)
                 heads[EXPERT_LOSS, k] += value * c
-                share = heads[SHARE, k] * heads[CLIPPED, head]
-                heads[PLAYED, j] = share if k == 0 else heads[PLAYED, j] + share
             heads[EXPERT_LOSS, k] = min(heads[EXPERT_LOSS, k], LARGEST)
         suffer(heads, excess, gap, group)
 

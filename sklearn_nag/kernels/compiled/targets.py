@@ -10,7 +10,7 @@ from .constants import HAS_TARGET_UNIT, IS_COUPLED
 from .handover import T
 from .heads import CLIPPED, GRADIENT, HIGH, LOW, PLAYED, PREDICTION, TARGET, UNIT
 from .jit import fast, slow, strict
-from .losses import loss_and_gradient, margins
+from .losses import loss_and_gradient, loss_played, margins
 
 ORIGIN, SUM, SPREAD, LEAST, MOST = range(5)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
@@ -57,7 +57,7 @@ def read_row(y, codes, row, heads, n_targets):
 def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
     """As `vectorized.targets.read_targets`, for one row: targets become relative to the first.
 
-    The mean of the targets with the row is added to ``PREDICTION``, that without it to ``CLIPPED``.
+    The mean of the targets with the row is added to ``PREDICTION``, that without it to ``CLIPPED`` and ``PLAYED``.
     """
     n_targets = target.shape[1]
     for j in range(n_targets):
@@ -75,8 +75,9 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
         unit = target[SPREAD, j] / np.sqrt(clock[T])
+        heads[PLAYED, j] = min(max(heads[PLAYED, j] + old, least), most)
         for k in range(j, n_heads, n_targets):
-            heads[CLIPPED, k] = min(max(heads[PREDICTION, k] + old, least), most)
+            heads[CLIPPED, k] = min(max(heads[CLIPPED, k] + old, least), most)
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k] + mean, floor), ceiling)
             heads[UNIT, k] = unit
 
@@ -102,14 +103,14 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
         least, most = range_before(heads, target, clip, before, j)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
-        heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[PREDICTION, j], least), most)
+        heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[CLIPPED, j], least), most)
         heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
         heads[PREDICTION, j] = min(max(mean + heads[UNIT, j] * heads[PREDICTION, j], floor), ceiling)
 
 
 @slow
 def clip_alone(heads, target, intercept, clip, before, n_heads):
-    """Clip predictions where no units of targets are learnt; ``CLIPPED`` and ``PREDICTION`` are the same before."""
+    """Clip predictions where no units of targets are learnt, as `read_targets` does."""
     n_targets = target.shape[1]
     for j in range(n_targets):
         y = heads[TARGET, j]
@@ -119,6 +120,7 @@ def clip_alone(heads, target, intercept, clip, before, n_heads):
         if clip == TO_TARGETS:
             target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
+        heads[PLAYED, j] = min(max(heads[PLAYED, j], least), most)
         for k in range(j, n_heads, n_targets):
             heads[CLIPPED, k] = min(max(heads[CLIPPED, k], least), most)
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor), ceiling)
@@ -140,14 +142,14 @@ def make_absolute(heads, target, rule, before, n_played):
 def suffer(heads, rule, loss, clock, before, c, target, losses):
     """Count the losses; leave derivatives in ``GRADIENT`` and clipped predictions in ``PLAYED``.
 
-    For rules whose predictions are in units of the target; tells whether they are finite.
+    For rules whose predictions are in units of the target; tells whether they are finite. ``PREDICTION`` holds those
+    that derivatives are taken at, ``CLIPPED`` those that are played.
     """
     n = losses.size
     if HAS_TARGET_UNIT:
         read_targets_and_scale(heads, target, rule.intercept, rule.clip, clock, before, c)
     else:
         for j in range(n):
-            heads[CLIPPED, j] = heads[PREDICTION, j]
             heads[PREDICTION, j] = min(max(heads[PREDICTION, j], -LARGEST), LARGEST)
         if rule.clip != FREE:
             clip_alone(heads, target, rule.intercept, rule.clip, before, n)
@@ -155,11 +157,10 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
         heads[PLAYED, j] = heads[CLIPPED, j]
     if IS_COUPLED:
         margins(heads, PREDICTION, 0, n)
-        margins(heads, CLIPPED, 0, n)
     for j in range(n):
         parameter = loss.parameter * heads[UNIT, j] if loss.scaled else loss.parameter
         _, heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, j], heads[TARGET, j])
-        value, _ = loss_and_gradient(loss.code, parameter, heads[CLIPPED, j], heads[TARGET, j])
+        value = loss_played(heads, loss.code, parameter, j, n)
         losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
     make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)

@@ -25,8 +25,8 @@ from ..compiled.columns import (
 )
 from ..compiled.constants import IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
 from ..compiled.handover import Preparation, T, entries_of_row, put_back, run, table_layout, workspace
-from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, new_heads
-from ..compiled.jit import entry, fast, for_rule
+from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, new_heads
+from ..compiled.jit import entry, fast, for_rule, strict
 from ..compiled.losses import compiled_loss, loss_constants
 from ..compiled.targets import compiled_clip, read_row
 from ..state.bounded import LARGEST_POWER
@@ -41,8 +41,7 @@ SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields
 
 @fast
 def normalise(table, f, clock, before, c, n, bias):
-    """Lift and centre ``x``; fill ``size`` and add it to ``credit``; for the potential fill ``inverse`` and ``z``."""
-    counts = c * clock[T]
+    """Lift and centre ``x``; fill ``size``; for the potential fill ``inverse`` and ``z``."""
     if IS_CENTRED:
         centre_frequent(table, f, clock, before, c, n, bias)
     if NORM == RMS:
@@ -56,7 +55,6 @@ def normalise(table, f, clock, before, c, n, bias):
             table[f.size, i] = size
             table[f.inverse, i] = inverse
             table[f.z, i] = table[f.x, i] * inverse
-            table[f.credit, i] += counts * size * size if table[f.x, i] != 0.0 else 0.0
     elif IS_CENTRED:
         for i in range(n):
             x, deviation = table[f.x, i], table[f.deviation, i]
@@ -64,38 +62,53 @@ def normalise(table, f, clock, before, c, n, bias):
             table[f.deviation, i] = frequent if table[f.frequent, i] > 0.0 else deviation
             size = frequent if table[f.frequent, i] > 0.0 else rare
             table[f.size, i] = size
-            table[f.credit, i] += counts * size * size if x != 0.0 else 0.0
     else:
         for i in range(n):
             x = table[f.x, i] * table[f.lift, i]
             size = table[f.largest, i] * table[f.lift, i]
             table[f.x, i] = x
             table[f.size, i] = size
-            table[f.credit, i] += counts * size * size if x != 0.0 else 0.0
+
+
+@strict
+def averaged_part(table, f, k, i):
+    """What the average of the weights of a column adds to a prediction; divided first, as that is in range."""
+    credit = table[f.credit, i]
+    return table[f.past + k, i] / (credit if credit > 0.0 else 1.0) * table[f.x, i]
+
+
+@fast
+def add_credit(table, f, counts, n):
+    """Add the size of each column that the row names to what its average is divided by."""
+    for i in range(n):
+        size = table[f.size, i]
+        table[f.credit, i] += counts * size * size if table[f.x, i] != 0.0 else 0.0
 
 
 @fast
 def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
-    """Weights of one head by the potential; its prediction, and what the weights add to their average."""
+    """Play weights of one head by the potential, add them to their average, and return what both predict."""
     of_h, of_x = 1.0 / (2.0 * alpha * t * largest_weight), c / (2.0 * alpha * t)
     outer, share = np.log(alpha * n_columns * t / largest_weight), 1.0 / t
-    counts, p = c * t, 0.0
+    counts, p, q = c * t, 0.0, 0.0
     for i in range(n):
         size, z = table[f.size, i], table[f.z, i]
+        q += averaged_part(table, f, k, i)
         ratio = table[f.weight + k, i] * table[f.inverse, i]
         power = min(ratio * ratio * of_h + z * z * of_x - outer, LARGEST_POWER)
         u = ratio * share * exp(power)
         table[f.past + k, i] += counts * size * u if z != 0.0 else 0.0
         p += u * z
-    return p
+    return p, q
 
 
 @fast
 def play_scinol1(table, f, k, largest_weight, rest, counts, n):
     """As `play_potential`, for ScInOL 1; by ``w x``, which is ``u z`` without a division."""
-    p, half = 0.0, 0.5 / largest_weight
+    p, q, half = 0.0, 0.0, 0.5 / largest_weight
     for i in range(n):
         x, size = table[f.x, i], table[f.size, i]
+        q += averaged_part(table, f, k, i)
         inverse = largest_weight * inverse_sqrt(max(table[f.G + k, i] + (largest_weight * size) ** 2, TINY))
         own = inverse * x
         beta = table[f.beta + k, i]
@@ -105,15 +118,16 @@ def play_scinol1(table, f, k, largest_weight, rest, counts, n):
         w = 0.5 * beta * inverse * np.copysign(exp_minus_1(min(abs(theta), LARGEST_POWER)), theta)
         table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
         p += w * x
-    return p
+    return p, q
 
 
 @fast
 def play_scinol2(table, f, k, largest_weight, counts, n):
     """As `play_scinol1`, for ScInOL 2; ``contribution`` keeps ``w x``."""
-    p, half = 0.0, 0.5 * largest_weight
+    p, q, half = 0.0, 0.0, 0.5 * largest_weight
     for i in range(n):
         x, size = table[f.x, i], table[f.size, i]
+        q += averaged_part(table, f, k, i)
         inverse = inverse_sqrt(max(table[f.G + k, i] + (largest_weight * size) ** 2, TINY))
         theta = min(max(table[f.weight + k, i] * inverse, -1.0), 1.0)
         w = table[f.beta + k, i] * theta * (half * inverse)
@@ -121,7 +135,7 @@ def play_scinol2(table, f, k, largest_weight, counts, n):
         contribution = w * x
         table[f.contribution + k, i] = contribution
         p += contribution
-    return p
+    return p, q
 
 
 @fast
@@ -134,11 +148,14 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradie
     normalise(table, f, clock, before, c, n, bias)
     for k in range(losses.size):
         if UPDATE == POTENTIAL:
-            heads[PREDICTION, k] = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)
+            p, q = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)
         elif UPDATE == SCINOL1:
-            heads[PREDICTION, k] = play_scinol1(table, f, k, largest_weight, largest_weight / t, c * t, n)
+            p, q = play_scinol1(table, f, k, largest_weight, largest_weight / t, c * t, n)
         else:
-            heads[PREDICTION, k] = play_scinol2(table, f, k, largest_weight, c * t, n)
+            p, q = play_scinol2(table, f, k, largest_weight, c * t, n)
+        heads[PREDICTION, k] = p
+        heads[CLIPPED, k] = q if rule.averaged else p
+    add_credit(table, f, c * t, n)
     if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
         return False
     for k in range(losses.size):
@@ -268,6 +285,7 @@ class CompiledRule(NamedTuple):
     alpha: float
     n_columns: int
     intercept: bool
+    averaged: bool
     clip: int
     bound: float
     bound_scaled: bool
@@ -326,6 +344,7 @@ def compiled_rule(rule, loss, n_columns):
         alpha=rule.alpha,
         n_columns=n_columns,
         intercept=rule.intercept,
+        averaged=rule.averaged,
         clip=compiled_clip(rule),
         bound=bound,
         bound_scaled=bound_scaled,

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from ..state.lifts import positive
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
 from ..vectorized.bounded import suffer
@@ -49,7 +50,10 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
                 np.minimum(beta, least, out=beta)
             u = scinol(rule.update, h, root, beta, size, largest_weight)
         contribution = u * z
-        g, played[i] = suffer(state, loss, target_rows, i, np.add.reduce(contribution, axis=1))
+        q = p = np.add.reduce(contribution, axis=1)
+        if rule.averaged:
+            q = np.add.reduce(columns.past / positive(columns.credit) * x, axis=1)
+        g, played[i] = suffer(state, loss, target_rows, i, p, q)
         weighted_gradient = (c[i] * g)[:, None] * x
         h -= weighted_gradient
         if rule.update != "potential":

@@ -7,7 +7,7 @@ are a function of ``h``, not something that steps are added to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -70,6 +70,10 @@ class Rule(LinearRule):
     def selective(self):
         """Whether only frequent columns are centred: the others never are."""
         return self.centred
+
+    @property
+    def by_latest(self):
+        return replace(self, averaged=False)
 
     @property
     def n_heads(self):

@@ -40,7 +40,7 @@ from ..compiled.constants import (
     RMS,
 )
 from ..compiled.handover import Preparation, T, entries_of_row, put_back, run, table_layout, workspace
-from ..compiled.heads import GRADIENT, PLAYED, PREDICTION, UNIT, new_heads
+from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, UNIT, new_heads
 from ..compiled.jit import contracted, entry, fast, for_rule, slow
 from ..compiled.losses import compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
@@ -226,7 +226,7 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width
             p = play_quadratic(table, f, k, rule, factor, growth, bias, n)
             if HAS_CONSTRAINT:
                 p = play_constrained(table, f, k, rule, length, bias, width)
-        heads[PREDICTION, k] = p / length
+        heads[PREDICTION, k] = heads[CLIPPED, k] = p / length
     if not suffer(heads, rule, loss, clock, before, c, target, losses):
         return False
     for k in range(losses.size):

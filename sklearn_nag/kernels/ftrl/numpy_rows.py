@@ -44,7 +44,7 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
         length = mean_length(rule, N[i + 1], t)
         v = leader(rule, columns, inputs.sizes[i] * length, t, target_rows.unit_before[i], length)
         p = np.add.reduce(v * inputs.z[i], axis=1) / length
-        g, played[i] = suffer(loss, target_rows, i, p)
+        g, played[i] = suffer(loss, target_rows, i, p, p)
         slope = c[i] * g
         if root is not None:
             more = growth_of_root(root, slope[:, None], inputs.x[i])

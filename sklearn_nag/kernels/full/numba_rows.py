@@ -87,9 +87,15 @@ def is_rounding(table, f, factor, size, share, i):
     return size <= least
 
 
+@strict
+def in_range(p):
+    """A prediction as `predict` has it where it would leave the range of float64."""
+    return min(max(p, -LARGEST), LARGEST) if p == p else 0.0
+
+
 @fast
 def rotate_in(table, f, factor, x, v, w, rests, root):
-    """As `numpy_rows.rotate_in`; ``rests`` has rows for ``rest_q`` and ``rest_past``."""
+    """As `numpy_rows.rotate_in`; ``rests`` has rows for ``rest_q``, ``rest_past`` and the prediction of the average."""
     n, n_heads, rest, is_new = table.shape[1], rests.shape[1], 1.0, False
     for k in range(n_heads):
         rests[0, k] = rests[1, k] = 0.0
@@ -114,6 +120,8 @@ def rotate_in(table, f, factor, x, v, w, rests, root):
             table[f.past + k, i] = cos * own + sin * new
             rests[1, k] = cos * new - sin * own
         v[i], rest = sin * rest, cos * rest
+    for k in range(n_heads):
+        rests[2, k] = 0.0 if is_new else in_range(-rests[1, k] / rest)
     return is_new
 
 
@@ -175,7 +183,7 @@ def learn_dense(
     """Learn the rows in order; return whether all numbers stayed in range."""
     d, n, n_heads = X.shape[1], table.shape[1], losses.size
     bias = n - 1 if rule.intercept else -1
-    v, w, rests = np.empty(n), np.empty(n), np.empty((2, n_heads))
+    v, w, rests = np.empty(n), np.empty(n), np.empty((3, n_heads))
     x, factor = np.zeros(padded(n)), np.zeros((n, padded(n)))
     for i in range(n):
         for j in range(i, n):
@@ -217,6 +225,7 @@ def learn_dense(
                 inner += table[f.weight + k, i] * v[i]
             inner *= potential(table, f, rule, clock, Gamma, k)
             heads[PREDICTION, k] = 0.0 if is_new else inner / root
+            heads[CLIPPED, k] = rests[2, k] / root if rule.averaged else heads[PREDICTION, k]
         if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
             return False
         for k in range(n_heads):
@@ -242,6 +251,7 @@ class CompiledRule(NamedTuple):
 
     alpha: float
     intercept: bool
+    averaged: bool
     clip: int
     bound: float
     bound_scaled: bool
@@ -298,4 +308,4 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 def compiled_rule(rule, loss):
     """`CompiledRule` of a rule and the bound of a loss."""
-    return CompiledRule(rule.alpha, rule.intercept, compiled_clip(rule), *compiled_bound(loss))
+    return CompiledRule(rule.alpha, rule.intercept, rule.averaged, compiled_clip(rule), *compiled_bound(loss))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..state.lifts import lift, needs_lift
+from ..state.lifts import LARGEST, lift, needs_lift
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_in_blocks
 from ..vectorized.bounded import suffer
@@ -40,11 +40,12 @@ def _learn_block(state, columns, loss, x, y, c, played):
 
 def _learn_row(state, loss, target_rows, i, x, c, played):
     q, root = state.columns.weight, np.sqrt(c)
-    v, is_new = rotate_in(state, relative(state, x) * root, root)
+    v, is_new, averaged = rotate_in(state, relative(state, x) * root, root)
     inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
     state.largest_weight = float(max(state.largest_weight, c))
     factor = played_factor(np.add.reduce(q * q, axis=1) - state.Gamma, state.rule.alpha, state.largest_weight)
-    g, played[i] = suffer(state, loss, target_rows, i, factor * inner / root)
+    p = factor * inner / root
+    g, played[i] = suffer(state, loss, target_rows, i, p, averaged / root if state.rule.averaged else p)
     q -= (root * g)[:, None] * v
     state.Gamma += c * g * g * np.add.reduce(v * v)
     average(state, c, v)
@@ -62,7 +63,7 @@ def average(state, c, v):
 def _regress_row(state, target_rows, i, x, c, played):
     """Least squares, by ``S`` with the row and, in place of its target, the mean of those before."""
     rows, root = target_rows, np.sqrt(c)
-    v, is_new = rotate_in(state, relative(state, x) * root, root)
+    v, is_new, _ = rotate_in(state, relative(state, x) * root, root)
     q = state.columns.weight
     state.largest_weight = float(max(state.largest_weight, c))
     inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
@@ -98,7 +99,10 @@ def is_rounding(factor, x, i, rounding):
 def rotate_in(state, x, root):
     """Rotate the row ``x``, which is changed, into the factor, ``q``, and the average of the weights.
 
-    Returns ``v``, and whether the row is independent of those before: ``v^T q`` is then 0, but for rounding.
+    Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; and what the
+    average ``a`` predicts for it. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in the end, as
+    nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what `predict` has for
+    it would change with linear maps.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
@@ -115,4 +119,5 @@ def rotate_in(state, x, root):
         v[i], rest = sin * rest, cos * rest
         if is_new:
             break
-    return v, is_new
+    predicted = np.zeros(len(q)) if is_new else -rest_past / rest
+    return v, is_new, np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST)

@@ -9,7 +9,7 @@ and of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -62,6 +62,10 @@ class Rule(LinearRule):
     lazy = False
     fields = ("origin", "deviation")
     fields_per_head = ("weight", "past")
+
+    @property
+    def by_latest(self):
+        return replace(self, averaged=False)
 
     @property
     def n_heads(self):

@@ -64,8 +64,15 @@ from ..compiled.handover import (
 )
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, new_heads
 from ..compiled.jit import entry, fast, for_rule, slow, strict
-from ..compiled.losses import compiled_loss, importance_aware_move, loss_and_gradient, loss_constants, margins
-from ..compiled.mixture import mix
+from ..compiled.losses import (
+    compiled_loss,
+    importance_aware_move,
+    loss_and_gradient,
+    loss_constants,
+    loss_played,
+    margins,
+)
+from ..compiled.mixture import judge, mix
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
@@ -281,40 +288,45 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
 
     Derivatives are left in the row ``GRADIENT``, the factor of eta in the clock. Tells whether predictions are finite.
     """
-    n_targets, n_played, before = rule.n_targets, losses.size, clock[T]
+    n_targets, n_played, before, averaged = rule.n_targets, losses.size, clock[T], clock[AVERAGED]
+    share = (1.0 - rule.last) / averaged if averaged > 0.0 else 0.0
     clock[RATE] = normalise(table, f, rule, clock, before, c, bias, n)
     for k in range(n_heads):
-        value = 0.0
-        for i in range(n):
-            value += table[f.weight + k, i] * table[f.z, i]
-        if not abs(value) <= LARGEST:
+        value = behind = 0.0
+        if IS_AVERAGED:
+            for i in range(n):
+                value += table[f.weight + k, i] * table[f.z, i]
+                behind += table[f.past + k, i] * table[f.z, i]
+        else:
+            for i in range(n):
+                value += table[f.weight + k, i] * table[f.z, i]
+        own = value - share * behind  # by the weights that `predict` has
+        if not (abs(value) <= LARGEST and abs(own) <= LARGEST):
             return False
         heads[PREDICTION, k] = value
-        heads[CLIPPED, k] = value
+        heads[CLIPPED, k] = own
+    if mixture is not None:
+        mix(heads, mixture, n_targets)
     if target is not None:
         if HAS_TARGET_UNIT:
             read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, n_heads)
         else:
             clip_alone(heads, target, rule.intercept, rule.clip, before, n_heads)
-    row = CLIPPED
     if mixture is not None:
-        mix(heads, loss, c, mixture, n_heads, n_targets)
-        row = PLAYED
-    for j in range(n_played):
-        heads[PLAYED, j] = heads[CLIPPED, j] = heads[row, j]
+        judge(heads, loss, c, mixture, n_heads, n_targets)
+    else:
+        for j in range(n_played):
+            heads[PLAYED, j] = heads[CLIPPED, j]
     if IS_COUPLED:
         for k in range(0, n_heads, n_targets):
             margins(heads, PREDICTION, k, k + n_targets)
-        if mixture is not None:
-            for k in range(0, n_played, n_targets):  # once; with a literal 0 Numba would compile `margins` again
-                margins(heads, CLIPPED, k, k + n_targets)
     for k in range(n_heads):
         y = heads[TARGET, k % n_targets]
         parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
         value, heads[GRADIENT, k] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, k], y)
         if k < n_played:
-            if target is not None or mixture is not None:
-                value, _ = loss_and_gradient(loss.code, parameter, heads[CLIPPED, k], y)
+            if IS_AVERAGED or target is not None or mixture is not None:
+                value = loss_played(heads, loss.code, parameter, k, n_targets)
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
     if target is not None:
         make_absolute(heads, target, rule, before, n_played)
@@ -631,6 +643,7 @@ class CompiledRule(NamedTuple):
     l1: float
     l2: float
     average_from: float
+    last: float
     n_targets: int
     sharing: int
     degree: int

@@ -98,7 +98,7 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
     table, places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
     weight, G, past = _of_heads(table, places)
     product, direction = np.empty_like(weight), np.empty_like(weight)
-    free = rule.clip is None and not rule.target_unit
+    free, mixed = rule.clip is None and not rule.target_unit, rule.n_played < rule.n_heads
     importance_aware = rule.importance_aware and loss.move is not None
     some = bool if single else np.any
     by_head = (lambda a: a) if single else (lambda a: a[:, None])
@@ -107,6 +107,7 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
     for i in range(len(c)):
         if rule.penalised:
             _settle_penalty(state, columns, i, inputs, named, rates, target_rows.spread)
+        averaged = state.averaged
         if inputs.t[i + 1] >= rule.average_from:
             state.averaged += c[i] * inputs.t[i + 1]
         x, z = inputs.x[i], inputs.z[i]
@@ -118,13 +119,17 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             product, direction = np.empty_like(weight), np.empty_like(weight)
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
-        clipped = p + means_before[i]
-        if not free:
-            clipped = np.minimum(np.maximum(clipped, least[i]), most[i]) + 0.0 * p  # which is NaN where p is not finite
-        if rule.n_played < len(rule.eta):
-            played[i] = _mix(state.mixture, loss, clipped, targets[i], units[i], c[i])
+        q = p  # by the weights that `predict` has
+        if averaged > 0:
+            np.multiply(past, features, out=product)
+            q = p - (1.0 - rule.last) / averaged * np.add.reduce(product, axis=-1)
+        q = q + means_before[i]
+        own = q if free else _held(q, least[i], most[i])
+        if mixed:
+            q = _mix(state.mixture, loss, q, own, targets[i], units[i], c[i])
+            played[i] = q if free else _held(q, least[i, : len(q)], most[i, : len(q)])
         else:
-            played[i] = clipped
+            played[i] = own
         p += means[i]
         if rule.clip is not None:
             p = np.minimum(np.maximum(p, floor[i]), ceiling[i])
@@ -210,16 +215,21 @@ def root_mean_square(gradients, sharing):
     return most * np.sqrt(np.add.reduce(groups * groups, axis=1) / sharing)
 
 
-def _mix(mixture, loss, p, y, unit, c):
-    """Make one prediction of those of all experts, by AdaHedge, which then counts their losses."""
+def _held(p, least, most):
+    """Predictions within a range; NaN where they are not finite."""
+    return np.minimum(np.maximum(p, least), most) + 0.0 * p
+
+
+def _mix(mixture, loss, predictions, p, y, unit, c):
+    """Make one prediction of those of all experts, by AdaHedge, which then counts the losses of the clipped ``p``."""
     n_groups, n_experts = mixture.excess.shape
-    p = p.reshape(n_experts, -1)
+    predictions, p = predictions.reshape(n_experts, -1), p.reshape(n_experts, -1)
     share = mixture.weights()
     unit = positive(unit.reshape(p.shape))
     losses = loss.value((loss.margins(p) if loss.coupled else p) / unit, y.reshape(p.shape) / unit) * c
     losses = np.minimum(np.add.reduce(losses.reshape(n_experts, n_groups, -1), axis=2).T, LARGEST)
     mixture.suffer(share, losses)
-    return np.add.reduce(share.T * p, axis=0)
+    return np.add.reduce(share.T * predictions, axis=0)
 
 
 def _settle_penalty(state, columns, i, inputs, named, rates, spread):

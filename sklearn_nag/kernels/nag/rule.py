@@ -93,6 +93,10 @@ class Rule(LinearRule):
     constraint: L2Ball | Simplex | WeightedL1Ball | None = None
 
     @property
+    def by_latest(self):
+        return replace(self, last=1.0)
+
+    @property
     def forgets(self):
         """Whether what was learnt fades."""
         return self.half_life < np.inf

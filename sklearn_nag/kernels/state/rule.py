@@ -61,6 +61,11 @@ class LinearRule:
         return np.sqrt(np.sqrt(np.sqrt(t))) if self.normalization == "auto" else np.ones_like(t)
 
     @property
+    def by_latest(self):
+        """The same rule, playing the latest weights where it would an average of them, which it goes on to keep."""
+        return self
+
+    @property
     def n_played(self):
         """Number of predictions for a row: one for each target, of each expert where these are not mixed."""
         return self.n_targets if self.mixed else self.n_heads

@@ -7,8 +7,8 @@ import numpy as np
 from . import targets
 
 
-def suffer(state, loss, target_rows, i, p):
-    """Derivative of the loss for row ``i``, divided by its bound, and the prediction, clipped.
+def suffer(state, loss, target_rows, i, p, played):
+    """Derivative of the loss for row ``i``, divided by its bound, and the prediction played, clipped.
 
     Parameters
     ----------
@@ -20,15 +20,15 @@ def suffer(state, loss, target_rows, i, p):
         Targets and their units.
     i : int
         The row.
-    p : ndarray of shape (n_heads,)
-        ``sum u z``.
+    p, played : ndarray of shape (n_heads,)
+        ``sum u z`` by the latest weights, and by those that `predict` has.
 
     Returns
     -------
     g, clipped : ndarray of shape (n_heads,)
-        The derivative, between -1 and 1, and the prediction, relative to the origin of the targets.
+        The derivative by the former, between -1 and 1, and the latter, relative to the origin of the targets.
     """
-    g, clipped = targets.suffer(loss, target_rows, i, p)
+    g, clipped = targets.suffer(loss, target_rows, i, p, played)
     unit = target_rows.unit[i]
     bound = loss.lipschitz(unit)
     if bound is None:

@@ -93,8 +93,8 @@ def _ranges(state, y, t):
     return free - np.inf, free + np.inf, -free, free
 
 
-def suffer(loss, rows, i, p):
-    """Derivative at the prediction for a row, and the prediction, clipped, where weights are in units of the target.
+def suffer(loss, rows, i, p, played):
+    """Derivative at one prediction for a row, and another, clipped, where weights are in units of the target.
 
     Parameters
     ----------
@@ -104,15 +104,15 @@ def suffer(loss, rows, i, p):
         Targets and their units.
     i : int
         The row.
-    p : ndarray of shape (n_heads,)
-        ``sum u z``.
+    p, played : ndarray of shape (n_heads,)
+        ``sum u z`` by the latest weights, and by those that `predict` has.
 
     Returns
     -------
     g, clipped : ndarray of shape (n_heads,)
-        The derivative, and the prediction, relative to the origin of the targets.
+        The derivative by the former, and the latter, relative to the origin of the targets.
     """
-    clipped = np.clip(rows.mean_before[i] + rows.unit_before[i] * p, rows.least[i], rows.most[i])
+    clipped = np.clip(rows.mean_before[i] + rows.unit_before[i] * played, rows.least[i], rows.most[i])
     p = np.clip(rows.mean[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
     return loss.gradient(loss.margins(p) if loss.coupled else p, rows.y[i], rows.unit[i]), clipped
 

@@ -24,7 +24,7 @@ def test_coordinatewise_agrees_with_the_papers(rng, update, loss, centred, kerne
     expected = reference.coordinatewise(with_constant(X), y, loss, update, centred=where)
     with config_context(kernel=kernel):
         for rows in (X, sparse.csr_array(X)):
-            state = make_state(d, ("coordinatewise", update), centred=centred)
+            state = make_state(d, ("coordinatewise", update), centred=centred, averaged=False)
             played = progressive(state, rows, y, loss=loss)[:, 0]
             np.testing.assert_allclose(played, expected, rtol=1e-8, atol=1e-12)
 

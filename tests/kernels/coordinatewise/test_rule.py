@@ -38,7 +38,7 @@ def test_regret_of_scinol2_is_within_that_of_its_wealth(rng):
     """The wealth of a coordinate is what it has not lost: 1 less the sum of its ``g x w``, and never negative."""
     for rows in SEQUENCES:
         X, y = rows(rng)
-        state = make_state(X.shape[1], ("coordinatewise", "scinol2"), intercept=False)
+        state = make_state(X.shape[1], ("coordinatewise", "scinol2"), intercept=False, averaged=False)
         played = progressive(state, X, y)[:, 0]
         g = losses.Log().gradient(played, y)
         assert (state.columns.beta > 0).all()

@@ -30,8 +30,9 @@ def test_full_agrees_with_the_paper_in_forty_digits(rng, d, n, loss, kernel):
     y = np.where(X.sum(axis=1) + rng.normal(size=n) > 0, 1.0, -1.0) * (rng.exponential(size=n) if "abs" in loss else 1)
     expected, surprise, average = full_reference(with_constant(X).tobytes(), y.tobytes(), d + 1, loss)
     with config_context(kernel=kernel):
-        state = make_state(d)
-        played = progressive(state, X, y, loss=loss)[:, 0]
+        state, latest = make_state(d), make_state(d, averaged=False)
+        progressive(state, X, y, loss=loss)
+        played = progressive(latest, X, y, loss=loss)[:, 0]
     np.testing.assert_allclose(played, expected, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(state.Gamma[0], surprise, rtol=1e-8)
     coef, intercept, _ = state.linear()

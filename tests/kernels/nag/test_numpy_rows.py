@@ -243,7 +243,7 @@ def by_hand(X, classes, weights, n_classes, eta, importance_aware, averaged):
         t += c
         N += c * sum((x[i] / s[i]) ** 2 for i in range(d))
         p = [sum(a * b for a, b in zip(w[k], x)) for k in range(n_classes)]
-        decisions.append(p)
+        decisions.append([sum(a * b for a, b in zip(v, x)) for v in (mean if averaged else w)])
         total += c * t
         for k in range(n_classes):
             for i in range(d):  # the average is of the weights that predicted
