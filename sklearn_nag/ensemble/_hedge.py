@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -31,6 +30,7 @@ from ..estimators._saved import (
 )
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
+from ..estimators._typing import available_if
 from ..estimators._validation import (
     Rows,
     as_floats,

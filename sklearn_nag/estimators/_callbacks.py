@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ._typing import Method
+
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:
 
     class _NoContext:
@@ -24,9 +27,14 @@ except ImportError:
 
     CallbackSupportMixin = _NoCallbacks
 
-    def with_callbacks(method):
-        """Return ``method`` as it is."""
+    def _with_callbacks(method):
         return method
+
+
+def with_callbacks(method: Method) -> Method:
+    """Let callbacks follow ``method``, which is ``fit``; as it is, where there are none."""
+    followed: Method = _with_callbacks(method)
+    return followed
 
 
 __all__ = ["CallbackSupportMixin", "with_callbacks"]

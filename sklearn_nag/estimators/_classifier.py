@@ -13,13 +13,13 @@ from scipy.stats import entropy
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import losses
 from ._locks import between_calls
 from ._online import OnlineLinear
 from ._saved import check_known_classes
+from ._typing import available_if
 from ._validation import (
     InvalidParameterError,
     Rows,

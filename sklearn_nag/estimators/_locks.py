@@ -12,7 +12,10 @@ import functools
 import os
 import threading
 from contextlib import contextmanager
+from typing import cast
 from weakref import WeakKeyDictionary
+
+from ._typing import Method
 
 # Beside the estimators, as attributes that are not parameters would be copied, compared and pickled with the others.
 _turns: WeakKeyDictionary = WeakKeyDictionary()
@@ -79,7 +82,7 @@ def turn_of(estimator):
     return turn
 
 
-def between_calls(method):
+def between_calls(method: Method) -> Method:
     """Make ``method`` see its object before or after calls that change it, never between."""
 
     @functools.wraps(method)
@@ -88,7 +91,7 @@ def between_calls(method):
         with turn.lock:
             return method(turn.seen(self), *args, **kwargs)
 
-    return wrapped
+    return cast(Method, wrapped)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Iterator, Mapping, MappingView, Set
 from numbers import Complex, Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ._locks import turn_of
+from ._typing import Method
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can tell apart
 
@@ -32,7 +33,7 @@ _LONGEST_SHOWN = 120  # characters of a value in an error
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
 
 
-def named_publicly(method):
+def named_publicly(method: Method) -> Method:
     """Make wrong calls of ``method`` an error that names the class of its object, not the base that defines it."""
 
     @functools.wraps(method)
@@ -42,7 +43,7 @@ def named_publicly(method):
         except TypeError as error:
             raise _of_public_class(error, method, self) from None
 
-    return wrapped
+    return cast(Method, wrapped)
 
 
 def _of_public_class(error, method, owner):
@@ -52,7 +53,7 @@ def _of_public_class(error, method, owner):
     return TypeError(str(error).replace(method.__qualname__, f"{type(owner).__name__}.{method.__name__}"))
 
 
-def unchanged_on_error(method):
+def unchanged_on_error(method: Method) -> Method:
     """Make ``method`` leave the attributes of its object as they were when it raises, and wait for its turn.
 
     Calls that change an object are made one after another, whatever threads they come from; see `Turn`. One within
@@ -81,7 +82,7 @@ def unchanged_on_error(method):
                 raise public from None
             raise
 
-    return wrapped
+    return cast(Method, wrapped)
 
 
 # -- parameters

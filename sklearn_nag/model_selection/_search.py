@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import share
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
+from ..estimators._typing import available_if
 from ..estimators._validation import Rows, as_labels, check_weights, converted
 from ._sweep import Sweep, check_sweep
 
