@@ -1,0 +1,66 @@
+"""What stands in several files about a release is the same in all of them."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sklearn_nag
+
+ROOT = Path(__file__).parents[1]
+
+
+def text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("CITATION.cff", r"^version: (\S+)$"),
+        ("docs/citation.rst", r"version = \{(\S+)\}"),
+        ("recipe/recipe.yaml", r'^  version: "(\S+)"$'),
+        ("CHANGELOG.md", r"^## (\S+)"),
+    ],
+)
+def test_the_version(file, pattern):
+    assert re.search(pattern, text(file), re.MULTILINE)[1] == sklearn_nag.__version__
+
+
+def test_what_the_recipe_needs_is_what_the_package_needs():
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    recipe = text("recipe/recipe.yaml")
+    run = re.search(r"  run:\n((?:    - .*\n)+)", recipe)[1].split("    - ")[1:]
+    assert run[0].strip() == "python >=${{ python_min }}"
+    assert [line.replace(" ", "").strip() for line in run[1:]] == project["dependencies"]
+    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in recipe
+    assert f"numba {project['optional-dependencies']['fast'][0].split(';')[0].removeprefix('numba')}" in recipe
+
+
+def test_workflows_run_steps_that_there_are():
+    ci = text(".ci/run")
+    steps = {*re.findall(r"^step_(\w+)\(\)", ci, re.MULTILINE)}
+    listed = " ".join(re.findall(r"^(?:STEPS|BY_NAME_ALONE)=\((.*)\)", ci, re.MULTILINE)).split()
+    assert {*listed} == steps
+    called = set()
+    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
+        lines = workflow.read_text(encoding="utf-8")
+        called |= {*re.findall(r"\.ci/run ([a-z]+)", lines)}
+        for found in re.findall(r"step: \[?([a-z ]+)[\]}]", lines):
+            called |= {*found.split()}
+    assert called == steps
+
+
+def test_the_changelog_has_notes_for_the_version():
+    notes = subprocess.run(
+        [sys.executable, ROOT / ".ci" / "release_notes.py", f"v{sklearn_nag.__version__}"],
+        capture_output=True,
+        text=True,
+    )
+    assert notes.stdout.startswith("- ")
+    wrong = subprocess.run([sys.executable, ROOT / ".ci" / "release_notes.py", "v0"], capture_output=True, text=True)
+    assert wrong.returncode != 0
+    assert "the tag v0 is not that of the version" in wrong.stderr
