@@ -52,6 +52,7 @@ TESTS_OF_NO_FILE = {
     "test_least_squares",
     "test_linear_maps",
     "test_paper",
+    "test_release",
 }
 
 
