@@ -81,7 +81,7 @@ from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST
 
 # Entries of ``clock`` after ``T``. ``RATE`` is the factor of eta; ``PENDING`` is not 0 while a row waits for other
-# lifts of gradients: the number of its columns, if it is sparse.
+# lifts of gradients: 1 more than the number of its columns, if it is sparse, as an empty row has none.
 N, SHRINKAGE, AVERAGED, RATE, PENDING = range(1, 6)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 FOR_CONSTRAINTS = ("start", "own")  # further ones
@@ -542,8 +542,8 @@ def learn_sparse(
     for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
-        width = np.int64(clock[PENDING])
-        if width == 0:
+        width = np.int64(clock[PENDING]) - 1
+        if width < 0:
             read_row(y, codes, row, heads, n_targets)
             start, stop = indptr[row], indptr[row + 1]
             width = read_entries(
@@ -572,7 +572,7 @@ def learn_sparse(
                 for j in range(losses.size):
                     played[step, j] = heads[PLAYED, j]
             if IS_ADAPTIVE and needs_gradient_lift(gradient_lift, heads, rule, c):
-                clock[PENDING] = width
+                clock[PENDING] = width + 1
                 return step
         clock[PENDING], n = 0.0, padded(width)
         descend(subset, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n)

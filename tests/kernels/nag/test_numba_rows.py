@@ -206,6 +206,13 @@ def test_every_finite_double_and_targets_of_any_size(rng, container):
 
 
 @needs_numba
+def test_an_empty_row_with_a_gradient_that_calls_for_another_lift():
+    """It stops the compiled loop, and has no columns by whose number that could be known."""
+    X, y = sparse.csr_array([[1.0], [0.0], [0.0], [2.0]]), np.array([1.0, -1e30, 1e60, 3.0])
+    assert_same(X, y, None, "squared_error", normalization="rms", eta=[1e-70], intercept=False)
+
+
+@needs_numba
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_divergence(rng, container):
     X, y = make_data(rng)
