@@ -16,7 +16,7 @@ FAMILIES = {f"kernels.{rows.parent.name}" for rows in (ROOT / PACKAGE / "kernels
 
 # From the bottom. A room may import itself and the floors below it, so rooms of one floor do not know one another.
 FLOORS = [
-    {"_version", "_docstrings", "constraints", "losses"},
+    {"_version", "_docstrings", "_typing", "constraints", "losses"},
     {"kernels.state"},
     {"kernels.vectorized"},
     {"kernels.compiled"},
@@ -52,6 +52,7 @@ TESTS_OF_NO_FILE = {
     "test_least_squares",
     "test_linear_maps",
     "test_paper",
+    "test_played",
     "test_release",
 }
 

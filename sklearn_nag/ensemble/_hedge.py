@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels, losses
 from .._docstrings import share
+from .._typing import available_if
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
 from ..estimators._locks import between_calls, turn_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
@@ -30,7 +31,6 @@ from ..estimators._saved import (
 )
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
-from ..estimators._typing import available_if
 from ..estimators._validation import (
     Rows,
     as_floats,

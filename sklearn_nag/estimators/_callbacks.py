@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._typing import Method
+from .._typing import Method
 
 try:
     from sklearn.callback import CallbackSupportMixin

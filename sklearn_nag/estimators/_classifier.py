@@ -16,10 +16,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import losses
+from .._typing import available_if
 from ._locks import between_calls
 from ._online import OnlineLinear
 from ._saved import check_known_classes
-from ._typing import available_if
 from ._validation import (
     InvalidParameterError,
     Rows,

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from ._typing import Method
+from .._typing import Method
 
 # Beside the estimators, as attributes that are not parameters would be copied, compared and pickled with the others.
 _turns: WeakKeyDictionary = WeakKeyDictionary()

@@ -15,9 +15,9 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
+from .._typing import Method
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ._locks import turn_of
-from ._typing import Method
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can tell apart
 

@@ -18,8 +18,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import share
+from .._typing import available_if
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
-from ..estimators._typing import available_if
 from ..estimators._validation import Rows, as_labels, check_weights, converted
 from ._sweep import Sweep, check_sweep
 
