@@ -50,8 +50,6 @@ def say_alpha_has_no_effect(name):
 class _NAGRule(OnlineLinear):
     """What the parameters of the family mean to the kernel."""
 
-    _last = 0.0  # share of the latest weights in predictions by average="auto"
-
     def _check_parameters(self):
         super()._check_parameters()
         check_flag("importance_aware", self.importance_aware)
@@ -153,7 +151,7 @@ class _NAGRule(OnlineLinear):
             l1=alpha * float(l1_ratio),
             l2=alpha * (1.0 - float(l1_ratio)),
             average_from=average_from,
-            last=self._last if isinstance(self.average, str) else 0.0,
+            judged=isinstance(self.average, str) and average_from == 0.0,
             centred=centred,
             importance_aware=bool(self.importance_aware),
             target_unit=self._target_unit,
@@ -358,8 +356,6 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     >>> clf.score(X_test, y_test) > 0.95
     True
     """
-
-    _last = 0.5  # classes are told better by it: words that came late have small averages
 
     def __init__(
         self,

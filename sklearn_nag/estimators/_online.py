@@ -502,6 +502,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """
         state = self._state
         _, rule, loss = vars(self).get("_made") or self._make(state.rule.centred)
+        rule = state.goes_on_by(rule)
         few = sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule
         named = X.indices[: X.nnz] if few else None  # features that may change
         tells = kernels.told_of_compiling(print) if self.verbose else nullcontext()

@@ -135,8 +135,9 @@ constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
 average : bool, int or "auto", default="auto"
     Whether to predict with the average of the weights used while learning, from the first row on or once rows of a
     total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
-    What is averaged is ``u``, which has no unit. ``"auto"``: unless there is a penalty; classifiers then predict with
-    the mean of that average and the latest weights.
+    What is averaged is ``u``, which has no unit. ``"auto"``: unless there is a penalty, and predictions are by that
+    average and the latest weights, with shares that follow the progressive losses of the two (AdaHedge); see
+    :ref:`averaging`. A model that has averaged by fixed shares before goes on with these.
 half_life : float or None, default=None
     Total weight of rows, at least 1, after which what was learnt counts half: means, scales, the unit of a target,
     gradients, averages and shares of learning rates alike. For streams that change their nature. None never

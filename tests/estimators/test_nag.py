@@ -1,6 +1,8 @@
 """NAGClassifier and NAGRegressor: how well they learn, and what each of their parameters does."""
 
+import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor, config_context
+from sklearn_nag import NAGClassifier, NAGRegressor, config_context, kernels, merge
 from sklearn_nag.estimators._nag import ETA0S
 
 from ..kernels.helpers import KERNELS
@@ -414,15 +416,67 @@ def test_a_gradient_that_overflows_is_an_error_where_no_weight_shows_it(kernel, 
     assert not hasattr(reg, "_state")
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("options", [{}, {"eta0": "auto"}, {"adaptive": False, "eta0": 0.1}, {"half_life": 100.0}])
-def test_classifiers_predict_with_the_mean_of_the_latest_weights_and_their_average(kernel, options):
+def shuffled_wine():
     X, y = load_wine(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("options", [{}, {"adaptive": False, "eta0": 0.1}, {"multi_class": "ovr"}])
+def test_the_share_of_the_average_follows_the_losses(kernel, options):
+    """AdaHedge suffers the losses of two other models, those of 32 rows at once."""
+    X, y = shuffled_wine()
+    n_groups = 3 if options.get("multi_class") else 1
     with config_context(kernel=kernel):
-        models = [NAGClassifier(average=a, **options).partial_fit(X, y, [0, 1, 2]) for a in ("auto", True, False)]
-        middle, average, latest = (model.decision_function(X) for model in models)
-    np.testing.assert_allclose(middle, (average + latest) / 2, rtol=1e-9, atol=1e-9)
-    assert np.abs(average - latest).max() > 0.01
-    targets = [NAGRegressor(average=a).partial_fit(X, y).predict(X) for a in ("auto", True)]
-    assert np.array_equal(*targets)
-    assert not np.array_equal(NAGClassifier(penalty="l2").partial_fit(X, y, [0, 1, 2]).coef_, models[0].coef_)
+        latest, average, mixed = (
+            NAGClassifier(average=a, **options)._play(X, y, classes=[0, 1, 2]) for a in (0, 1, "auto")
+        )
+    target = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
+    for group in range(n_groups):
+        if n_groups > 1:
+            losses = [np.log1p(np.exp(-target * p))[:, group] for p in (latest, average)]
+        else:
+            losses = [np.log(np.exp(p).sum(axis=1)) - p[np.arange(len(y)), y] for p in (latest, average)]
+        rounds = np.transpose(losses)[:160].reshape(5, 32, 2).sum(axis=1)
+        shares = kernels.Mixture.new(2).play(np.vstack([rounds, [[0.0, 0.0]]]))
+        share = np.repeat(shares[:, :1], 32, axis=0)[: len(y)]
+        heads = [group] if n_groups > 1 else slice(None)
+        expected = share * latest[:, heads] + (1 - share) * average[:, heads]
+        np.testing.assert_allclose(mixed[:, heads], expected, rtol=1e-7, atol=1e-9)
+        assert np.ptp(share) > 0.1
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("options", [{}, {"eta0": "auto"}, {"half_life": 100.0}])
+def test_shares_of_the_average_do_not_depend_on_batches_and_are_saved(kernel, options):
+    X, y = shuffled_wine()
+    with config_context(kernel=kernel):
+        whole, parts = NAGClassifier(**options).partial_fit(X, y, [0, 1, 2]), NAGClassifier(**options)
+        for i in range(0, len(y), 9):
+            parts = pickle.loads(pickle.dumps(parts.partial_fit(X[i : i + 9], y[i : i + 9], [0, 1, 2])))
+    assert np.array_equal(whole.coef_, parts.coef_)
+    assert whole.progressive_loss_ == parts.progressive_loss_
+
+
+def test_a_share_that_was_fixed_stays_so():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier(average=True).partial_fit(X[::2], y[::2], [0, 1, 2])
+    both = [clf, copy.deepcopy(clf).set_params(average="auto")]
+    decisions = [model.partial_fit(X[1::2], y[1::2]).decision_function(X) for model in both]
+    assert np.array_equal(*decisions)
+    assert not both[1]._state.trust.excess.size
+
+
+def test_shares_of_the_average_merge_and_fade():
+    X, y = shuffled_wine()
+    parts = [NAGClassifier().partial_fit(X[i::2], y[i::2], [0, 1, 2]) for i in range(2)]
+    total = sum(part._state.trust.excess for part in parts)
+    merged = merge(parts)._state
+    np.testing.assert_allclose(merged.trust.excess, total - total.min(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(merged.due, sum(part._state.due for part in parts), rtol=1e-12)
+    state = NAGClassifier(half_life=50.0).partial_fit(X, y, [0, 1, 2])._state
+    gap, share = state.trust.gap.copy(), state.share_of_latest()
+    kernels.nag.forgetting.fade(state, 0.5)
+    np.testing.assert_allclose(state.trust.gap, gap / 2)
+    np.testing.assert_allclose(state.share_of_latest(), share)

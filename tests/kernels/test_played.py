@@ -132,11 +132,11 @@ def knowing(state, rule, X, loss, y, c):
     """The model once the features of a row have joined scales and means, and nothing else of it has."""
     state, t = state.copy(), state.t
     kernels.adopt(state, replace(rule, eta=(0.0,) * len(rule.eta)))
-    targets, mixture, averaged = state.targets.copy(), state.mixture.copy(), state.averaged
+    parts = {**state.small_arrays(), "averaged": state.averaged, "waiting": state.waiting}
     kernels.learn(state, loss, X, y, c)
-    state.targets, state.mixture, state.averaged = targets, mixture, averaged
-    targets.sum[:] *= state.t / t
-    targets.spread[:] *= math.sqrt(state.t / t)
+    vars(state).update(parts)
+    state.targets.sum[:] *= state.t / t
+    state.targets.spread[:] *= math.sqrt(state.t / t)
     kernels.adopt(state, rule)
     return state
 

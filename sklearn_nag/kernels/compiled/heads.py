@@ -16,14 +16,17 @@ import numpy as np
     EXPERT_LOSS,
     LOW,  # the least prediction, where that is a given number
     HIGH,
-) = map(np.int64, range(10))
-N_ROWS = 10
+    LATEST,  # predictions by the latest weights and by their average, held within the range of the targets
+    AVERAGE,
+) = map(np.int64, range(12))
+N_ROWS = 12
 
 
 def new_heads(state):
     """The table for a model, with what is known before the next row."""
-    heads, rule = np.zeros((N_ROWS, state.rule.n_heads)), state.rule
-    heads[UNIT] = state.unit()
+    rule = state.rule
+    heads = np.zeros((N_ROWS, max(rule.n_heads, 2)))  # 2 as some rows serve mixtures of the two
+    heads[UNIT, : rule.n_heads] = state.unit()
     if rule.clip not in (None, "targets"):
         for row, end in zip((LOW, HIGH), rule.clip, strict=True):
             heads[row] = end * state.targets.lift

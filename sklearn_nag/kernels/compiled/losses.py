@@ -8,7 +8,7 @@ import numpy as np
 
 from ...losses import HALLEY_STEPS, LARGEST, LEAST_MARGIN, LONGEST, MOST_MARGIN
 from .constants import IS_COUPLED, OF_MARGIN
-from .heads import PLAYED, SHARE, TARGET
+from .heads import SHARE, TARGET
 from .jit import fast, slow
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
@@ -106,29 +106,29 @@ def loss_of_residual(loss, parameter, residual):
 
 
 @fast
-def loss_played(heads, loss, parameter, k, n_targets):
-    """Loss of the prediction in ``PLAYED`` for a target; of coupled ones it is all in the one that came true."""
-    p, y = heads[PLAYED, k], heads[TARGET, k % n_targets]
+def loss_of(heads, row, loss, parameter, k, n_targets):
+    """Loss of a prediction in a row of the table; of coupled ones it is all in the one that came true."""
+    p, y = heads[row, k], heads[TARGET, k % n_targets]
     if IS_COUPLED:
         if y < 0.0:
             return 0.0
-        p = margin(heads, k, n_targets)
+        p = margin(heads, row, k, n_targets)
     value, _ = loss_and_gradient(loss, parameter, p, y)
     return value
 
 
 @slow
-def margin(heads, k, n_targets):
-    """As `margins`, of one of the predictions in ``PLAYED``."""
+def margin(heads, row, k, n_targets):
+    """As `margins`, of a single prediction, which stays as it is."""
     start = k // n_targets * n_targets
     most, total = -np.inf, 0.0
     for j in range(start, start + n_targets):
         if j != k:
-            most = max(most, heads[PLAYED, j])
+            most = max(most, heads[row, j])
     for j in range(start, start + n_targets):
         if j != k:
-            total += np.exp(heads[PLAYED, j] - most)
-    return heads[PLAYED, k] - most - np.log(total)
+            total += np.exp(heads[row, j] - most)
+    return heads[row, k] - most - np.log(total)
 
 
 @fast

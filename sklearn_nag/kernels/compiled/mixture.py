@@ -5,14 +5,16 @@ Differences of losses are taken as they are written: rearranged, a loss that all
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..state.lifts import LARGEST
 from ..state.mixture import SLOPES, STEEPEST
 from .constants import IS_COUPLED
-from .heads import CLIPPED, EXPERT_LOSS, GRADIENT, N_ROWS, PLAYED, SHARE, TARGET, UNIT
+from .heads import AVERAGE, CLIPPED, EXPERT_LOSS, LATEST, N_ROWS, PLAYED, SHARE, TARGET, UNIT
 from .jit import entry, strict_slow
-from .losses import loss_and_gradient, margins
+from .losses import loss_and_gradient, margin
 
 
 @strict_slow
@@ -55,42 +57,96 @@ def suffer(heads, excess, gap, group):
 
 @strict_slow
 def mix(heads, mixture, n_targets):
-    """Make one prediction, in ``PLAYED``, of those of all experts, in ``CLIPPED``, which are not clipped yet."""
+    """Make one prediction of those of all experts: of ``PLAYED``, ``LATEST`` and ``AVERAGE``, in their places."""
     excess, gap = mixture
     n_groups, n_experts = excess.shape
     for group in range(n_groups):
         expert_shares(heads, excess, gap, group)
-        for k in range(n_experts):
-            for j in range(group, n_targets, n_groups):
-                share = heads[SHARE, k] * heads[CLIPPED, k * n_targets + j]
-                heads[PLAYED, j] = share if k == 0 else heads[PLAYED, j] + share
+        for j in range(group, n_targets, n_groups):
+            for row in (PLAYED, LATEST, AVERAGE):
+                total = 0.0
+                for k in range(n_experts):
+                    share = heads[SHARE, k] * heads[row, k * n_targets + j]
+                    total = share if k == 0 else total + share
+                heads[row, j] = total
 
 
 @strict_slow
-def judge(heads, loss, c, mixture, n_heads, n_targets):
-    """Count the losses of the experts, by their clipped predictions; strict, as one over the least units is infinite.
+def loss_in_units(heads, row, loss, k, n_targets):
+    """As `losses.loss_of`, with predictions and targets in units; strict, as one over the least units is infinite."""
+    unit = heads[UNIT, k] if heads[UNIT, k] > 0 else 1.0
+    p, y = heads[row, k] / unit, heads[TARGET, k % n_targets] / unit
+    if IS_COUPLED:
+        if y < 0.0:
+            return 0.0
+        p = margin(heads, row, k, n_targets)
+    value, _ = loss_and_gradient(loss.code, loss.parameter, p, y)
+    return value
 
-    `mix` and this are `_mix` of `nag.numpy_rows`.
-    """
+
+@strict_slow
+def judge(heads, loss, c, mixture, n_targets):
+    """Count the losses of the experts, by their clipped predictions."""
     excess, gap = mixture
     n_groups, n_experts = excess.shape
-    for k in range(n_heads):
-        heads[GRADIENT, k] = heads[CLIPPED, k]
-    if IS_COUPLED:
-        for k in range(0, n_heads, n_targets):
-            margins(heads, GRADIENT, k, k + n_targets)
     for group in range(n_groups):
         expert_shares(heads, excess, gap, group)
         for k in range(n_experts):
             heads[EXPERT_LOSS, k] = 0.0
             for j in range(group, n_targets, n_groups):
                 head = k * n_targets + j
-                unit = heads[UNIT, head] if heads[UNIT, head] > 0 else 1.0
-                p, y = heads[GRADIENT, head] / unit, heads[TARGET, j] / unit
-                value, _ = loss_and_gradient(loss.code, loss.parameter, p, y)
-                heads[EXPERT_LOSS, k] += value * c
+                heads[EXPERT_LOSS, k] += loss_in_units(heads, CLIPPED, loss, head, n_targets) * c
             heads[EXPERT_LOSS, k] = min(heads[EXPERT_LOSS, k], LARGEST)
         suffer(heads, excess, gap, group)
+
+
+@strict_slow
+def judge_average(heads, loss, c, trust, latest, average, k, n_targets):
+    """Count the losses of predictions by the latest weights and by their average; negative if not known yet."""
+    due, group = trust.due, trust.groups[k]
+    if latest < 0.0:
+        latest = loss_in_units(heads, LATEST, loss, k, n_targets)
+    if average < 0.0:
+        average = loss_in_units(heads, AVERAGE, loss, k, n_targets)
+    due[group, 0] = min(due[group, 0] + min(latest * c, LARGEST), LARGEST)
+    due[group, 1] = min(due[group, 1] + min(average * c, LARGEST), LARGEST)
+
+
+@strict_slow
+def end_round(heads, trust):
+    """Let AdaHedge suffer the losses of a round, as `State.judge` of `nag.rule`."""
+    for group in range(trust.gap.size):
+        expert_shares(heads, trust.excess, trust.gap, group)
+        for k in range(2):
+            heads[EXPERT_LOSS, k] = trust.due[group, k]
+            trust.due[group, k] = 0.0
+        suffer(heads, trust.excess, trust.gap, group)
+
+
+@strict_slow
+def share_average(heads, trust):
+    """Note the share that the average has in what predicts."""
+    for group in range(trust.gap.size):
+        expert_shares(heads, trust.excess, trust.gap, group)
+        trust.share[group] = heads[SHARE, 1]
+
+
+class Trust(NamedTuple):
+    """What is known of the latest weights and their average, the share of the latter, and the group of each head."""
+
+    excess: np.ndarray
+    gap: np.ndarray
+    due: np.ndarray
+    share: np.ndarray
+    groups: np.ndarray
+
+
+def compiled_trust(state):
+    """`Trust` of a model of the NAG family; compiled code fills shares that change."""
+    rule = state.rule
+    groups = rule.groups(np.arange(rule.n_heads))
+    share = np.full(groups.max() + 1, 0.0 if rule.plays_latest else 1.0 - rule.last)
+    return Trust(state.trust.excess, state.trust.gap, state.due, share, groups)
 
 
 @entry

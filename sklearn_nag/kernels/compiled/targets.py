@@ -8,9 +8,9 @@ from ..state.lifts import LARGEST, TINY
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED
 from .handover import T
-from .heads import CLIPPED, GRADIENT, HIGH, LOW, PLAYED, PREDICTION, TARGET, UNIT
+from .heads import AVERAGE, CLIPPED, GRADIENT, HIGH, LATEST, LOW, PLAYED, PREDICTION, TARGET, UNIT
 from .jit import fast, slow, strict
-from .losses import loss_and_gradient, loss_played, margins
+from .losses import loss_and_gradient, loss_of, margins
 
 ORIGIN, SUM, SPREAD, LEAST, MOST = range(5)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
@@ -57,7 +57,7 @@ def read_row(y, codes, row, heads, n_targets):
 def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
     """As `vectorized.targets.read_targets`, for one row: targets become relative to the first.
 
-    The mean of the targets with the row is added to ``PREDICTION``, that without it to ``CLIPPED`` and ``PLAYED``.
+    The mean of the targets with the row is added to ``PREDICTION``, that without it to the others.
     """
     n_targets = target.shape[1]
     for j in range(n_targets):
@@ -78,6 +78,8 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
         heads[PLAYED, j] = min(max(heads[PLAYED, j] + old, least), most)
         for k in range(j, n_heads, n_targets):
             heads[CLIPPED, k] = min(max(heads[CLIPPED, k] + old, least), most)
+            heads[LATEST, k] = min(max(heads[LATEST, k] + old, least), most)
+            heads[AVERAGE, k] = min(max(heads[AVERAGE, k] + old, least), most)
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k] + mean, floor), ceiling)
             heads[UNIT, k] = unit
 
@@ -123,6 +125,8 @@ def clip_alone(heads, target, intercept, clip, before, n_heads):
         heads[PLAYED, j] = min(max(heads[PLAYED, j], least), most)
         for k in range(j, n_heads, n_targets):
             heads[CLIPPED, k] = min(max(heads[CLIPPED, k], least), most)
+            heads[LATEST, k] = min(max(heads[LATEST, k], least), most)
+            heads[AVERAGE, k] = min(max(heads[AVERAGE, k], least), most)
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor), ceiling)
 
 
@@ -160,7 +164,7 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
     for j in range(n):
         parameter = loss.parameter * heads[UNIT, j] if loss.scaled else loss.parameter
         _, heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, j], heads[TARGET, j])
-        value = loss_played(heads, loss.code, parameter, j, n)
+        value = loss_of(heads, PLAYED, loss.code, parameter, j, n)
         losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
     make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)

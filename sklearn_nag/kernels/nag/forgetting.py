@@ -56,3 +56,5 @@ def fade(state, factor):
         state.targets.spread *= np.sqrt(factor)
         state.mixture.excess *= factor
         state.mixture.gap *= factor
+        for values in (state.trust.excess, state.trust.gap, state.due):
+            values *= factor

@@ -58,9 +58,13 @@ def _merge(parts, power):
     for state in everyone:
         if rule.adaptive:
             state.columns.rescale_G((merged.gradient_lift / state.gradient_lift)[:, None] ** 2)
-    excess = parts.total(lambda state: state.mixture.excess)
-    merged.mixture.excess[:] = excess - excess.min(axis=1, keepdims=True)
-    merged.mixture.gap[:] = parts.total(lambda state: state.mixture.gap)
+    for name in ("mixture", "trust"):
+        mixture = getattr(merged, name)
+        excess = parts.total(lambda state, name=name: getattr(state, name).excess)
+        mixture.excess[:] = excess - excess.min(axis=1, keepdims=True, initial=np.inf)
+        mixture.gap[:] = parts.total(lambda state, name=name: getattr(state, name).gap)
+    merged.due[:] = np.maximum(parts.total(lambda state: state.due), 0.0)
+    merged.waiting = max(parts.total(lambda state: state.waiting), 0.0)
     if rule.adaptive:
         start = parts.base.columns.G
         own = [state.columns.G - start for state in parts.states]

@@ -62,27 +62,29 @@ from ..compiled.handover import (
     table_layout,
     workspace,
 )
-from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, new_heads
+from ..compiled.heads import AVERAGE, CLIPPED, GRADIENT, LATEST, PLAYED, PREDICTION, TARGET, UNIT, new_heads
 from ..compiled.jit import entry, fast, for_rule, slow, strict
 from ..compiled.losses import (
     compiled_loss,
     importance_aware_move,
     loss_and_gradient,
     loss_constants,
-    loss_played,
+    loss_of,
     margins,
 )
-from ..compiled.mixture import judge, mix
+from ..compiled.mixture import compiled_trust, end_round, judge, judge_average, mix, share_average
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
 from .numpy_rows import raise_gradient_lift, root_mean_square
-from .rule import STEEPEST
+from .rule import ROUND, STEEPEST
 
 # Entries of ``clock`` after ``T``. ``RATE`` is the factor of eta; ``PENDING`` is not 0 while a row waits for other
-# lifts of gradients: 1 more than the number of its columns, if it is sparse, as an empty row has none.
-N, SHRINKAGE, AVERAGED, RATE, PENDING = range(1, 6)
+# lifts of gradients: 1 more than the number of its columns, if it is sparse, as an empty row has none. ``WAITING`` is
+# that of the state.
+N, SHRINKAGE, AVERAGED, RATE, PENDING, WAITING = range(1, 7)
+ALMOST_NONE = 1e-15  # a share that changes no digit: what is played alone has been judged then
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 FOR_CONSTRAINTS = ("start", "own")  # further ones
 
@@ -283,13 +285,13 @@ def normalise(table, f, rule, clock, before, c, bias, n):
 
 
 @fast
-def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n_heads, n):
+def play(table, heads, f, rule, loss, clock, target, losses, mixture, trust, c, bias, n_heads, n):
     """Normalise the row, predict for each head and each target, suffer the losses.
 
     Derivatives are left in the row ``GRADIENT``, the factor of eta in the clock. Tells whether predictions are finite.
     """
     n_targets, n_played, before, averaged = rule.n_targets, losses.size, clock[T], clock[AVERAGED]
-    share = (1.0 - rule.last) / averaged if averaged > 0.0 else 0.0
+    inverse = 1.0 / averaged if averaged > 0.0 else 0.0
     clock[RATE] = normalise(table, f, rule, clock, before, c, bias, n)
     for k in range(n_heads):
         value = behind = 0.0
@@ -300,11 +302,12 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
         else:
             for i in range(n):
                 value += table[f.weight + k, i] * table[f.z, i]
-        own = value - share * behind  # by the weights that `predict` has
-        if not (abs(value) <= LARGEST and abs(own) <= LARGEST):
+        behind *= inverse
+        if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
             return False
-        heads[PREDICTION, k] = value
-        heads[CLIPPED, k] = own
+        heads[PREDICTION, k] = heads[LATEST, k] = value
+        heads[AVERAGE, k] = value - behind
+        heads[PLAYED, k] = heads[CLIPPED, k] = value - trust.share[trust.groups[k]] * behind
     if mixture is not None:
         mix(heads, mixture, n_targets)
     if target is not None:
@@ -313,7 +316,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
         else:
             clip_alone(heads, target, rule.intercept, rule.clip, before, n_heads)
     if mixture is not None:
-        judge(heads, loss, c, mixture, n_heads, n_targets)
+        judge(heads, loss, c, mixture, n_targets)
     else:
         for j in range(n_played):
             heads[PLAYED, j] = heads[CLIPPED, j]
@@ -325,9 +328,23 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, n
         parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
         value, heads[GRADIENT, k] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, k], y)
         if k < n_played:
-            if IS_AVERAGED or target is not None or mixture is not None:
-                value = loss_played(heads, loss.code, parameter, k, n_targets)
+            latest, average, share = value, -1.0, trust.share[trust.groups[k]]
+            if target is not None or mixture is not None:
+                latest = -1.0
+            if latest < 0.0 or (IS_AVERAGED and share > ALMOST_NONE):
+                value = loss_of(heads, PLAYED, loss.code, parameter, k, n_targets)
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
+            if rule.judged:
+                if latest >= 0.0 and share > 1.0 - ALMOST_NONE:
+                    average = value
+                judge_average(heads, loss, c, trust, latest, average, k, n_targets)
+    if rule.judged:
+        clock[WAITING] += 1.0
+        if clock[WAITING] >= ROUND:
+            clock[WAITING] = 0.0
+            end_round(heads, trust)
+            if not rule.plays_latest:
+                share_average(heads, trust)
     if target is not None:
         make_absolute(heads, target, rule, before, n_played)
     return finite(heads, PLAYED, n_played)
@@ -469,7 +486,7 @@ def needs_gradient_lift(gradient_lift, heads, rule, c):
 @entry
 def learn_dense(
     X, y, codes, weights, order, table, f, rule, eta, heads, gradient_lift, clock, loss, losses, target, mixture,
-    constraint, played, first,
+    trust, constraint, played, first,
 ):  # fmt: skip
     """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`.
 
@@ -484,6 +501,8 @@ def learn_dense(
     bias = width - 1 if rule.intercept else -1
     keep = played.shape[0] > 0
     n_rows = order.size if order.size > 0 else X.shape[0]
+    if rule.judged and not rule.plays_latest:
+        share_average(heads, trust)
     if NORM == MAX and not IS_CENTRED:  # for the other rules each row fills ``inverse`` anew
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
@@ -512,7 +531,7 @@ def learn_dense(
                 count_entries(table, f, c, width)
             if grew:
                 update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
-            if not play(table, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n):
+            if not play(table, heads, f, rule, loss, clock, target, losses, mixture, trust, c, bias, eta.size, n):
                 return -1
             if keep:
                 for j in range(losses.size):
@@ -530,7 +549,7 @@ def learn_dense(
 @entry
 def learn_sparse(
     data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, rule, eta, heads,
-    gradient_lift, clock, loss, losses, target, mixture, constraint, played, first,
+    gradient_lift, clock, loss, losses, target, mixture, trust, constraint, played, first,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
@@ -539,6 +558,8 @@ def learn_sparse(
     fields, n_targets = columns.shape[1], rule.n_targets
     keep = played.shape[0] > 0
     n_rows = order.size if order.size > 0 else indptr.size - 1
+    if rule.judged and not rule.plays_latest:
+        share_average(heads, trust)
     for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step
         c = weights[row] if weights.size > 0 else 1.0
@@ -566,7 +587,7 @@ def learn_sparse(
             if NORM == AUTO:
                 count_entries(subset, f, c, width)
             update_maxima(subset, f, n, NORM == MAX)
-            if not play(subset, heads, f, rule, loss, clock, target, losses, mixture, c, bias, eta.size, n):
+            if not play(subset, heads, f, rule, loss, clock, target, losses, mixture, trust, c, bias, eta.size, n):
                 return -1
             if keep:
                 for j in range(losses.size):
@@ -606,7 +627,7 @@ class NagPreparation(Preparation):
 
     def raise_gradient_lift(self, columns, c):
         """As by the definition."""
-        gradients = self.heads[GRADIENT] * (np.sqrt(c) if self.importance_aware else c)
+        gradients = self.heads[GRADIENT, : self.state.rule.n_heads] * (np.sqrt(c) if self.importance_aware else c)
         with np.errstate(all="ignore"):
             raise_gradient_lift(self.state, columns, root_mean_square(gradients, self.state.rule.sharing))
 
@@ -643,7 +664,8 @@ class CompiledRule(NamedTuple):
     l1: float
     l2: float
     average_from: float
-    last: float
+    judged: bool
+    plays_latest: bool
     n_targets: int
     sharing: int
     degree: int
@@ -679,7 +701,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(scratch_rows(rule)), X.indptr if by_row else None)
-    clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged, 0.0, 0.0]))
+    clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged, 0.0, 0.0, state.waiting]))
     needs_targets = rule.target_unit or rule.clip is not None
     losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if needs_targets else None
     heads = in_own_lines(new_heads(state))
@@ -694,6 +716,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         losses,
         target,
         (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
+        compiled_trust(state),
         compiled_constraint(rule.constraint),
     )
 
@@ -712,7 +735,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     state.loss[:] = losses
     if target is not None:
         state.targets.table[:] = target
-    state.t, state.N, state.shrinkage, state.averaged, *_ = clock.tolist()
+    state.t, state.N, state.shrinkage, state.averaged, *_, state.waiting = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 

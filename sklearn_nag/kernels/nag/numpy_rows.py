@@ -100,6 +100,7 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
     product, direction = np.empty_like(weight), np.empty_like(weight)
     free, mixed = rule.clip is None and not rule.target_unit, rule.n_played < rule.n_heads
     importance_aware = rule.importance_aware and loss.move is not None
+    kept = 0.0 if rule.plays_latest else _share_of_average(state, single)
     some = bool if single else np.any
     by_head = (lambda a: a) if single else (lambda a: a[:, None])
     sharing, to_heads = rule.sharing, partial(np.repeat, repeats=rule.sharing, axis=0)
@@ -119,17 +120,25 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             product, direction = np.empty_like(weight), np.empty_like(weight)
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
-        q = p  # by the weights that `predict` has
+        latest = average = q = p + means_before[i]
         if averaged > 0:
             np.multiply(past, features, out=product)
-            q = p - (1.0 - rule.last) / averaged * np.add.reduce(product, axis=-1)
-        q = q + means_before[i]
-        own = q if free else _held(q, least[i], most[i])
+            behind = np.add.reduce(product, axis=-1) / averaged
+            q, average = latest - kept * behind, latest - behind
+        hold = _as_it_is if free else partial(_held, least=least[i], most=most[i])
         if mixed:
-            q = _mix(state.mixture, loss, q, own, targets[i], units[i], c[i])
-            played[i] = q if free else _held(q, least[i, : len(q)], most[i, : len(q)])
-        else:
-            played[i] = own
+            share = state.mixture.weights()
+            state.mixture.suffer(share, _losses(loss, hold(q), targets[i], units[i], c[i], rule))
+            latest, average, q = (np.add.reduce(share.T * _by_expert(v, rule)) for v in (latest, average, q))
+            hold = _as_it_is if free else partial(_held, least=least[i, : len(q)], most=most[i, : len(q)])
+        played[i] = hold(q)
+        if rule.judged:
+            n_sets = rule.n_played // rule.n_targets
+            pair = np.concatenate([np.reshape(hold(v), -1) for v in (latest, average)])
+            losses = _losses(loss, pair, targets[i], units[i], c[i], rule)
+            state.judge(losses.reshape(-1, 2, n_sets).transpose(2, 0, 1).reshape(-1, 2))
+            if state.waiting == 0.0 and not rule.plays_latest:
+                kept = _share_of_average(state, single)
         p += means[i]
         if rule.clip is not None:
             p = np.minimum(np.maximum(p, floor[i]), ceiling[i])
@@ -220,16 +229,25 @@ def _held(p, least, most):
     return np.minimum(np.maximum(p, least), most) + 0.0 * p
 
 
-def _mix(mixture, loss, predictions, p, y, unit, c):
-    """Make one prediction of those of all experts, by AdaHedge, which then counts the losses of the clipped ``p``."""
-    n_groups, n_experts = mixture.excess.shape
-    predictions, p = predictions.reshape(n_experts, -1), p.reshape(n_experts, -1)
-    share = mixture.weights()
-    unit = positive(unit.reshape(p.shape))
-    losses = loss.value((loss.margins(p) if loss.coupled else p) / unit, y.reshape(p.shape) / unit) * c
-    losses = np.minimum(np.add.reduce(losses.reshape(n_experts, n_groups, -1), axis=2).T, LARGEST)
-    mixture.suffer(share, losses)
-    return np.add.reduce(share.T * predictions, axis=0)
+def _as_it_is(p):
+    return p
+
+
+def _share_of_average(state, single):
+    share = 1.0 - state.share_of_latest()
+    return share[0] if single else share
+
+
+def _by_expert(values, rule):
+    return values.reshape(-1, rule.n_targets)
+
+
+def _losses(loss, p, y, unit, c, rule):
+    """Losses, of shape (n_groups, n_sets), of several sets of predictions for the targets of a row of weight ``c``."""
+    p, y, unit = (_by_expert(np.reshape(values, -1), rule) for values in (p, y, unit))
+    unit = positive(unit[0])
+    values = loss.value((loss.margins(p) if loss.coupled else p) / unit, y[0] / unit) * c
+    return np.minimum(np.add.reduce(values.reshape(len(p), rule.n_groups, -1), axis=2).T, LARGEST)
 
 
 def _settle_penalty(state, columns, i, inputs, named, rates, spread):

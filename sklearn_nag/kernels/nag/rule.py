@@ -22,6 +22,7 @@ from ..state.model import LinearState
 from ..state.rule import LinearRule
 
 STEEPEST = 1e150
+ROUND = 32  # rows after which the share of the latest weights changes: exponentials cost more than a narrow row
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ class Rule(LinearRule):
         ``c t`` in the average.
     last : float
         Share of the latest weights in what predicts, where weights are averaged; the average has the rest.
+    judged : bool
+        Whether that share follows the losses of the two instead, by AdaHedge.
+    plays_latest : bool
+        Whether the latest weights alone are played, whatever predicts.
     centred : bool
         Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
     importance_aware : bool
@@ -81,6 +86,8 @@ class Rule(LinearRule):
     l2: float = 0.0
     average_from: float = np.inf
     last: float = 0.0
+    judged: bool = False
+    plays_latest: bool = False
     centred: bool = False
     importance_aware: bool = False
     target_unit: bool = False
@@ -94,7 +101,7 @@ class Rule(LinearRule):
 
     @property
     def by_latest(self):
-        return replace(self, last=1.0)
+        return replace(self, plays_latest=True)
 
     @property
     def forgets(self):
@@ -122,6 +129,16 @@ class Rule(LinearRule):
     def heads(self, experts, targets):
         """The heads of some of the experts for some of the targets."""
         return (experts[:, None] * self.n_targets + targets).ravel()
+
+    def groups(self, heads):
+        """Which of those that are judged each of some heads belongs to."""
+        within = heads % self.n_targets % self.n_groups
+        return within if self.mixed else heads // self.n_targets * self.n_groups + within
+
+    @property
+    def n_judged(self):
+        """Number of predictions, or groups of coupled ones, that have a share of the latest weights of their own."""
+        return self.n_played // self.n_targets * self.n_groups if self.judged else 0
 
     @property
     def radius(self):
@@ -204,6 +221,12 @@ class State(LinearState):
         Clock of the L2 penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
     mixture : Mixture
         How much each expert is trusted.
+    trust : Mixture
+        How much the latest weights and their average are trusted, where the rule judges them.
+    due : ndarray of shape (n_judged, 2)
+        Losses of the two that ``trust`` has not counted: it does so once in `ROUND` rows.
+    waiting : float
+        Number of these rows.
     gradient_lift : ndarray of shape (n_heads / sharing,)
         Powers of two; ``g' = g * gradient_lift``.
     age : float
@@ -217,7 +240,14 @@ class State(LinearState):
     age: float = 0.0
     faded: float = 0.0
     mixture: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 0)), np.zeros(0)))
+    trust: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 2)), np.zeros(0)))
+    due: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    waiting: float = 0.0
     gradient_lift: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def __setstate__(self, saved):  # those of earlier versions have a fixed share of the latest weights
+        unjudged = {"trust": Mixture(np.zeros((0, 2)), np.zeros(0)), "due": np.zeros((0, 2)), "waiting": 0.0}
+        super().__setstate__({**unjudged, **saved})
 
     @classmethod
     def new(cls, rule, n_features):
@@ -225,19 +255,26 @@ class State(LinearState):
         state = super().new(rule, n_features)
         state.mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
         state.gradient_lift = np.full(rule.n_heads // rule.sharing, LARGEST_LIFT)
+        state._begin_to_judge(rule)
         if isinstance(rule.constraint, Simplex) and n_features > 0 and not rule.target_unit:
             state.columns.weight[:, :n_features] = rule.constraint.radius / n_features
         return state
 
+    def _begin_to_judge(self, rule):
+        self.trust = Mixture(np.zeros((rule.n_judged, 2)), np.zeros(rule.n_judged))
+        self.due, self.waiting = np.zeros((rule.n_judged, 2)), 0.0
+
     def small_arrays(self):
         """Copies of the arrays that do not grow with the columns."""
         own = {"mixture": self.mixture.copy(), "gradient_lift": self.gradient_lift.copy()}
+        own |= {"trust": self.trust.copy(), "due": self.due.copy()}
         return {**super().small_arrays(), **own}
 
     def clocks(self):
         """The numbers that rows count up, by name."""
         return {
             **super().clocks(), "N": self.N, "shrinkage": self.shrinkage, "age": self.age, "faded": self.faded,
+            "waiting": self.waiting,
         }  # fmt: skip
 
     @property
@@ -275,7 +312,10 @@ class State(LinearState):
             What learning by ``rule`` from the start would have given, bit for bit; with arrays of its own.
         """
         heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
-        return replace(self._with_heads(heads, rule), targets=self.targets.copy(), loss=self.loss[heads])
+        state = replace(self._with_heads(heads, rule), targets=self.targets.copy(), loss=self.loss[heads])
+        if rule.judged:
+            state.trust, state.due = self._judged(self.rule.groups(heads)[:: rule.n_targets // rule.n_groups])
+        return state
 
     def for_targets(self, which):
         """Some of the targets, which must not be coupled, as a state of its own; it learns what they would among all.
@@ -294,7 +334,10 @@ class State(LinearState):
         subset = self._with_heads(heads, replace(self.rule, eta=tuple(self.rule.eta[head] for head in heads)))
         subset.targets = self.targets.take(which)
         subset.mixture = Mixture(self.mixture.excess[which], self.mixture.gap[which])
-        subset.loss = self.loss[which if self.rule.mixed else heads]
+        played = which if self.rule.mixed else heads
+        subset.loss = self.loss[played]
+        if self.rule.judged:
+            subset.trust, subset.due = self._judged(played)
         return subset
 
     def put_targets(self, which, subset):
@@ -303,10 +346,18 @@ class State(LinearState):
         self.columns.table[self.columns.rows_of(heads)] = subset.columns.table
         self.targets.table[:, which] = subset.targets.table
         self.mixture.excess[which], self.mixture.gap[which] = subset.mixture.excess, subset.mixture.gap
-        self.loss[which if self.rule.mixed else heads] = subset.loss
+        played = which if self.rule.mixed else heads
+        self.loss[played] = subset.loss
+        if self.rule.judged:
+            self.trust.excess[played], self.trust.gap[played] = subset.trust.excess, subset.trust.gap
+            self.due[played] = subset.due
         self.gradient_lift[heads] = subset.gradient_lift
         self.frequent = subset.frequent
         vars(self).update(subset.clocks())
+
+    def _judged(self, which):
+        """What is known of the latest weights and their average, for some of those that are judged."""
+        return Mixture(self.trust.excess[which], self.trust.gap[which]), self.due[which]
 
     def _with_heads(self, heads, rule):
         """New state by ``rule`` with the columns, lifts and clocks of some of the heads."""
@@ -325,9 +376,12 @@ class State(LinearState):
         A penalty that is due is made up for first, by the rule under which it fell due. An L1 penalty that is new
         counts as if it had always been there, and held the weights where they are.
         """
+        rule = self.goes_on_by(rule)
         if rule == self.rule:
             self.rule = rule
             return
+        if rule.n_judged != self.rule.n_judged:
+            self._begin_to_judge(rule)
         columns = self.columns
         if self.rule.averaged:  # keep the sum itself until averaging goes on
             columns.past[:] = self.averaged * columns.weight - columns.past
@@ -342,6 +396,28 @@ class State(LinearState):
         if rule.averaged:
             self.columns.past[:] = self.averaged * self.columns.weight - self.columns.past
         self.rule = rule
+
+    def goes_on_by(self, rule):
+        """``rule``, but with the share of the latest weights that the model has averaged by so far, if it is fixed."""
+        if rule.judged and self.rule.averaged and not self.rule.judged and self.averaged > 0:
+            return replace(rule, judged=False, last=self.rule.last)
+        return rule
+
+    # -- the latest weights and their average
+
+    def share_of_latest(self):
+        """Share of the latest weights in what predicts, for each head."""
+        if not self.rule.judged:
+            return np.full(self.rule.n_heads, self.rule.last)
+        return self.trust.weights()[self.rule.groups(np.arange(self.rule.n_heads)), 0]
+
+    def judge(self, losses):
+        """Count the losses, of shape (n_judged, 2), of a row; AdaHedge suffers those of a round at once."""
+        self.due[:] = np.minimum(self.due + losses, LARGEST)
+        self.waiting += 1.0
+        if self.waiting >= ROUND:
+            self.trust.suffer(self.trust.weights(), self.due)
+            self.due[:], self.waiting = 0.0, 0.0
 
     # -- what the arrays stand for
 
@@ -359,7 +435,7 @@ class State(LinearState):
         """
         columns, rule = self.columns, self.rule
         if rule.averaged and self.averaged > 0:
-            u = columns.weight - (1.0 - rule.last) * (columns.past / self.averaged)
+            u = columns.weight - (1.0 - self.share_of_latest())[:, None] * (columns.past / self.averaged)
         else:
             u = penalised_weight(self, columns)[0]
         if not rule.adaptive:
