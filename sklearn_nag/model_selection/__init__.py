@@ -1,7 +1,7 @@
 """Progressive validation of any learner, and whole ranges of learning rates for the price of a pass."""
 
 from ._coefficients import CoefficientsDisplay
-from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay
+from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay, ValidationLossDisplay
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
 from ._score import ProgressiveSplit, progressive_score
@@ -17,6 +17,7 @@ __all__ = [
     "ProgressiveLossDisplay",
     "ProgressiveSplit",
     "ProgressiveValidation",
+    "ValidationLossDisplay",
     "eta_sweep",
     "progressive_score",
     "progressive_validation",

@@ -461,6 +461,99 @@ class ProgressiveLossDisplay:
         return self
 
 
+class ValidationLossDisplay:
+    """Loss on the rows held out after each pass of a `fit` that searched for the number of passes.
+
+    Parameters
+    ----------
+    curves : dict of str to array-like of shape (n_passes,)
+        For each learner, by name, a loss after each pass.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where `plot` has drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    lines_ : list of matplotlib Line2D
+        One for each learner.
+    best_ : dict of str to int
+        For each learner the number of passes with the least loss.
+
+    Raises
+    ------
+    ValueError
+        For a learner without a loss.
+
+    See Also
+    --------
+    ProgressiveLossDisplay : The same by rows seen, within one pass.
+
+    Examples
+    --------
+    >>> from sklearn_nag.model_selection import ValidationLossDisplay
+    >>> ValidationLossDisplay({"NAG": [0.6, 0.4, 0.5]}).best_
+    {'NAG': 2}
+    """
+
+    def __init__(self, curves: Mapping[str, ArrayLike]):
+        self.curves = {name: np.asarray(losses, dtype=np.float64) for name, losses in curves.items()}
+        for name, losses in self.curves.items():
+            if losses.ndim != 1 or not losses.size:
+                raise ValueError(
+                    f"{name!r} has no validation losses: fit notes them where early_stopping='auto' searches for the "
+                    "number of passes."
+                )
+        self.best_ = {name: _least(losses) + 1 for name, losses in self.curves.items()}
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimators: BaseEstimator | Sequence[BaseEstimator] | Mapping[str, BaseEstimator],
+        *,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the ``validation_losses_`` of one or several fitted estimators.
+
+        Parameters
+        ----------
+        estimators : estimator, or a list or dict of these
+            Fitted learners, or pipelines that end with one. A dict names them; otherwise their classes do.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        ValidationLossDisplay
+            The display, drawn.
+        """
+        named = _by_name(estimators)
+        return cls({name: _final_estimator(learner).validation_losses_ for name, learner in named.items()}).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the curves, with a dot at the least loss of each.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        ValidationLossDisplay
+            The display itself.
+        """
+        ax = _axes_or_new(ax)
+        self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
+        ax.set(xlabel="passes", ylabel="loss on the rows held out")
+        for name, losses in self.curves.items():
+            passes = np.arange(1, len(losses) + 1)
+            self.lines_ += ax.plot(passes, losses, "o-", markevery=[self.best_[name] - 1], label=name)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.legend()
+        return self
+
+
 class FeatureScalesDisplay:
     """Learnt scales of the features, the largest at the top.
 

@@ -16,6 +16,7 @@ from sklearn_nag.model_selection import (
     FeatureScalesDisplay,
     NAGClassifierCV,
     ProgressiveLossDisplay,
+    ValidationLossDisplay,
     eta_sweep,
     progressive_validation,
 )
@@ -125,6 +126,21 @@ def test_progressive_curves_are_drawn(pyplot):
         ProgressiveLossDisplay.from_results(result, metric="r2")
     wide = ProgressiveLossDisplay({"a": ([1, 2], [1e3, 1.0])}).plot()
     assert wide.ax_.get_yscale() == "log"
+
+
+def test_losses_of_passes_are_drawn(pyplot):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 60))
+    clf = NAGClassifier(random_state=0).fit(X, X[:, 0] > rng.normal(size=300))
+    display = ValidationLossDisplay.from_estimator({"ours": make_pipeline(StandardScaler(), clf)})
+    ax = drawn(display)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("passes", "loss on the rows held out")
+    assert np.array_equal(display.lines_[0].get_ydata(), clf.validation_losses_)
+    assert display.lines_[0].get_xdata()[-1] == len(clf.validation_losses_) > 1
+    assert display.best_ == {"ours": np.argmin(clf.validation_losses_) + 1}
+    assert display.lines_[0].get_markevery() == [display.best_["ours"] - 1]
+    with pytest.raises(ValueError, match="'NAGClassifier' has no validation losses"):
+        ValidationLossDisplay.from_estimator(NAGClassifier(max_iter=1).fit(*CANCER))
 
 
 def test_scales_are_drawn(pyplot):
