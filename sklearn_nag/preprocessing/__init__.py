@@ -1,6 +1,8 @@
 """Transformers that learn row by row, so that a stream can go through them as it goes through a learner."""
 
+from ._cells import OnlineCells
 from ._column_transformer import OnlineColumnTransformer
+from ._curves import OnlineCurves
 from ._dates import DateEncoder
 from ._imputer import OnlineImputer
 from ._numbers import NumberReader
@@ -13,7 +15,9 @@ __all__ = [
     "DateEncoder",
     "HashingEncoder",
     "NumberReader",
+    "OnlineCells",
     "OnlineColumnTransformer",
+    "OnlineCurves",
     "OnlineImputer",
     "OnlineOneHotEncoder",
     "OnlinePipeline",

@@ -29,6 +29,7 @@ _told: list[Callable[[str], None]] = []  # by `tell_of_compiling`
 _warned: list[str] = []  # at most one, by `_warn_once`
 LIMIT = "SKLEARN_NAG_CACHE_MB"  # environment variable: how many megabytes are kept
 MOST = 200.0
+COMPILED_ELSEWHERE = "losses.py", "preprocessing/_numba_rows.py", "preprocessing/_numpy_rows.py"  # than in kernels
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -39,8 +40,9 @@ class Damaged(Exception):
 @lru_cache
 def version_of_code():
     """Short hash of Numba's version and of the files that compiled functions are made of."""
-    kernels = Path(__file__).parents[1]
-    stats = [file.stat() for file in (*sorted(kernels.rglob("*.py")), kernels.parent / "losses.py")]
+    package = Path(__file__).parents[2]
+    files = [*sorted(package.glob("kernels/**/*.py")), *(package / name for name in COMPILED_ELSEWHERE)]
+    stats = [file.stat() for file in files]
     stamp = numba.__version__, [(stat.st_mtime_ns, stat.st_size) for stat in stats]
     return hashlib.sha256(repr(stamp).encode()).hexdigest()[:12]
 

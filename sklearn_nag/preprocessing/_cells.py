@@ -1,0 +1,200 @@
+"""Cells: leaves of random trees over ranks."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..estimators._validation import check_number, check_seed
+from ._knots import KnotTransformer, loops
+from ._places import Columns
+
+SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, by turns; None is all columns
+NO_CUT = 2**31 - 1  # which no gap is above
+MARGIN = 0.1  # of the gaps of a cell, at either end, in which no cut falls
+
+
+class Trees(NamedTuple):
+    """Random trees, all of one depth; node ``k`` has the children ``2 k + 1``, below the cut, and ``2 k + 2``.
+
+    Attributes
+    ----------
+    column : ndarray of int32 of shape (n_trees, n_nodes)
+        Which column each inner node cuts.
+    cut : ndarray of int32 of shape (n_trees, n_nodes)
+        The last gap between knots that is below the cut; `NO_CUT` where no column of the cell can be cut.
+    """
+
+    column: np.ndarray
+    cut: np.ndarray
+
+
+def grow(n_gaps, n_trees, depth, random):
+    """Random trees over columns with so many gaps between knots.
+
+    A node cuts a column in proportion to how much of the column's ranks its cell has, at a place that is uniform in the
+    middle of the cell.
+    """
+    column = np.zeros((n_trees, 2**depth - 1), np.int32)
+    cut = np.full((n_trees, 2**depth - 1), NO_CUT, np.int32)
+    cuttable = np.flatnonzero(n_gaps > 1)
+    if not len(cuttable):
+        return Trees(column, cut)
+    for t in range(n_trees):
+        chosen = random.permutation(cuttable)[: SIZES[t % len(SIZES)]]
+        first, last = np.zeros((1, len(chosen)), np.int64), n_gaps[chosen][None] - 1  # gaps of the cells of a level
+        for level in range(depth):
+            cell = np.arange(2**level)
+            share = np.add.accumulate((last - first) / (n_gaps[chosen] - 1), axis=1)
+            drawn, place = random.uniform(size=(2, 2**level))
+            which = np.minimum((share <= drawn[:, None] * share[:, -1:]).sum(axis=1), len(chosen) - 1)
+            begin, cuts = first[cell, which], (last - first)[cell, which]
+            at = begin + np.minimum((cuts * (MARGIN + (1 - 2 * MARGIN) * place)).astype(np.int64), cuts - 1)
+            whole = cuts == 0  # and so are all columns of the cell
+            nodes = slice(2**level - 1, 2 ** (level + 1) - 1)
+            column[t, nodes], cut[t, nodes] = chosen[which], np.where(whole, NO_CUT, at)
+            first, last = np.repeat(first, 2, axis=0), np.repeat(last, 2, axis=0)
+            last[2 * cell, which] = np.where(whole, begin, at)
+            first[2 * cell + 1, which] = np.where(whole, begin, at + 1)
+    return Trees(column, cut)
+
+
+class OnlineCells(KnotTransformer):
+    """Put the cells of random partitions beside the columns, with cuts from the first rows.
+
+    Each of many random trees cuts the space of all rows into cells: a node takes a random column, and cuts it at a
+    random place among the quantiles of the first rows. The cell of a row in each tree is a column that is 1. A linear
+    learner of these columns learns how the columns act together, as boosted trees do, in one pass. These are the
+    features of the Mondrian kernel, in ranks instead of units: inner products of rows approximate a Laplace kernel.
+
+    Increasing maps of a column, such as logarithms, cubes or ranks, change no cell.
+
+    Parameters
+    ----------
+    columns : "auto" or list, default="auto"
+        Which columns are cut: a list of places, of names or patterns of names such as ``"size_*"``, or of True and
+        False for each column. ``"auto"`` takes all columns of arrays and data frames, and none of sparse rows, whose
+        columns are words and categories. The others go through untouched.
+    n_trees : int, default=300
+        How many partitions there are. Each row has so many nonzeros more, so time is in proportion.
+    depth : int, default=7
+        Cuts from the root of a tree to a leaf. More rows can fill more cells: 8 or more is better from about 50,000
+        rows on, and 5 or 6 where there are few thousands.
+    max_columns : int, default=2**20
+        How many columns all cells have at most, which bounds the memory of what learns from them. A tree has
+        ``2 ** (depth + 1) - 1`` cells; where that is too many, the cells of each tree are hashed to equal shares.
+    first_rows : int, default=500
+        Of how many rows the quantiles are taken. Until as many have come, the cells of all rows are 0, and the model
+        keeps these rows, so that its memory is bounded; then the cuts are fixed for good. `fit` fixes them at its end
+        if there are fewer.
+    n_quantiles : int, default=200
+        At how many quantiles a column may be cut.
+    random_state : int, RandomState instance or None, default=None
+        Of the trees. The same int gives the same cells.
+
+    Attributes
+    ----------
+    knots_ : list of ndarray, or None
+        For each column that is cut, the quantiles at which it may be: values of the first rows, ascending, without
+        repetition. None until enough rows were seen.
+    n_features_in_ : int
+        Number of columns that go in.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where the first rows had names that are all strings.
+
+    See Also
+    --------
+    OnlineCurves : A curve of each column.
+    sklearn.ensemble.RandomTreesEmbedding : Cells of trees that are grown on all rows, in units.
+
+    Notes
+    -----
+    What comes out is a CSR array of float64: the columns that went in, then those of the cells, tree by tree, each in
+    the order of its nodes from the root. A row whose value is missing (NaN) at a node stops there: the node is the cell
+    of such rows. The column itself then has the lower median of the first rows, or of the rows so far while these wait.
+
+    By turns trees cut random sets of 2, 3, 5 and all columns. A node takes a column in proportion to the part of the
+    column's quantiles that its cell has, as the Mondrian process does, and cuts it in the middle 80 % of them; the
+    Mondrian process cuts anywhere. A cell in which no column can be cut is not cut.
+
+    ``learn_transform`` transforms each row by the rows up to it, so row number ``first_rows`` is the first with cells.
+    Cuts of a stream change no bit.
+
+    Transformers can be merged that have the same ``random_state`` and the same knots, or where but one has knots:
+    `copy.copy` of a transformer that has seen the first rows is what shards should begin with.
+
+    References
+    ----------
+    M. Balog, B. Lakshminarayanan, Z. Ghahramani, D. M. Roy and Y. W. Teh, The Mondrian kernel, UAI 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_nag import NAGRegressor
+    >>> from sklearn_nag.preprocessing import OnlineCells
+    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> y = X[:, 0] * X[:, 1]  # of which no line and no curve knows anything
+    >>> make_pipeline(OnlineCells(random_state=0), NAGRegressor(random_state=0)).fit(X, y).score(X, y) > 0.9
+    True
+    >>> cells = OnlineCells(n_trees=1, depth=1, random_state=0).fit([[1.0], [2.0]])
+    >>> cells.transform([[0.0], [9.0], [np.nan]]).toarray()
+    array([[0., 0., 1., 0.],
+           [9., 0., 0., 1.],
+           [1., 1., 0., 0.]])
+    """
+
+    def __init__(
+        self,
+        columns: Columns | Literal["auto"] = "auto",
+        *,
+        n_trees: int = 300,
+        depth: int = 7,
+        max_columns: int = 2**20,
+        first_rows: int = 500,
+        n_quantiles: int = 200,
+        random_state: Any = None,
+    ):
+        self.columns = columns
+        self.n_trees = n_trees
+        self.depth = depth
+        self.max_columns = max_columns
+        self.first_rows = first_rows
+        self.n_quantiles = n_quantiles
+        self.random_state = random_state
+
+    def _check_parameters(self):
+        self._check_knots()
+        check_number("n_trees", self.n_trees, Integral, min_val=1, max_val=2**20)
+        check_number("depth", self.depth, Integral, min_val=1, max_val=20)
+        check_number("max_columns", self.max_columns, Integral, min_val=self.n_trees, max_val=2**30)
+        check_seed(self.random_state)
+
+    def _new_state(self, rows):
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return super()._new_state(rows)._replace(seed=seed)
+
+    def _make(self, knots, seed):
+        return grow(np.diff(knots.starts), self.n_trees, self.depth, np.random.RandomState(seed))
+
+    @property
+    def _cells_of_a_tree(self):
+        return min(2 ** (self.depth + 1) - 1, self.max_columns // self.n_trees)
+
+    def _width(self, n_columns):
+        return self.n_trees * self._cells_of_a_tree if n_columns else 0
+
+    def _block(self, seen, values):
+        if not values.shape[1]:
+            return np.empty(0), np.empty(0, np.int32), np.zeros(len(values) + 1, np.int32)
+        found = loops().cells(values, seen.knots, seen.made, self._cells_of_a_tree)
+        kind = np.int32 if found.size < 2**31 else np.int64
+        return np.ones(found.size), found.ravel(), np.arange(0, found.size + 1, self.n_trees, dtype=kind)
+
+    def _block_names(self, names):
+        if not len(names):
+            return []
+        return [f"tree{t}_cell{i}" for t in range(self.n_trees) for i in range(self._cells_of_a_tree)]

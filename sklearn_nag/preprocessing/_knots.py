@@ -1,0 +1,308 @@
+"""Knots from the first rows: what curves and cells share."""
+
+from __future__ import annotations
+
+import importlib
+from numbers import Integral
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from ..estimators._validation import check_number, check_repeated, unchanged_on_error
+from ..kernels._backend import is_compiled
+from ._base import OnlineTransformer, checked_numbers, names_in
+from ._places import check_columns, places_of
+
+
+class Knots(NamedTuple):
+    """Quantiles of some columns, among which values have ranks.
+
+    All are values that rows have had, so an increasing map of a column maps its knots.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_knots,)
+        Those of the first column, ascending and without repetition, then those of the second, and so on.
+    starts : ndarray of shape (n_columns + 1,) of int64
+        Where those of each column begin; a column of which all values were missing has none.
+    middles : ndarray of shape (n_columns,)
+        The lower median of each column, 0 where all values were missing.
+    """
+
+    values: np.ndarray
+    starts: np.ndarray
+    middles: np.ndarray
+
+    @classmethod
+    def of(cls, rows, n_quantiles):
+        """Knots of dense rows, in which NaN is missing."""
+        columns = [_quantiles(np.sort(column[~np.isnan(column)]), n_quantiles) for column in rows.T]
+        starts = np.add.accumulate([0, *map(len, columns)], dtype=np.int64)
+        return cls(np.concatenate([np.empty(0), *columns]), starts, middles(rows))
+
+
+class Seen(NamedTuple):
+    """What the rows have shown so far.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        Places of the columns that get knots, ascending.
+    seed : int
+        Of the random choices that are made with the knots; 0 where there are none.
+    first : ndarray of shape (n_rows, n_columns)
+        The first rows, which wait until they are enough; none once there are knots.
+    knots : Knots or None
+        None as long as rows wait.
+    made : object
+        What the transformer makes of the knots.
+    """
+
+    columns: np.ndarray
+    seed: int
+    first: np.ndarray
+    knots: Knots | None = None
+    made: Any = None
+
+
+class KnotTransformer(OnlineTransformer):
+    """Base of transformers that put columns made of ranks beside the columns that they get.
+
+    The first rows wait, then their quantiles become the knots, which never move again: what a learner has learnt of a
+    column goes on to mean the same. A class defines ``_block``, ``_width`` and ``_block_names``, and ``_make`` where
+    there is more to make when knots are fixed.
+    """
+
+    columns: Any
+    first_rows: int
+    n_quantiles: int
+
+    # -- what a class defines
+
+    def _make(self, knots, seed):
+        """What is made of the knots, once."""
+
+    def _width(self, n_columns):
+        """How many columns are added for so many columns with knots."""
+        raise NotImplementedError
+
+    def _block(self, seen, values):
+        """The columns that are added, as arrays of CSR rows, for the columns with knots, dense."""
+        raise NotImplementedError
+
+    def _block_names(self, names):
+        """Names of the columns that are added, for those of the columns with knots."""
+        raise NotImplementedError
+
+    # -- what all do
+
+    @unchanged_on_error
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from scratch; fix the knots at the end at the latest, as there are no other rows to wait for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        if hasattr(self, "_state"):
+            del self._state
+        self._learn(X, False)
+        if self._state.knots is None:
+            self._state = self._with_knots(self._state)
+        return self
+
+    @property
+    def knots_(self) -> list[np.ndarray] | None:
+        """For each column of ``columns``, its knots, ascending; None until enough rows were seen."""
+        knots = self._state.knots if hasattr(self, "_state") else None
+        if knots is None:
+            return None
+        return [knots.values[a:b].copy() for a, b in zip(knots.starts, knots.starts[1:])]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+    def _check_knots(self):
+        """Raise for parameters that all have."""
+        if not (isinstance(self.columns, str) and self.columns == "auto"):
+            check_columns("columns", self.columns)
+        check_number("first_rows", self.first_rows, Integral, min_val=1)
+        check_number("n_quantiles", self.n_quantiles, Integral, min_val=2, max_val=2**15)
+
+    def _rows(self, X, first):
+        return in_order(checked_numbers(self, X, first, allow_sparse=True))
+
+    def _new_state(self, rows):
+        if isinstance(self.columns, str):
+            columns = np.arange(0 if sparse.issparse(rows) else rows.shape[1])
+        else:
+            columns = places_of("columns", self.columns, names_in(self))
+        return Seen(columns, 0, np.empty((0, len(columns))))
+
+    def _with_knots(self, seen):
+        knots = Knots.of(seen.first, self.n_quantiles)
+        return seen._replace(first=seen.first[:0].copy(), knots=knots, made=self._make(knots, seen.seed))
+
+    def _learn_rows(self, state, rows, transform):
+        if state.knots is not None:
+            return state, self._transform_rows(state, rows) if transform else None
+        values, waited = dense(rows, state.columns), len(state.first)
+        first = np.concatenate([state.first, values[: self.first_rows - waited]])
+        seen = state._replace(first=first)
+        if len(first) == self.first_rows:
+            seen = self._with_knots(seen)
+        if not transform:
+            return seen, None
+        n = min(rows.shape[0], self.first_rows - 1 - waited)  # of these rows that come before the knots
+        with_gaps = np.flatnonzero(np.isnan(values[:n]).any(axis=1))
+        stand_ins = [middles(first[: waited + i + 1]) for i in with_gaps]
+        early = self._own_columns(state, rows[:n], values[:n], stand_ins)
+        if n == rows.shape[0]:
+            return seen, early
+        return seen, sparse.vstack([early, self._transform_rows(seen, rows[n:])], format="csr")
+
+    def _transform_rows(self, state, rows):
+        values, knots = dense(rows, state.columns), state.knots
+        stand_in = middles(state.first) if knots is None else knots.middles
+        own = self._own_columns(state, rows, values, [stand_in] * int(np.isnan(values).any(axis=1).sum()))
+        if knots is None:
+            return own
+        arrays = loops().beside((own.data, own.indices, own.indptr), self._block(state, values), rows.shape[1])
+        return sparse.csr_array(arrays, shape=own.shape)
+
+    def _own_columns(self, state, rows, values, stand_ins):
+        """CSR rows without missing values of the columns that get knots, and with room for those that are added."""
+        n_columns = rows.shape[1] + self._width(len(state.columns))
+        return as_csr(filled(rows, state.columns, values, stand_ins), n_columns)
+
+    def _names_out(self, state, names):
+        return [*names, *self._block_names(names[state.columns])]
+
+    def _merge_states(self, states):
+        fixed = [state for state in states if state.knots is not None]
+        for state in states:
+            if state.seed != states[0].seed:
+                raise ValueError("models that have drawn other numbers cannot be merged: give all one random_state.")
+        for state in fixed:
+            if any(not np.array_equal(ours, theirs) for ours, theirs in zip(state.knots, fixed[0].knots)):
+                raise ValueError(
+                    "models with other knots cannot be merged, as their columns mean something else: let one of them "
+                    "see the first rows, and give copies of it to all shards."
+                )
+        if fixed:
+            return fixed[0]
+        seen = states[0]
+        for state in states[1:]:
+            if seen.knots is None:
+                first = np.concatenate([seen.first, state.first])[: self.first_rows]
+                seen = seen._replace(first=first)
+                seen = self._with_knots(seen) if len(first) == self.first_rows else seen
+        return seen
+
+
+def loops():
+    """The loops over rows that run: compiled ones where that is chosen."""
+    return importlib.import_module(f"._{'numba' if is_compiled() else 'numpy'}_rows", __package__)
+
+
+def _quantiles(ordered, n_quantiles):
+    """Values at equal ranks among ordered ones, first and last included, without repetition."""
+    if not len(ordered):
+        return ordered
+    steps = n_quantiles - 1
+    nearest = (2 * np.arange(n_quantiles) * (len(ordered) - 1) + steps) // (2 * steps)
+    return np.unique(ordered[nearest])
+
+
+def middles(rows):
+    """Lower median of each column without its missing values, 0 where all are missing."""
+    found = np.zeros(rows.shape[1])
+    for j, column in enumerate(rows.T):
+        known = np.sort(column[~np.isnan(column)])
+        if len(known):
+            found[j] = known[(len(known) - 1) // 2]
+    return found
+
+
+# -- rows
+
+
+def in_order(X):
+    """Rows as they are if dense; CSR rows with ascending indices, each once, as an array of its own."""
+    if not sparse.issparse(X):
+        return X
+    ordered = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # which looks anew at the order
+    if not ordered.has_canonical_format:
+        check_repeated(ordered)
+        ordered = ordered.copy()
+        ordered.sum_duplicates()
+    return ordered
+
+
+def dense(rows, columns):
+    """Some columns of rows as a dense array in C order."""
+    if sparse.issparse(rows):
+        return np.ascontiguousarray(rows[:, columns].toarray())
+    return rows if len(columns) == rows.shape[1] else np.ascontiguousarray(rows[:, columns])
+
+
+def filled(rows, columns, values, stand_ins):
+    """Rows in which something stands for the missing values of some columns.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR array of shape (n_rows, n_features)
+        They are not changed.
+    columns : ndarray of shape (n_columns,) of int
+        Places of these columns.
+    values : ndarray of shape (n_rows, n_columns)
+        The columns, dense.
+    stand_ins : sequence of ndarray of shape (n_columns,)
+        For each row with missing values of these columns, what stands for them.
+
+    Returns
+    -------
+    ndarray or CSR array of shape (n_rows, n_features)
+        ``rows`` itself where nothing is missing.
+    """
+    with_gaps = np.isnan(values).any(axis=1)
+    if not with_gaps.any():
+        return rows
+    row_of, stand_ins = np.cumsum(with_gaps) - 1, np.asarray(stand_ins)  # place among the rows with gaps
+    if not sparse.issparse(rows):
+        changed = rows.copy()
+        row, column = np.nonzero(np.isnan(values))
+        changed[row, columns[column]] = stand_ins[row_of[row], column]
+        return changed
+    place = np.full(rows.shape[1], -1)
+    place[columns] = np.arange(len(columns))
+    missing = np.flatnonzero(np.isnan(rows.data) & (place[rows.indices] >= 0))
+    row = np.searchsorted(rows.indptr, missing, side="right") - 1
+    data = rows.data.copy()
+    data[missing] = stand_ins[row_of[row], place[rows.indices[missing]]]
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def as_csr(rows, n_columns):
+    """Rows as a CSR array of so many columns, with int32 indices where these fit and without zeros of dense rows."""
+    if sparse.issparse(rows):
+        data, indices, indptr = rows.data, rows.indices, rows.indptr
+    else:
+        there = rows != 0
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        np.add.accumulate(there.sum(axis=1), out=indptr[1:])
+        data, indices = rows[there], np.nonzero(there)[1]
+    kind = np.int32 if max(int(indptr[-1]), n_columns) < 2**31 else np.int64
+    parts = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
+    return sparse.csr_array(parts, shape=(rows.shape[0], n_columns))

@@ -1,0 +1,66 @@
+"""Which columns of the rows a parameter names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..estimators._validation import InvalidParameterError, as_given, shown
+
+Columns: TypeAlias = Sequence[int] | Sequence[str] | Sequence[bool]
+
+ALLOWED = "a list of places, of names, or of True and False for each column"
+
+
+def check_columns(name: str, columns: Any) -> None:
+    """Raise unless ``columns``, given for the parameter ``name``, is a list of places, of names, or of flags."""
+    if isinstance(columns, list | tuple):
+        for kinds in (bool | np.bool_, Integral, str):
+            if all(isinstance(entry, kinds) for entry in columns):
+                return
+    raise InvalidParameterError(name, ALLOWED, shown(columns))
+
+
+def places_of(name: str, columns: Any, names: np.ndarray) -> np.ndarray:
+    """Places of columns in the rows, ascending; raise for one that the rows do not have.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    columns : list or tuple
+        As `check_columns` lets it pass; a name may be a pattern with ``*``, ``?`` or ``[...]``.
+    names : ndarray of str objects
+        Names of all columns of the rows.
+
+    Returns
+    -------
+    ndarray of int
+        Without repetition.
+    """
+    if len(columns) and all(isinstance(entry, bool | np.bool_) for entry in columns):
+        if len(columns) != len(names):
+            raise ValueError(f"{name} has {len(columns)} flags; X has {len(names)} columns.")
+        return np.flatnonzero(columns)
+    found: list[int] = []
+    for entry in columns:
+        found += _named(name, entry, names) if isinstance(entry, str) else [_place(name, entry, len(names))]
+    return np.unique(np.asarray(found, dtype=np.intp))
+
+
+def _place(name, entry, n_columns):
+    if not 0 <= entry < n_columns:
+        raise ValueError(f"{name} has {int(entry)}, which is no column of X: places go from 0 to {n_columns - 1}.")
+    return int(entry)
+
+
+def _named(name, entry, names):
+    exact = np.flatnonzero(names == entry)
+    found = exact if len(exact) else [place for place, known in enumerate(names) if fnmatchcase(str(known), entry)]
+    if len(found) == 0:
+        raise ValueError(f"{name} has {entry!r}, which is no column of X; the first is {as_given(names[0])}.")
+    return list(found)

@@ -1,0 +1,127 @@
+"""Cells against a walk in plain Python, and the partitions that trees are."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import sklearn_nag
+from sklearn_nag import NAGRegressor
+from sklearn_nag.preprocessing import OnlineCells, make_online_pipeline
+from sklearn_nag.preprocessing._cells import NO_CUT, grow
+
+
+def walk(x, knots, column, cut):
+    """The node of a tree in which a row ends, by values and not by ranks."""
+    node = 0
+    while node < len(column):
+        value = x[column[node]]
+        if value != value:
+            return node
+        own = knots[column[node]]
+        node = 2 * node + (2 if cut[node] != NO_CUT and value >= own[cut[node] + 1] else 1)
+    return node
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "auto"])
+@pytest.mark.parametrize("max_columns", [2**20, 40])
+def test_cells_are_those_of_a_walk(kernel, max_columns, rng):
+    X = np.round(rng.normal(size=(200, 5)), 1)
+    X[:, 3], X[:, 4] = 1.0, rng.integers(0, 2, size=200)
+    X[rng.uniform(size=X.shape) < 0.05] = np.nan
+    options = {"n_trees": 9, "depth": 4, "first_rows": 50, "n_quantiles": 20, "random_state": 1}
+    transformer = OnlineCells(**options, max_columns=max_columns)
+    with sklearn_nag.config_context(kernel=kernel):
+        out = transformer.fit(X).transform(X)[:, 5:]
+    width = min(31, max_columns // 9)
+    assert out.shape[1] == 9 * width
+    for i, x in enumerate(X):
+        for t, (column, cut) in enumerate(zip(*transformer._state.made)):
+            node = walk(x, transformer.knots_, column, cut)
+            if width < 31:
+                node = (node * 0x9E3779B1 % 2**32) * width // 2**32
+            assert out.indices[9 * i + t] == t * width + node
+    assert (out.data == 1.0).all()
+
+
+def test_every_cut_has_ranks_on_either_side(rng):
+    n_gaps = np.array([2, 50, 1, 7])
+    trees = grow(n_gaps, 40, 6, np.random.RandomState(0))
+    for column, cut in zip(*trees):
+        cells = [([0] * 4, [n - 1 for n in n_gaps])]  # first and last gap of each column, for each node
+        for node in range(63):
+            first, last = cells[node]
+            lower, upper = (list(first), list(last)), (list(first), list(last))
+            if cut[node] != NO_CUT:
+                j = column[node]
+                assert first[j] <= cut[node] < last[j]
+                lower[1][j], upper[0][j] = cut[node], cut[node] + 1
+            cells += [lower, upper]
+    assert (trees.column != 2)[trees.cut != NO_CUT].all()  # a constant column is never cut
+    assert set(np.unique(trees.column[trees.cut != NO_CUT])) == {0, 1, 3}
+
+
+def test_trees_cut_columns_of_small_random_sets():
+    trees = grow(np.full(20, 100), 40, 7, np.random.RandomState(0))
+    sizes = [len(np.unique(column)) for column in trees.column]
+    assert [max(sizes[t::4]) for t in range(4)] == [2, 3, 5, 20]
+    assert len({tuple(np.unique(column)) for column in trees.column[::4]}) > 5
+
+
+def test_cells_are_a_matter_of_random_state(rng):
+    X = rng.normal(size=(50, 3))
+    one, same, other = (OnlineCells(n_trees=5, random_state=seed).fit(X).transform(X) for seed in (3, 3, 4))
+    assert (one != same).nnz == 0
+    assert (one != other).nnz > 0
+
+
+def test_constant_columns_have_one_cell():
+    X = np.ones((20, 2))
+    out = OnlineCells(n_trees=3, depth=2, random_state=0).fit_transform(X)
+    assert (out[:, 2:].sum(axis=0) == 20).sum() == 3
+
+
+def test_names_and_parameters():
+    X = [[1.0], [2.0]]
+    names = OnlineCells(n_trees=2, depth=1, random_state=0).fit(X).get_feature_names_out()
+    assert list(names) == ["x0", *(f"tree{t}_cell{i}" for t in range(2) for i in range(3))]
+    for options, message in (
+        ({"n_trees": 0}, "'n_trees' parameter of OnlineCells must be an int in the range \\[1"),
+        ({"depth": 21}, "'depth' parameter of OnlineCells must be an int in the range \\[1, 20\\]"),
+        ({"max_columns": 299}, "'max_columns' parameter of OnlineCells must be an int in the range \\[300"),
+        ({"random_state": "a"}, "'random_state' parameter of OnlineCells must be None, an int"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            OnlineCells(**options).fit(X)
+
+
+def test_hashed_cells_learn_nearly_as_well(rng):
+    X = rng.normal(size=(4000, 3))
+    y = X[:, 0] * X[:, 1]
+    exact, hashed = (
+        make_pipeline(OnlineCells(n_trees=100, max_columns=n, random_state=0), NAGRegressor(random_state=0))
+        .fit(X[:3000], y[:3000])
+        .score(X[3000:], y[3000:])
+        for n in (2**20, 2**13)
+    )
+    assert exact > 0.85
+    assert exact - 0.05 < hashed
+
+
+def test_few_values_and_missing_ones_are_told_apart(rng):
+    """A value that is missing says as much as one that is there."""
+    x = rng.choice([1.0, 2.0, np.nan], size=(2000, 2))
+    y = np.where(np.isnan(x[:, 0]), 5.0 * np.isnan(x[:, 1]), np.nan_to_num(x[:, 1]))
+    learner = make_pipeline(OnlineCells(n_trees=50, random_state=0), NAGRegressor(random_state=0))
+    assert learner.fit(x, y).score(x, y) > 0.99
+
+
+def test_a_stream_through_a_pipeline_changes_no_bit(rng):
+    X = rng.normal(size=(400, 2))
+    y = X[:, 0] * X[:, 1]
+    predictions = []
+    for size in (400, 37):
+        learner = make_online_pipeline(OnlineCells(n_trees=20, first_rows=50, random_state=0), NAGRegressor())
+        for start in range(0, 400, size):
+            learner.partial_fit(X[start : start + size], y[start : start + size])
+        predictions.append(learner.predict(X).tobytes())
+    assert predictions[0] == predictions[1]
