@@ -13,6 +13,9 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, PolynomialFeatures
 
+from ..preprocessing import Interactions
+
+_MOST_PRODUCTS = 2**30  # that have columns of their own
 _MOST_ROWS = 2**13  # of a batch, however few nonzeros it has
 
 
@@ -78,7 +81,9 @@ def paper_recipe(
         steps = [("columns", columns)]
     if prenormalize:
         steps.append(("prenormalize", MaxAbsScaler()))
-    if products:
+    if products and n_features is None:
+        steps.append(("products", Interactions(interaction_only=False, max_columns=_MOST_PRODUCTS)))
+    elif products:  # of which there may be more than columns can be
         steps.append(("products", PolynomialFeatures(2, include_bias=False)))
     if n_features is not None:
         steps.append(("fold", FunctionTransformer(_fold, accept_sparse=True, kw_args={"n_features": n_features})))

@@ -5,6 +5,7 @@ from ._column_transformer import OnlineColumnTransformer
 from ._curves import OnlineCurves
 from ._dates import DateEncoder
 from ._imputer import OnlineImputer
+from ._interactions import Interactions
 from ._numbers import NumberReader
 from ._pipeline import OnlinePipeline, make_online_pipeline
 from ._prepare import prepare
@@ -14,6 +15,7 @@ from ._words import HashingEncoder, OnlineOneHotEncoder
 __all__ = [
     "DateEncoder",
     "HashingEncoder",
+    "Interactions",
     "NumberReader",
     "OnlineCells",
     "OnlineColumnTransformer",

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..estimators._validation import check_number, check_seed
-from ._knots import KnotTransformer, loops
+from ._knots import KnotTransformer
 from ._places import Columns
+from ._rows import loops
 
 SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, by turns; None is all columns
 NO_CUT = 2**31 - 1  # which no gap is above

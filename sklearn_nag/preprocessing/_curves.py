@@ -6,8 +6,9 @@ from numbers import Integral
 from typing import Literal
 
 from ..estimators._validation import check_number
-from ._knots import KnotTransformer, loops
+from ._knots import KnotTransformer
 from ._places import Columns
+from ._rows import loops
 
 
 class OnlineCurves(KnotTransformer):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+LARGEST = np.finfo(np.float64).max
 MIX, WORD = 0x9E3779B1, 2**32  # odd, and near the golden section of 2**32 (Knuth, volume 3, section 6.4)
+MIXERS = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
 MISSING = -1  # instead of the number of a gap, where the value is missing
 ONCE = 2**18  # numbers that are worked on at a time, to bound memory
 
@@ -129,3 +131,84 @@ def beside(left, right, n_columns):
         at = np.arange(len(values)) + np.repeat(before, np.diff(ends))
         data[at], indices[at] = values, places + move
     return data, indices, indptr
+
+
+def products(data, indices, indptr, tables, again, n_columns):
+    """Products of the entries of CSR rows, one of each of a few groups of columns.
+
+    Parameters
+    ----------
+    data, indices, indptr : ndarray
+        CSR rows, indices ascending.
+    tables : list of ndarray of int64
+        For each term an array of shape (n_groups, n_features). The entries of the columns of a product sum to its
+        number; they are -1 where a column is not in the group.
+    again : list of ndarray of int64
+        For each term an array of shape (n_groups,): -1 for a group that is not the one before, else how many entries
+        after the last one taken the next may be, 0 or 1.
+    n_columns : int
+        To how many columns products are hashed; 0 where their number is their column.
+
+    Returns
+    -------
+    tuple of ndarray
+        Data, indices and row pointers.
+    """
+    n_rows = len(indptr) - 1
+    row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
+    found = []
+    for table, repeats in zip(tables, again):
+        row, value, number = np.arange(n_rows), np.ones(n_rows), np.zeros(n_rows, np.int64)
+        last = np.zeros(n_rows, np.int64)
+        for own, repeat in zip(table, repeats):
+            there = np.flatnonzero(own[indices] >= 0)
+            starts = np.searchsorted(row_of[there], np.arange(n_rows + 1))
+            begin = starts[row] if repeat < 0 else last + repeat
+            counts = np.maximum(starts[row + 1] - begin, 0)
+            before = np.repeat(np.arange(len(row)), counts)
+            last = np.arange(len(before)) + np.repeat(begin - np.add.accumulate(counts) + counts, counts)
+            with np.errstate(all="ignore"):
+                value = np.clip(value[before] * data[there[last]], -LARGEST, LARGEST)
+            row, number = row[before], number[before] + own[indices[there[last]]]
+        found.append((row, number, value))
+    row, number, value = (np.concatenate(parts) for parts in zip(*found))
+    if n_columns:
+        number = hashed(number, n_columns)
+    order = np.lexsort((number, row))
+    row, number, value = row[order], number[order], value[order]
+    if n_columns and len(row):
+        new = np.concatenate([[True], (row[1:] != row[:-1]) | (number[1:] != number[:-1])])
+        value = np.clip(np.bincount(np.cumsum(new) - 1, weights=value), -LARGEST, LARGEST)
+        row, number = row[new], number[new]
+    kind = np.int32 if len(row) < 2**31 else np.int64
+    return value, number.astype(kind), np.searchsorted(row, np.arange(n_rows + 1)).astype(kind)
+
+
+def dense_products(X, factors, out):
+    """Fill ``out`` with products of columns of ``X``.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        Rows.
+    factors : ndarray of shape (n_factors, n_products) of int
+        The columns of each product.
+    out : ndarray of shape (n_rows, n_products)
+        To be filled.
+    """
+    step = max(ONCE // max(factors.shape[1], 1), 1)
+    for start in range(0, len(X), step):
+        rows = X[start : start + step]
+        value = rows[:, factors[0]]
+        for columns in factors[1:]:
+            with np.errstate(all="ignore"):
+                value = np.clip(value * rows[:, columns], -LARGEST, LARGEST)
+        out[start : start + step] = value
+
+
+def hashed(number, n_columns):
+    """Columns for numbers, as if at random (the last steps of MurmurHash3 by Appleby)."""
+    mixed = number.astype(np.uint64)
+    for factor in MIXERS:
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(factor)
+    return ((mixed >> np.uint64(32)) * np.uint64(n_columns) >> np.uint64(32)).astype(np.int64)

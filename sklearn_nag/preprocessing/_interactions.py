@@ -1,0 +1,302 @@
+"""Products of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, combinations, combinations_with_replacement, product
+from math import comb, prod
+from numbers import Integral
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from ..estimators._validation import InvalidParameterError, check_finite, check_flag, check_number, shown
+from ._base import OnlineTransformer, checked_numbers, names_in
+from ._places import check_columns, places_of
+from ._rows import as_csr, in_order, loops, put_beside
+
+Group: TypeAlias = int | str | Sequence[int] | Sequence[str]
+MOST = 2**62  # products that have numbers of 64 bits
+
+
+class Run(NamedTuple):
+    """A group of columns, of which a product takes some.
+
+    Attributes
+    ----------
+    group : ndarray of int
+        Places of the columns, ascending.
+    times : int
+        How many columns a product takes.
+    strict : bool
+        Whether it takes none twice.
+    """
+
+    group: np.ndarray
+    times: int
+    strict: bool
+
+    def size(self):
+        """In how many ways they can be taken."""
+        return comb(self._room(), self.times)
+
+    def ways(self):
+        """All ways, in the order of their columns."""
+        return (combinations if self.strict else combinations_with_replacement)(self.group.tolist(), self.times)
+
+    def parts(self):
+        """For each place among the columns taken, a number for each column of the group.
+
+        Those of the columns taken sum to how many ways come before, in the order of their columns (Knuth, volume 4A,
+        section 7.2.1.3: the combinatorial number system).
+        """
+        room, found = self._room() - 1, []
+        for place in range(self.times):
+            left, shift = self.times - place, 0 if self.strict else place
+            first = comb(max(room - place, 0), left)
+            found.append([max(first - comb(room - i - shift, left), 0) for i in range(len(self.group))])
+        return found
+
+    def _room(self):
+        return len(self.group) + (0 if self.strict else self.times - 1)
+
+
+class Plan(NamedTuple):
+    """What is to be multiplied.
+
+    Attributes
+    ----------
+    terms : list of list of Run
+        Kinds of products: each takes columns of every run.
+    tables, again : list of ndarray
+        The terms, as `_numpy_rows.products` takes them.
+    n_products : int
+        How many products there are.
+    n_columns : int
+        To how many columns they are hashed; 0 where each has a column of its own.
+    factors : list of ndarray, or None
+        As `factors_of` gives them, where the first rows were dense.
+    """
+
+    terms: list[list[Run]]
+    tables: list[np.ndarray]
+    again: list[np.ndarray]
+    n_products: int
+    n_columns: int
+    factors: list[np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, terms, n_features, max_columns):
+        """The plan for terms over so many columns, with at most ``max_columns`` of products."""
+        sizes = [prod(run.size() for run in term) for term in terms]
+        n_products = sum(sizes)
+        if n_products >= MOST:
+            raise ValueError(
+                f"between names {n_products} products of {n_features} columns, more than can be numbered ({MOST}): "
+                "name fewer columns, or a lower degree."
+            )
+        tables, again, start = [], [], 0
+        for term, size in zip(terms, sizes):
+            table, repeats = [], []
+            for place, run in enumerate(term):
+                later = prod(other.size() for other in term[place + 1 :])
+                for part in run.parts():
+                    numbers = np.full(n_features, -1)
+                    numbers[run.group] = np.array(part, dtype=np.int64) * later + (0 if table else start)
+                    table.append(numbers)
+                repeats += [-1] + [int(run.strict)] * (run.times - 1)
+            tables.append(np.stack(table))
+            again.append(np.array(repeats))
+            start += size
+        return cls(terms, tables, again, n_products, 0 if n_products <= max_columns else max_columns)
+
+
+def products_of(term):
+    """The columns of each product of a term."""
+    return (tuple(chain(*ways)) for ways in product(*(run.ways() for run in term)))
+
+
+def factors_of(terms):
+    """The columns of each product, as an array of shape (n_factors, n_products) for each term."""
+    found = [(np.array(list(products_of(term)), dtype=np.intp), sum(run.times for run in term)) for term in terms]
+    return [places.reshape(-1, n_factors).T.copy() for places, n_factors in found]
+
+
+class Interactions(OnlineTransformer):
+    """Put products of columns beside them: of all pairs or triples, or between groups.
+
+    Where there are few products, each has a column of its own. Where there are many, as between words, they are hashed
+    to ``max_columns`` columns, as Vowpal Wabbit does by ``-q`` and ``--cubic``: products that meet in a column are
+    added up. Nothing is learnt but the names and number of the columns.
+
+    Parameters
+    ----------
+    between : "all" or list of tuple, default="all"
+        What is multiplied. ``"all"`` stands for all columns with one another. A tuple of two or three groups stands
+        for the products of a column of each: ``[("age", "income"), ("user_*", "item_*")]``. A group is a place, a
+        name, a pattern of names with ``*``, ``?`` or ``[...]``, or a list of these. Groups of a tuple are the same, or
+        have no column in common.
+    degree : {2, 3}, default=2
+        With ``between="all"``: whether there are pairs, or pairs and triples.
+    interaction_only : bool, default=True
+        Whether a column is not multiplied with itself.
+    max_columns : int, default=2**18
+        How many columns products have at most, which bounds the memory of what learns from them. More products than
+        that are hashed.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns that go in.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where the first rows had names that are all strings.
+
+    See Also
+    --------
+    OnlineCells : Columns that find for themselves how columns act together.
+    sklearn.preprocessing.PolynomialFeatures : All products up to any degree, never hashed.
+
+    Notes
+    -----
+    The columns that go in come first, then products, term by term, in the order of their columns. Dense rows stay
+    dense, as long as products are not hashed; sparse rows, and hashed ones, come out as a CSR array of float64 with
+    ascending indices. Products of sparse rows cost time and memory for nonzeros alone.
+
+    Products beyond the range of float64 are held at its ends. Missing values are refused.
+
+    References
+    ----------
+    A. Agarwal, A. Beygelzimer, D. Hsu, J. Langford and M. Telgarsky, Scalable non-linear learning with adaptive
+    polynomial expansions, NIPS 2014.
+
+    Examples
+    --------
+    >>> from sklearn_nag.preprocessing import Interactions
+    >>> X = [[2.0, 3.0, 5.0]]
+    >>> Interactions().fit_transform(X)
+    array([[ 2.,  3.,  5.,  6., 10., 15.]])
+    >>> crosses = Interactions([("x0", ["x1", "x2"])]).fit(X)
+    >>> crosses.get_feature_names_out()
+    array(['x0', 'x1', 'x2', 'x0 x1', 'x0 x2'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        between: Literal["all"] | Sequence[tuple[Group, ...]] = "all",
+        *,
+        degree: Literal[2, 3] = 2,
+        interaction_only: bool = True,
+        max_columns: int = 2**18,
+    ):
+        self.between = between
+        self.degree = degree
+        self.interaction_only = interaction_only
+        self.max_columns = max_columns
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_parameters(self):
+        if not (isinstance(self.between, str) and self.between == "all"):
+            if not isinstance(self.between, list | tuple):
+                raise InvalidParameterError("between", "'all' or a list of tuples of groups", shown(self.between))
+            for term in self.between:
+                if not (isinstance(term, tuple) and len(term) in (2, 3)):
+                    raise InvalidParameterError(
+                        "between", "'all' or a list of tuples of two or three groups", shown(term)
+                    )
+                for group in term:
+                    check_columns("between", _as_list(group))
+        check_number("degree", self.degree, Integral, min_val=2, max_val=3)
+        check_flag("interaction_only", self.interaction_only)
+        check_number("max_columns", self.max_columns, Integral, min_val=1, max_val=2**30)
+
+    def _rows(self, X, first):
+        rows = in_order(checked_numbers(self, X, first, allow_sparse=True))
+        check_finite(rows, "X", type(self).__name__, getattr(self, "feature_names_in_", None))
+        return rows
+
+    def _new_state(self, rows):
+        n_features, strict = rows.shape[1], bool(self.interaction_only)
+        if isinstance(self.between, str):
+            every = np.arange(n_features)
+            terms = [[Run(every, times, strict)] for times in range(2, self.degree + 1)]
+        else:
+            names = names_in(self)
+            terms = [
+                _runs([places_of("between", _as_list(group), names) for group in term], strict, names)
+                for term in self.between
+            ]
+        plan = Plan.of(terms, n_features, self.max_columns)
+        with_factors = not (sparse.issparse(rows) or plan.n_columns)
+        return plan._replace(factors=factors_of(terms)) if with_factors else plan
+
+    def _learn_rows(self, state, rows, transform):
+        return state, self._transform_rows(state, rows) if transform else None
+
+    def _transform_rows(self, state, rows):
+        n_features = rows.shape[1]
+        width = n_features + (state.n_columns or state.n_products)
+        if not (sparse.issparse(rows) or state.n_columns):
+            return _dense_products(rows, state.factors or factors_of(state.terms), width)
+        own = as_csr(rows, width)
+        if not state.n_products:
+            return own
+        block = loops().products(own.data, own.indices, own.indptr, state.tables, state.again, state.n_columns)
+        return put_beside(own, block, n_features)
+
+    def _names_out(self, state, names):
+        if state.n_columns:
+            return [*names, *(f"product{i}" for i in range(state.n_columns))]
+        return [*names, *(_name(names[list(columns)]) for term in state.terms for columns in products_of(term))]
+
+    def _merge_states(self, states):
+        return states[0]
+
+
+def _as_list(group):
+    return group if isinstance(group, list | tuple) else [group]
+
+
+def _runs(groups, strict, names):
+    """Groups of a term as runs: those that are the same become one."""
+    runs: list[Run] = []
+    for group in groups:
+        same = [i for i, run in enumerate(runs) if np.array_equal(run.group, group)]
+        if same:
+            runs[same[0]] = runs[same[0]]._replace(times=runs[same[0]].times + 1)
+            continue
+        for run in runs:
+            shared = np.intersect1d(run.group, group)
+            if len(shared):
+                raise ValueError(
+                    f"between has a term of two groups with the column {names[shared[0]]!r} that are not the same: "
+                    "groups of a term must be the same, or have no column in common."
+                )
+        runs.append(Run(group, 1, strict))
+    if not prod(run.size() for run in runs):
+        raise ValueError(
+            f"between has a term without products: {names[groups[0][0]]!r} alone is multiplied with itself, which "
+            "interaction_only=True leaves out."
+        )
+    return runs
+
+
+def _dense_products(X, factors, width):
+    """Rows with the products of their columns."""
+    out = np.empty((len(X), width))
+    out[:, : X.shape[1]] = X
+    column = X.shape[1]
+    for columns in factors:
+        loops().dense_products(X, columns, out[:, column : column + columns.shape[1]])
+        column += columns.shape[1]
+    return out
+
+
+def _name(names):
+    """The name of a product, for those of its columns."""
+    counts = {name: list(names).count(name) for name in names}
+    return " ".join(name if count == 1 else f"{name}^{count}" for name, count in counts.items())

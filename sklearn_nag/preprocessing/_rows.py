@@ -1,0 +1,91 @@
+"""Rows, dense or CSR, as transformers take them apart and put columns beside them."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+from scipy import sparse
+
+from ..estimators._validation import check_repeated
+from ..kernels._backend import is_compiled
+
+
+def loops():
+    """The loops over rows that run: compiled ones where that is chosen."""
+    return importlib.import_module(f"._{'numba' if is_compiled() else 'numpy'}_rows", __package__)
+
+
+def in_order(X):
+    """Rows as they are if dense; CSR rows with ascending indices, each once, as an array of its own."""
+    if not sparse.issparse(X):
+        return X
+    ordered = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # which looks anew at the order
+    if not ordered.has_canonical_format:
+        check_repeated(ordered)
+        ordered = ordered.copy()
+        ordered.sum_duplicates()
+    return ordered
+
+
+def dense(rows, columns):
+    """Some columns of rows as a dense array in C order."""
+    if sparse.issparse(rows):
+        return np.ascontiguousarray(rows[:, columns].toarray())
+    return rows if len(columns) == rows.shape[1] else np.ascontiguousarray(rows[:, columns])
+
+
+def filled(rows, columns, values, stand_ins):
+    """Rows in which something stands for the missing values of some columns.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR array of shape (n_rows, n_features)
+        They are not changed.
+    columns : ndarray of shape (n_columns,) of int
+        Places of these columns.
+    values : ndarray of shape (n_rows, n_columns)
+        The columns, dense.
+    stand_ins : sequence of ndarray of shape (n_columns,)
+        For each row with missing values of these columns, what stands for them.
+
+    Returns
+    -------
+    ndarray or CSR array of shape (n_rows, n_features)
+        ``rows`` itself where nothing is missing.
+    """
+    with_gaps = np.isnan(values).any(axis=1)
+    if not with_gaps.any():
+        return rows
+    row_of, stand_ins = np.cumsum(with_gaps) - 1, np.asarray(stand_ins)  # place among the rows with gaps
+    if not sparse.issparse(rows):
+        changed = rows.copy()
+        row, column = np.nonzero(np.isnan(values))
+        changed[row, columns[column]] = stand_ins[row_of[row], column]
+        return changed
+    place = np.full(rows.shape[1], -1)
+    place[columns] = np.arange(len(columns))
+    missing = np.flatnonzero(np.isnan(rows.data) & (place[rows.indices] >= 0))
+    row = np.searchsorted(rows.indptr, missing, side="right") - 1
+    data = rows.data.copy()
+    data[missing] = stand_ins[row_of[row], place[rows.indices[missing]]]
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def as_csr(rows, n_columns):
+    """Rows as a CSR array of so many columns, with int32 indices where these fit and without zeros of dense rows."""
+    if sparse.issparse(rows):
+        data, indices, indptr = rows.data, rows.indices, rows.indptr
+    else:
+        there = rows != 0
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        np.add.accumulate(there.sum(axis=1), out=indptr[1:])
+        data, indices = rows[there], np.nonzero(there)[1]
+    kind = np.int32 if max(int(indptr[-1]), n_columns) < 2**31 else np.int64
+    parts = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
+    return sparse.csr_array(parts, shape=(rows.shape[0], n_columns))
+
+
+def put_beside(rows, block, n_columns):
+    """CSR rows and, in their columns from ``n_columns`` on, others, given as arrays."""
+    return sparse.csr_array(loops().beside((rows.data, rows.indices, rows.indptr), block, n_columns), shape=rows.shape)
