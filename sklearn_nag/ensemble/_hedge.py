@@ -56,6 +56,7 @@ from ._experts import Expert, NamedEstimators
 _LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
 _MOST_ROWS = 2**14  # played at a time, to bound memory, where this makes no difference
+_MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns of each row
 
 _DOCS = ALL | entries("""
 eta0 : float, default=1.0
@@ -218,7 +219,8 @@ class _Hedge(NamedEstimators):
     def _learn(self, X, y, weight, order, judge=True):
         """Play and learn the rows in this order."""
         by_row = all(expert.by_row for expert in self._experts)
-        size = _MOST_ROWS if by_row else int(self.batch_size)
+        most = _MOST_TRANSFORMED if any(expert.transformers for expert in self._experts) else _MOST_ROWS
+        size = most if by_row else int(self.batch_size)
         method, classes = self._method, getattr(self, "classes_", None)
 
         def learn(first, last):

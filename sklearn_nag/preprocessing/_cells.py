@@ -87,7 +87,7 @@ class OnlineCells(KnotTransformer):
     max_columns : int, default=2**20
         How many columns all cells have at most, which bounds the memory of what learns from them. A tree has
         ``2 ** (depth + 1) - 1`` cells; where that is too many, the cells of each tree are hashed to equal shares.
-    first_rows : int, default=500
+    first_rows : int, default=300
         Of how many rows the quantiles are taken. Until as many have come, the cells of all rows are 0, and the model
         keeps these rows, so that its memory is bounded; then the cuts are fixed for good. `fit` fixes them at its end
         if there are fewer.
@@ -155,7 +155,7 @@ class OnlineCells(KnotTransformer):
         n_trees: int = 300,
         depth: int = 7,
         max_columns: int = 2**20,
-        first_rows: int = 500,
+        first_rows: int = 300,
         n_quantiles: int = 200,
         random_state: Any = None,
     ):

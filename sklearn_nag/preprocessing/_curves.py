@@ -32,7 +32,7 @@ class OnlineCurves(KnotTransformer):
         different values among the first rows, whose hats are all 0: the line says all of them.
     n_knots : int, default=17
         How many hats a column has at most. With fewer quantiles, each has a hat of its own.
-    first_rows : int, default=500
+    first_rows : int, default=300
         Of how many rows the quantiles are taken. Until as many have come, the hats of all rows are 0, and the model
         keeps these rows, so that its memory is bounded; then the knots are fixed for good. `fit` fixes them at its end
         if there are fewer.
@@ -90,7 +90,7 @@ class OnlineCurves(KnotTransformer):
         columns: Columns | Literal["auto"] = "auto",
         *,
         n_knots: int = 17,
-        first_rows: int = 500,
+        first_rows: int = 300,
         n_quantiles: int = 200,
     ):
         self.columns = columns

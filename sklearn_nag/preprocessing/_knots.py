@@ -163,26 +163,29 @@ class KnotTransformer(OnlineTransformer):
             seen = self._with_knots(seen)
         if not transform:
             return seen, None
-        n = min(rows.shape[0], self.first_rows - 1 - waited)  # of these rows that come before the knots
-        with_gaps = np.flatnonzero(np.isnan(values[:n]).any(axis=1))
-        stand_ins = [middles(first[: waited + i + 1]) for i in with_gaps]
-        early = self._own_columns(state, rows[:n], values[:n], stand_ins)
-        if n == rows.shape[0]:
-            return seen, early
-        return seen, sparse.vstack([early, self._transform_rows(seen, rows[n:])], format="csr")
+        n_early = min(rows.shape[0], self.first_rows - 1 - waited)  # of these rows that come before the knots
+        with_gaps = np.flatnonzero(np.isnan(values).any(axis=1))
+        stand_ins = [middles(first[: waited + i + 1]) if i < n_early else seen.knots.middles for i in with_gaps]
+        return seen, self._columns_out(seen, rows, values, stand_ins, n_early)
 
     def _transform_rows(self, state, rows):
-        values, knots = dense(rows, state.columns), state.knots
-        stand_in = middles(state.first) if knots is None else knots.middles
-        own = self._own_columns(state, rows, values, [stand_in] * int(np.isnan(values).any(axis=1).sum()))
-        if knots is None:
-            return own
-        return put_beside(own, self._block(state, values), rows.shape[1])
+        values = dense(rows, state.columns)
+        stand_in = middles(state.first) if state.knots is None else state.knots.middles
+        stand_ins = [stand_in] * int(np.isnan(values).any(axis=1).sum())
+        return self._columns_out(state, rows, values, stand_ins, len(values) if state.knots is None else 0)
 
-    def _own_columns(self, state, rows, values, stand_ins):
-        """CSR rows without missing values of the columns that get knots, and with room for those that are added."""
-        n_columns = rows.shape[1] + self._width(len(state.columns))
-        return as_csr(filled(rows, state.columns, values, stand_ins), n_columns)
+    def _columns_out(self, seen, rows, values, stand_ins, n_early):
+        """Rows as they come out: nothing is added to the early ones.
+
+        ``values`` are the columns that get knots, and ``stand_ins`` is what `filled` takes.
+        """
+        n_columns = rows.shape[1] + self._width(len(seen.columns))
+        own = as_csr(filled(rows, seen.columns, values, stand_ins), n_columns)
+        if n_early == len(values):
+            return own
+        data, indices, indptr = self._block(seen, values[n_early:])
+        block = data, indices, np.concatenate([np.zeros(n_early, indptr.dtype), indptr])
+        return put_beside(own, block, rows.shape[1])
 
     def _names_out(self, state, names):
         return [*names, *self._block_names(names[state.columns])]
