@@ -10,11 +10,13 @@ from sklearn.utils import check_random_state
 
 from ..estimators._validation import check_number, check_seed
 from ._knots import KnotTransformer
+from ._numpy_rows import gaps
 from ._places import Columns
 from ._rows import loops
 
 SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, by turns; None is all columns
 NO_CUT = 2**31 - 1  # which no gap is above
+ONCE = 2**20  # numbers of cells that are worked on at a time, to bound memory
 MARGIN = 0.1  # of the gaps of a cell, at either end, in which no cut falls
 
 
@@ -33,34 +35,58 @@ class Trees(NamedTuple):
     cut: np.ndarray
 
 
-def grow(n_gaps, n_trees, depth, random):
-    """Random trees over columns with so many gaps between knots.
+def lengths(rows, knots):
+    """The entropy of each column in bits, by the gaps that values of the rows are in, at most 1."""
+    found = gaps(rows, knots)
+    entropy = np.zeros(rows.shape[1])
+    for j, column in enumerate(found.T):
+        share = np.unique(column, return_counts=True)[1] / max(len(column), 1)
+        entropy[j] = -(share * np.log2(share)).sum()
+    return np.minimum(entropy, 1.0)
 
-    A node cuts a column in proportion to how much of the column's ranks its cell has, at a place that is uniform in the
-    middle of the cell.
+
+def grow(n_gaps, length, n_trees, depth, random):
+    """Random trees over columns with so many gaps between knots, and of these lengths.
+
+    Sets of columns are drawn by their lengths. A node cuts a column in proportion to its length and to how much of its
+    ranks the cell has, at a place that is uniform in the middle of the cell.
     """
     column = np.zeros((n_trees, 2**depth - 1), np.int32)
     cut = np.full((n_trees, 2**depth - 1), NO_CUT, np.int32)
     cuttable = np.flatnonzero(n_gaps > 1)
-    if not len(cuttable):
-        return Trees(column, cut)
-    for t in range(n_trees):
-        chosen = random.permutation(cuttable)[: SIZES[t % len(SIZES)]]
-        first, last = np.zeros((1, len(chosen)), np.int64), n_gaps[chosen][None] - 1  # gaps of the cells of a level
-        for level in range(depth):
-            cell = np.arange(2**level)
-            share = np.add.accumulate((last - first) / (n_gaps[chosen] - 1), axis=1)
-            drawn, place = random.uniform(size=(2, 2**level))
-            which = np.minimum((share <= drawn[:, None] * share[:, -1:]).sum(axis=1), len(chosen) - 1)
-            begin, cuts = first[cell, which], (last - first)[cell, which]
-            at = begin + np.minimum((cuts * (MARGIN + (1 - 2 * MARGIN) * place)).astype(np.int64), cuts - 1)
-            whole = cuts == 0  # and so are all columns of the cell
-            nodes = slice(2**level - 1, 2 ** (level + 1) - 1)
-            column[t, nodes], cut[t, nodes] = chosen[which], np.where(whole, NO_CUT, at)
-            first, last = np.repeat(first, 2, axis=0), np.repeat(last, 2, axis=0)
-            last[2 * cell, which] = np.where(whole, begin, at)
-            first[2 * cell + 1, which] = np.where(whole, begin, at + 1)
+    for turn, size in enumerate(SIZES):
+        size = min(size or len(cuttable), len(cuttable))
+        step = max(ONCE // (2**depth * max(size, 1)), 1)
+        trees = np.arange(turn, n_trees, len(SIZES))
+        for start in range(0, len(trees) if size else 0, step):
+            some = trees[start : start + step]
+            column[some], cut[some] = _grown_together(n_gaps, length, cuttable, size, len(some), depth, random)
     return Trees(column, cut)
+
+
+def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
+    """Trees over as many columns each: the columns and cuts of their nodes."""
+    odds = length[cuttable] / length[cuttable].sum()
+    chosen = np.stack([random.choice(cuttable, size, replace=False, p=odds) for _ in range(n_trees)])
+    whole = n_gaps[chosen][:, None] - 1  # cuts that each column has, of shape (n_trees, 1, size)
+    first, last = np.zeros_like(whole), whole  # gaps of the cells of a level, of shape (n_trees, n_cells, size)
+    columns, cuts = [], []
+    for level in range(depth):
+        share = np.add.accumulate((last - first) / whole * length[chosen][:, None], axis=2)
+        drawn, place = random.uniform(size=(2, n_trees, 2**level))
+        which = (share <= drawn[..., None] * share[..., -1:]).sum(axis=2, keepdims=True)
+        which = np.minimum(which, size - 1)
+        begin = np.take_along_axis(first, which, axis=2)
+        n_cuts = np.take_along_axis(last, which, axis=2) - begin
+        inner = (n_cuts * (MARGIN + (1 - 2 * MARGIN) * place[..., None])).astype(np.int64)
+        is_whole = n_cuts == 0  # and so are all columns of the cell
+        at = begin + np.where(is_whole, 0, np.minimum(inner, n_cuts - 1))
+        columns.append(np.take_along_axis(np.broadcast_to(chosen[:, None], share.shape), which, axis=2)[..., 0])
+        cuts.append(np.where(is_whole, NO_CUT, at)[..., 0])
+        first, last = np.repeat(first, 2, axis=1), np.repeat(last, 2, axis=1)
+        np.put_along_axis(last[:, ::2], which, at, axis=2)
+        np.put_along_axis(first[:, 1::2], which, at + ~is_whole, axis=2)
+    return np.concatenate(columns, axis=1), np.concatenate(cuts, axis=1)
 
 
 class OnlineCells(KnotTransformer):
@@ -117,9 +143,11 @@ class OnlineCells(KnotTransformer):
     the order of its nodes from the root. A row whose value is missing (NaN) at a node stops there: the node is the cell
     of such rows. The column itself then has the lower median of the first rows, or of the rows so far while these wait.
 
-    By turns trees cut random sets of 2, 3, 5 and all columns. A node takes a column in proportion to the part of the
-    column's quantiles that its cell has, as the Mondrian process does, and cuts it in the middle 80 % of them; the
-    Mondrian process cuts anywhere. A cell in which no column can be cut is not cut.
+    By turns trees cut random sets of 2, 3, 5 and all columns. As in the Mondrian process, a node takes a column in
+    proportion to the length that its cell has along it. The length of a column is its entropy among the first rows, 1
+    bit at most, so that columns which are nearly constant, as rare categories are, take few of the cuts; a cell has the
+    part of it that it has of the column's quantiles. It is cut in the middle 80 % of these; the Mondrian process cuts
+    anywhere. A cell in which no column can be cut is not cut.
 
     ``learn_transform`` transforms each row by the rows up to it, so row number ``first_rows`` is the first with cells.
     Cuts of a stream change no bit.
@@ -178,8 +206,8 @@ class OnlineCells(KnotTransformer):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return super()._new_state(rows)._replace(seed=seed)
 
-    def _make(self, knots, seed):
-        return grow(np.diff(knots.starts), self.n_trees, self.depth, np.random.RandomState(seed))
+    def _make(self, knots, first, seed):
+        return grow(np.diff(knots.starts), lengths(first, knots), self.n_trees, self.depth, np.random.RandomState(seed))
 
     @property
     def _cells_of_a_tree(self):

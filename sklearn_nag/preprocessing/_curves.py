@@ -31,7 +31,8 @@ class OnlineCurves(KnotTransformer):
         columns are words and categories. The others go through untouched. So do those with fewer than three
         different values among the first rows, whose hats are all 0: the line says all of them.
     n_knots : int, default=17
-        How many hats a column has at most. With fewer quantiles, each has a hat of its own.
+        How many hats a column has at most. With fewer quantiles, each has a hat of its own. With 0 there are no
+        curves: missing values are filled, and each column gets one that is 1 where it is missing.
     first_rows : int, default=300
         Of how many rows the quantiles are taken. Until as many have come, the hats of all rows are 0, and the model
         keeps these rows, so that its memory is bounded; then the knots are fixed for good. `fit` fixes them at its end
@@ -100,7 +101,7 @@ class OnlineCurves(KnotTransformer):
 
     def _check_parameters(self):
         self._check_knots()
-        check_number("n_knots", self.n_knots, Integral, min_val=2, max_val=2**15)
+        check_number("n_knots", self.n_knots, Integral, min_val=2, max_val=2**15, options=(0,))
 
     def _width(self, n_columns):
         return n_columns * (self.n_knots + 1)

@@ -79,7 +79,7 @@ class KnotTransformer(OnlineTransformer):
 
     # -- what a class defines
 
-    def _make(self, knots, seed):
+    def _make(self, knots, first, seed):
         """What is made of the knots, once."""
 
     def _width(self, n_columns):
@@ -151,7 +151,7 @@ class KnotTransformer(OnlineTransformer):
 
     def _with_knots(self, seen):
         knots = Knots.of(seen.first, self.n_quantiles)
-        return seen._replace(first=seen.first[:0].copy(), knots=knots, made=self._make(knots, seen.seed))
+        return seen._replace(first=seen.first[:0].copy(), knots=knots, made=self._make(knots, seen.first, seen.seed))
 
     def _learn_rows(self, state, rows, transform):
         if state.knots is not None:

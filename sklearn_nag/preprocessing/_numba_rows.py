@@ -55,7 +55,7 @@ def fill_hats(X, values, starts, n_hats, data, indices, indptr):
             if np.isnan(x):
                 data[n], indices[n] = 1.0, column + n_hats
                 n += 1
-            elif end - begin > 2:
+            elif n_hats > 0 and end - begin > 2:
                 steps = min(n_hats, end - begin) - 1
                 t = step_of(x, values, begin, end, steps)
                 left = min(np.int64(t), steps - 1)

@@ -35,7 +35,7 @@ def hats(X, knots, n_hats):
         own, x = knots.values[knots.starts[j] : knots.starts[j + 1]], X[:, j]
         missing = np.isnan(x)
         begin = j * (n_hats + 1)
-        if len(own) > 2:
+        if n_hats and len(own) > 2:
             steps = min(n_hats, len(own)) - 1
             at = np.minimum(np.maximum(np.where(missing, own[0], x), own[0]), own[-1])
             gap = np.minimum(np.searchsorted(own, at, side="right") - 1, len(own) - 2)

@@ -7,7 +7,8 @@ from sklearn.pipeline import make_pipeline
 import sklearn_nag
 from sklearn_nag import NAGRegressor
 from sklearn_nag.preprocessing import OnlineCells, make_online_pipeline
-from sklearn_nag.preprocessing._cells import NO_CUT, grow
+from sklearn_nag.preprocessing._cells import NO_CUT, grow, lengths
+from sklearn_nag.preprocessing._knots import Knots
 
 
 def walk(x, knots, column, cut):
@@ -45,7 +46,7 @@ def test_cells_are_those_of_a_walk(kernel, max_columns, rng):
 
 def test_every_cut_has_ranks_on_either_side(rng):
     n_gaps = np.array([2, 50, 1, 7])
-    trees = grow(n_gaps, 40, 6, np.random.RandomState(0))
+    trees = grow(n_gaps, np.ones(4), 40, 6, np.random.RandomState(0))
     for column, cut in zip(*trees):
         cells = [([0] * 4, [n - 1 for n in n_gaps])]  # first and last gap of each column, for each node
         for node in range(63):
@@ -61,10 +62,22 @@ def test_every_cut_has_ranks_on_either_side(rng):
 
 
 def test_trees_cut_columns_of_small_random_sets():
-    trees = grow(np.full(20, 100), 40, 7, np.random.RandomState(0))
+    trees = grow(np.full(20, 100), np.ones(20), 40, 7, np.random.RandomState(0))
     sizes = [len(np.unique(column)) for column in trees.column]
     assert [max(sizes[t::4]) for t in range(4)] == [2, 3, 5, 20]
     assert len({tuple(np.unique(column)) for column in trees.column[::4]}) > 5
+
+
+def test_columns_are_cut_by_their_entropy(rng):
+    X = np.column_stack([rng.normal(size=400), np.arange(400) < 4, np.arange(400) % 2, np.full(400, 7.0)])
+    X[::2, 3] = np.nan
+    knots = Knots.of(X, 200)
+    rare = -(0.01 * np.log2(0.01) + 0.99 * np.log2(0.99))
+    np.testing.assert_allclose(lengths(X, knots), [1.0, rare, 1.0, 1.0], rtol=1e-12)
+    trees = OnlineCells(n_trees=400, depth=1, first_rows=400, random_state=0).fit(X)._state.made
+    counts = np.bincount(trees.column[3::4, 0], minlength=4)  # of trees that cut all columns
+    np.testing.assert_allclose(counts[:3] / 100, np.array([1, rare, 1]) / (2 + rare), atol=0.1)
+    assert counts[3] == 0  # as but one value is known
 
 
 def test_cells_are_a_matter_of_random_state(rng):

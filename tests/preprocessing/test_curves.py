@@ -62,6 +62,13 @@ def test_hats_sum_to_one_and_are_constant_outside(rng):
     np.testing.assert_array_equal(ends[:, :2].toarray(), [[-50.0, 50.0], [-5e5, 5e5]])
 
 
+def test_no_curves_leave_the_columns_and_what_is_missing():
+    curves = OnlineCurves(n_knots=0).fit([[1.0], [2.0], [3.0]])
+    np.testing.assert_array_equal(curves.transform([[7.0], [np.nan]]).toarray(), [[7.0, 0.0], [2.0, 1.0]])
+    with pytest.raises(ValueError, match="'n_knots' parameter of OnlineCurves must be 0 or an int in the range \\[2"):
+        OnlineCurves(n_knots=1).fit([[1.0]])
+
+
 def test_names():
     names = OnlineCurves(n_knots=2).fit([[1.0], [2.0]]).get_feature_names_out()
     assert list(names) == ["x0", "x0_knot0", "x0_knot1", "x0_missing"]
