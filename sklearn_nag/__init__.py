@@ -1,7 +1,7 @@
 """Online linear learners for scikit-learn that take data in any units."""
 
 from ._version import __version__
-from .ensemble import HedgeClassifier, HedgeRegressor
+from .ensemble import HedgeClassifier, HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor
 from .estimators import (
     FTRLClassifier,
     FTRLRegressor,
@@ -19,6 +19,8 @@ __all__ = [
     "FTRLRegressor",
     "HedgeClassifier",
     "HedgeRegressor",
+    "NAGCellsClassifier",
+    "NAGCellsRegressor",
     "NAGClassifier",
     "NAGRegressor",
     "ScaleInvariantClassifier",

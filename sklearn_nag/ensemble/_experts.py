@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
@@ -60,7 +62,7 @@ class NamedEstimators(BaseEstimator):
             The estimator.
         """
         params = dict(params)
-        if "estimators" in params:
+        if "estimators" in params and "estimators" in super().get_params(deep=False):
             self.estimators = params.pop("estimators")
         pairs = self._pairs()
         replaced = {name: params.pop(name) for name, _ in pairs if name in params}
@@ -124,6 +126,13 @@ class Expert(StreamPipeline):
             super().__init__(estimator)
         self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
         self.snapshot = None  # the model when it was looked at last
+
+    def __deepcopy__(self, memo):
+        """A copy that learns by itself. The snapshot, which never changes, is shared, with what was made of it."""
+        copied = object.__new__(type(self))
+        memo[id(self)], memo[id(self.snapshot)] = copied, self.snapshot
+        vars(copied).update(copy.deepcopy(vars(self), memo))
+        return copied
 
     def check(self):
         """Raise for attributes that do not make an expert together, as those of a file that was changed or damaged."""

@@ -111,6 +111,8 @@ A step of a Pipeline that has ``partial_fit`` learns each batch before it transf
 class _Hedge(NamedEstimators):
     """What the classifier and the regressor share."""
 
+    _row_options: dict[str, Any] = {}  # of `converted`
+
     # -- parameters
 
     def _check_parameters(self):
@@ -203,7 +205,7 @@ class _Hedge(NamedEstimators):
             X = X.tocsr() if sparse.issparse(X) else X
             y = self._check_targets_alone(y)
         else:
-            X, y = converted(self, X, y, reset=first, **self._target_options)
+            X, y = converted(self, X, y, reset=first, **self._row_options, **self._target_options)
         y = self._check_targets(y, first)
         weight = check_weights(sample_weight, count_rows(X))
         if weight is not None:
@@ -298,7 +300,7 @@ class _Hedge(NamedEstimators):
             X = as_numpy(X, "X")
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
-            X = converted(self, X, reset=False)
+            X = converted(self, X, reset=False, **self._row_options)
         if self._mixture is None:  # all rows had weight 0
             return self._advice_before_rows(count_rows(X))
         total = 0.0

@@ -16,7 +16,14 @@ from ._learners import learners
 _PACKAGE = __name__.partition(".")[0]
 # By name, as they are made of what this room does not import.
 _MIXTURES = {
-    f"{_PACKAGE}.ensemble.{name}" for name in ("_experts.Expert", "_hedge.HedgeClassifier", "_hedge.HedgeRegressor")
+    f"{_PACKAGE}.ensemble.{name}"
+    for name in (
+        "_cells.NAGCellsClassifier",
+        "_cells.NAGCellsRegressor",
+        "_experts.Expert",
+        "_hedge.HedgeClassifier",
+        "_hedge.HedgeRegressor",
+    )
 }
 
 

@@ -1,0 +1,315 @@
+"""Lines, curves and cells side by side: learners that need no choice between them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .._docstrings import share
+from ..estimators._nag import NAGClassifier, NAGRegressor
+from ..estimators._online import parameter_names
+from ..estimators._shared_docs import ALL, entries
+from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+from ..preprocessing._base import names_in
+from ..preprocessing._places import Columns, check_columns, places_of
+from ._hedge import HedgeClassifier, HedgeRegressor
+
+_DOCS = ALL | entries("""
+columns : "auto" or list, default="auto"
+    Which columns get curves and cells: a list of places, of names or patterns of names, or of True and False for each
+    column. ``"auto"`` takes all columns of arrays and data frames, and none of sparse rows, whose columns are words and
+    categories. The others have a line each.
+n_knots : int, default=17
+    Of the curve of a column; see `sklearn_nag.preprocessing.OnlineCurves`.
+n_trees : int, default=300
+    Random partitions; time is in proportion. See `sklearn_nag.preprocessing.OnlineCells`.
+depth : int, default=7
+    Of these. More rows can fill more cells: 8 or more is better from about 50,000 rows on.
+max_columns : int, default=2**20
+    How many columns all cells have at most, which bounds memory; more are hashed.
+first_rows : int, default=300
+    Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines.
+max_iter : int, default=1
+    Passes of `fit` over the rows.
+weights_ : ndarray of shape (3,)
+    How much lines, curves and cells are trusted: the share of each in a prediction. They add up to 1.
+expert_losses_ : ndarray of shape (3,)
+    Mean progressive loss of each of them by its latest weights, over the rows but the first; NaN before.
+progressive_loss_ : float
+    The same of the mixture.
+regret_ : float
+    Total progressive loss of the mixture, less that of the best of the three; negative where it beats all of them.
+t_ : float
+    Total weight of the rows but the first.
+estimators_ : list of OnlinePipeline
+    The three, fitted: ``"lines"``, ``"curves"`` and ``"cells"``.
+named_estimators_ : `sklearn.utils.Bunch`
+    The same by name.
+""")
+
+_NOTES = {
+    "notes": """
+Three learners see the rows side by side: lines, one for each column; curves, which add a spline of the ranks of each
+column; and cells, which add the cells of random partitions, and so learn how columns act together. Their predictions
+are mixed by AdaHedge by how well they have predicted rows that were new to them, with a blend of them as one more
+expert: lines learn soonest, cells catch up later. See :doc:`/beyond_straight_lines`.
+
+Missing values are welcome: each column has a mark of them, and cells of their own. How a stream is cut into batches
+changes no bit.
+""".strip()
+}
+
+_NAMES = "lines", "curves", "cells"
+
+
+class _LinesCurvesCells:
+    """What the classifier and the regressor have in place of the parameters of a mixture."""
+
+    _learner: ClassVar[Any]
+    _loss: ClassVar[str]
+    _row_options = {"ensure_all_finite": "allow-nan"}
+    _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
+    columns: Any
+    n_knots: int
+    n_trees: int
+    depth: int
+    max_columns: int
+    first_rows: int
+    random_state: Any
+
+    @property
+    def estimators(self) -> None:  # type: ignore[override]
+        """None, which stands for the three."""
+
+    @property
+    def update(self) -> Any:
+        """By AdaHedge."""
+        return "adahedge"
+
+    @property
+    def eta0(self) -> Any:
+        """Without effect, as AdaHedge learns its rate."""
+        return 1.0
+
+    @property
+    def blend(self) -> Any:
+        """With a blend of all forecasts."""
+        return True
+
+    @property
+    def loss(self) -> Any:
+        """What forecasts are judged by."""
+        return self._loss
+
+    @property
+    def batch_size(self) -> Any:
+        """Without effect, as all three predict each row just before they learn it."""
+        return 1
+
+    def _default_estimators(self):
+        ranks = {"columns": self.columns, "first_rows": self.first_rows}
+        steps = (
+            OnlineCurves(**ranks, n_knots=0),
+            OnlineCurves(**ranks, n_knots=self.n_knots),
+            OnlineCells(
+                **ranks,
+                n_trees=self.n_trees,
+                depth=self.depth,
+                max_columns=self.max_columns,
+                random_state=self.random_state,
+            ),
+        )
+        return [(name, make_online_pipeline(step, self._learner())) for name, step in zip(_NAMES, steps)]
+
+    def _begin(self, first):
+        now = {name: getattr(self, name) for name in parameter_names(type(self)) if name not in self._changeable}
+        for name, value in now.items():
+            if not first and value != self._made_with[name]:
+                raise ValueError(
+                    f"{name} was {self._made_with[name]!r} when this model was new and is {value!r} now; a model "
+                    "cannot go on with another: call fit, or clone it."
+                )
+        super()._begin(first)
+        self._made_with = now if first else self._made_with
+
+    def _takes_anything(self):
+        return False
+
+    def _validate(self, X, y, sample_weight, first):
+        rows = super()._validate(X, y, sample_weight, first)
+        if first and not isinstance(self.columns, str):
+            check_columns("columns", self.columns)
+            places = places_of("columns", self.columns, names_in(self)).tolist()
+            for expert in self._experts:  # which get arrays without names
+                expert.transformers[0][1].set_params(columns=places)
+        return rows
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+@share(**_DOCS, **_NOTES)
+class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[override, misc]
+    """Classifier for relations that are not linear, in one pass: lines, curves and cells, mixed by their success.
+
+    Nothing needs to be chosen, and increasing maps of columns, such as logarithms, matter to lines alone.
+
+    Parameters
+    ----------
+    {columns}
+    {n_knots}
+    {n_trees}
+    {depth}
+    {max_columns}
+    {first_rows}
+    {max_iter}
+    shuffle : bool, default=True
+        Whether `fit` goes through the rows in a new random order in each pass.
+    random_state : int, RandomState instance or None, default=None
+        Order of the rows, and partitions.
+
+    Attributes
+    ----------
+    {weights_}
+    {expert_losses_}
+    {progressive_loss_}
+    {regret_}
+    {t_}
+    {estimators_}
+    {named_estimators_}
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    NAGCellsRegressor : The same for regression.
+    NAGClassifier : Lines alone.
+    HedgeClassifier : Mixtures of other learners.
+    sklearn.ensemble.HistGradientBoostingClassifier : Boosted trees, which need all rows at once.
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn_nag import NAGCellsClassifier
+    >>> X, y = make_moons(2000, noise=0.1, random_state=0)
+    >>> clf = NAGCellsClassifier(random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.98
+    True
+    """
+
+    _loss = "log_loss"
+    _learner = NAGClassifier
+
+    def __init__(
+        self,
+        columns: Columns | Literal["auto"] = "auto",
+        *,
+        n_knots: int = 17,
+        n_trees: int = 300,
+        depth: int = 7,
+        max_columns: int = 2**20,
+        first_rows: int = 300,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.columns = columns
+        self.n_knots = n_knots
+        self.n_trees = n_trees
+        self.depth = depth
+        self.max_columns = max_columns
+        self.first_rows = first_rows
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+
+@share(**_DOCS, **_NOTES)
+class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[override, misc]
+    """Regressor for relations that are not linear, in one pass: lines, curves and cells, mixed by their success.
+
+    Nothing needs to be chosen, and increasing maps of columns, such as logarithms, matter to lines alone.
+
+    Parameters
+    ----------
+    {columns}
+    {n_knots}
+    {n_trees}
+    {depth}
+    {max_columns}
+    {first_rows}
+    {max_iter}
+    shuffle : bool, default=True
+        Whether `fit` goes through the rows in a new random order in each pass.
+    random_state : int, RandomState instance or None, default=None
+        Order of the rows, and partitions.
+
+    Attributes
+    ----------
+    {weights_}
+    {expert_losses_}
+    {progressive_loss_}
+    {regret_}
+    {t_}
+    {estimators_}
+    {named_estimators_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    NAGCellsClassifier : The same for classification.
+    NAGRegressor : Lines alone.
+    HedgeRegressor : Mixtures of other learners.
+    sklearn.ensemble.HistGradientBoostingRegressor : Boosted trees, which need all rows at once.
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn_nag import NAGCellsRegressor, NAGRegressor
+    >>> X, y = make_friedman1(3000, noise=1.0, random_state=0)
+    >>> reg = NAGCellsRegressor(random_state=0).fit(X[:2000], y[:2000])
+    >>> reg.score(X[2000:], y[2000:]) > 0.8 > NAGRegressor().fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
+    True
+    """
+
+    _loss = "squared_error"
+    _learner = NAGRegressor
+
+    def __init__(
+        self,
+        columns: Columns | Literal["auto"] = "auto",
+        *,
+        n_knots: int = 17,
+        n_trees: int = 300,
+        depth: int = 7,
+        max_columns: int = 2**20,
+        first_rows: int = 300,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.columns = columns
+        self.n_knots = n_knots
+        self.n_trees = n_trees
+        self.depth = depth
+        self.max_columns = max_columns
+        self.first_rows = first_rows
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
