@@ -65,9 +65,11 @@ def main():
         gain = found["auto"][0] - max(found["latest"][0], found["average"][0])
         row = "".join(f"{score:10.4f}{loss:8.4f}" for score, loss in found.values())
         print(f"{name:22s}{row}{gain:10.4f}", flush=True)
-        lines += [{"data": name, "by": way, "score": score, "loss": loss} for way, (score, loss) in found.items()]
+        scores = {way: f"{score:.4f}" for way, (score, _) in found.items()}
+        losses = {f"{way}, loss": f"{loss:.4f}" for way, (_, loss) in found.items()}
+        lines.append({"data": name, **scores, **losses})
     if args.output:
-        pd.DataFrame(lines).to_csv(args.output, index=False, float_format="%.5g")
+        pd.DataFrame(lines).to_csv(args.output, index=False)
 
 
 if __name__ == "__main__":
