@@ -291,7 +291,7 @@ def test_losses_are_progressive():
     X, y = CANCER
     model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
     for (_, expert), loss in zip(model._default_estimators(), model.expert_losses_):
-        played = expert._play(X, y, classes=[0, 1])[1:, 0]
+        played = expert._play(X, y, classes=[0, 1], latest=True)[1:, 0]
         assert loss == pytest.approx(log_loss(y[1:], 1 / (1 + np.exp(-played))), rel=1e-9)
     assert model.regret_ == pytest.approx((model.progressive_loss_ - model.expert_losses_.min()) * model.t_)
     assert model.t_ == len(y) - 1

@@ -9,11 +9,11 @@ from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.regret import expert_game, margin_data, record, scaling_adversary, unlearnable
 
 
-@pytest.mark.parametrize("learner", [NAGClassifier(), ScaleInvariantClassifier(loss="hinge")])
+@pytest.mark.parametrize("learner", [NAGClassifier(), ScaleInvariantClassifier(loss="hinge")])  # which average
 def test_losses_are_those_the_learner_counts(learner):
     X, y = load_breast_cancer(return_X_y=True)
     run = record(learner, X, y)
-    learner.partial_fit(X, y, classes=[0, 1])
+    learner.set_params(average=False).partial_fit(X, y, classes=[0, 1])
     assert run.losses.mean() == pytest.approx(learner.progressive_loss_, rel=1e-9)
     assert run.X.shape == (len(y), X.shape[1] + 1)
     np.testing.assert_array_equal(run.y, 2.0 * y - 1)

@@ -30,8 +30,9 @@ def learnt(model, rng, container=np.asarray):
 def test_every_array_is_looked_at(rng, name):
     state = learnt(MODELS[name], rng)
     check(state)
-    for part in (state, state.columns, state.targets, *([state.mixture] if hasattr(state, "mixture") else [])):
-        own = [key for key, value in vars(part).items() if isinstance(value, np.ndarray)]
+    mixtures = [getattr(state, name) for name in ("mixture", "trust") if hasattr(state, name)]
+    for part in (state, state.columns, state.targets, *(mixture for mixture in mixtures if mixture.gap.size)):
+        own = [key for key, value in vars(part).items() if isinstance(value, np.ndarray) and value.size]
         own = [key for key in own if key == "table" or vars(part).get("table") is None]
         assert own
         for key in own:
