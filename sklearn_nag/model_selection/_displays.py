@@ -283,7 +283,8 @@ class EtaSweepDisplay:
             The display itself.
         """
         ax = _axes_or_new(ax, figsize=(8.0, 4.2))
-        self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
+        self.ax_, self.figure_ = ax, ax.figure
+        self.lines_: list[Line2D] = []
         ax.set(xscale="log", xlabel="learning rate", ylabel=self.ylabel)
         bottom, top = self._limits() if ylim is None else ylim
         room = 0.02 + 0.03 * len(self.curves)  # share of the height for the bars
@@ -544,12 +545,13 @@ class ValidationLossDisplay:
             The display itself.
         """
         ax = _axes_or_new(ax)
-        self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
+        self.ax_, self.figure_ = ax, ax.figure
+        self.lines_: list[Line2D] = []
         ax.set(xlabel="passes", ylabel="loss on the rows held out")
         for name, losses in self.curves.items():
             passes = np.arange(1, len(losses) + 1)
             self.lines_ += ax.plot(passes, losses, "o-", markevery=[self.best_[name] - 1], label=name)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="x", integer=True)
         ax.legend()
         return self
 
