@@ -24,6 +24,7 @@ from ..estimators._validation import (
     converted,
     is_plain,
     parameter_names,
+    shown,
     unchanged_on_error,
 )
 from ._frames import Table, read_table
@@ -303,8 +304,27 @@ def table_in(transformer: Any, X: Any, first: bool) -> Table:
     if sparse.issparse(X):
         raise TypeError(f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows alone.")
     check_some(table)
-    validate_data(transformer, X, reset=first, skip_check_array=True)
+    if table.names is None or hasattr(X, "iloc"):
+        validate_data(transformer, X, reset=first, skip_check_array=True)
+    else:
+        _check_names(transformer, table.names, first)
     return table
+
+
+def _check_names(transformer, names, first):
+    """Remember or compare names of columns of tables that not all versions of scikit-learn know."""
+    if first:
+        transformer.n_features_in_, transformer.feature_names_in_ = len(names), np.array(names, dtype=object)
+    elif len(names) != transformer.n_features_in_:
+        raise ValueError(
+            f"X has {len(names)} features, but {type(transformer).__name__} is expecting {transformer.n_features_in_} "
+            "features as input."
+        )
+    elif (known := getattr(transformer, "feature_names_in_", None)) is not None and list(known) != list(names):
+        raise ValueError(
+            f"The feature names should match those that were passed during fit: X has {shown(list(names))}, "
+            f"{type(transformer).__name__} was fitted with {shown(list(known))}."
+        )
 
 
 def check_some(table: Table) -> None:

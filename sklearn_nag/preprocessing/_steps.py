@@ -87,6 +87,15 @@ def keep(step: Any, refits: bool = False) -> Callable[[], None]:
     return restore
 
 
+def _knows_nothing(step):
+    """Whether a step that has been given rows is not fitted: some versions of scikit-learn do not tell it otherwise."""
+    try:
+        check_is_fitted(step)
+    except NotFittedError:
+        return True
+    return False
+
+
 def merge_steps(name: str, steps: list) -> Any:
     """One step of those that several pipelines have in one place.
 
@@ -104,8 +113,9 @@ def merge_steps(name: str, steps: list) -> Any:
         except (TypeError, ValueError) as error:
             error.add_note(f"This is of the step {name!r}.")
             raise
-    if is_left_out(first) or not learns(first):
-        if any(joblib.hash(step) != joblib.hash(first) for step in steps):
+    if is_left_out(first) or not learns(first) or _knows_nothing(first):
+        what = [step.get_params() if learns(step) else step for step in steps]
+        if any(joblib.hash(own) != joblib.hash(what[0]) for own in what):
             raise ValueError(f"the steps {name!r} of these models differ, and do not learn; they cannot be merged.")
         return first
     raise TypeError(

@@ -291,7 +291,7 @@ def test_names(frame):
 
 def test_blocks_side_by_side(rng):
     dense = rng.integers(-1, 2, (7, 3)).astype(float)
-    one = sparse.random_array((7, 4), density=0.5, rng=np.random.default_rng(0), format="csc")
+    one = sparse.random(7, 4, density=0.5, random_state=0, format="csc")
     other = sparse.csr_matrix((7, 2))
     for blocks in ([dense, one, other, dense[:, 0]], [one], [other, dense], [dense, dense]):
         got = stacked(blocks, 7)

@@ -89,7 +89,7 @@ def test_after_all_rows_as_scikit_learns(rng):
 def test_the_most_frequent_word_so_far():
     words = ["b", None, "a", "a", None, "b", None, "b", None]
     frame = pd.DataFrame({"word": words, "age": [1, None] * 4 + [1]})
-    for table in (frame, pl.from_pandas(frame), frame.to_numpy(dtype=object)):
+    for table in (frame, pl.DataFrame({"word": words, "age": [1, None] * 4 + [1]}), frame.to_numpy(dtype=object)):
         imputer = OnlineImputer("most_frequent")
         rows = imputer.learn_transform(table)
         assert list(rows[:, 0]) == ["b", "b", "a", "a", "a", "b", "a", "b", "b"]

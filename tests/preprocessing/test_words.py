@@ -104,6 +104,16 @@ def test_tables_of_all_kinds():
     assert list(encoder.get_feature_names_out())[:6] == names
 
 
+def test_names_of_polars_frames_are_known_again():
+    frame = pl.DataFrame({"a": ["x"], "b": ["y"]})
+    for encoder in (OnlineOneHotEncoder(3).fit(frame), HashingEncoder(8).fit(frame)):
+        assert list(encoder.feature_names_in_) == ["a", "b"]
+        with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+            encoder.transform(frame[["b", "a"]])
+        with pytest.raises(ValueError, match="X has 1 features, but .* is expecting 2 features"):
+            encoder.partial_fit(frame[["a"]])
+
+
 def test_a_category_that_no_row_has_takes_no_column():
     column = pd.Categorical(["b"], categories=["a", "b"])
     assert list(OnlineOneHotEncoder(3).fit(pd.DataFrame({"x": column})).categories_[0]) == ["b"]

@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, Stan
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.constraints import L2Ball
+from sklearn_nag.preprocessing import prepare
 from sklearn_nag.streams import Batches, fit_stream, read_batches
 from sklearn_nag.streams._fit import _load
 
@@ -485,3 +486,41 @@ def test_without_tqdm_and_rich(no_tqdm, monkeypatch):
     assert fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1]).t_ == 2000
     with pytest.raises(ImportError, match="progress=True needs tqdm or rich, and neither is installed"):
         fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1], progress=True)
+
+
+def test_prepared_tables_go_on_from_a_checkpoint_with_the_same_bits(tmp_path, rng):
+    pd = pytest.importorskip("pandas")
+    parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+    pyarrow = pytest.importorskip("pyarrow", exc_type=ImportError)
+    n = len(Y)
+    frame = pd.DataFrame({
+        "age": np.where(rng.random(n) < 0.1, np.nan, X[:, 1]),
+        "paid": rng.choice([True, False, None], n),
+        "town": rng.choice(["Rome", "Oslo", "Lima", None], n),
+        "seen": np.datetime64("2024-01-01T10", "s") + rng.integers(0, 10**7, n),
+        "note": [" ".join(rng.choice(["good", "bad", "one", "film"], 5)) for _ in range(n)],
+        "y": Y,
+    })  # fmt: skip
+    frame.loc[:600, "town"] = None
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pyarrow.Table.from_pandas(frame), path)
+    options = {"target": "y", "transformer": FunctionTransformer(), "batch_size": 170}
+    new = prepare(frame.drop(columns="y"), NAGClassifier())
+    expected = fit_stream(new, read_batches(path, **options), classes=[0, 1])
+    assert expected[-1].t_ == n
+    assert expected.score(frame.drop(columns="y"), Y) > 0.6
+
+    read = read_batches(path, **options)
+    failing = Batches(lambda: itertools.chain(itertools.islice(read, 5), broken()), read.n_rows, True, read.settings)
+    with pytest.raises(OSError, match="the disk is gone"):
+        fit_stream(new, failing, classes=[0, 1], checkpoint=tmp_path / "run", checkpoint_every=340)
+    resumed = fit_stream(new, read_batches(path, **options), classes=[0, 1], checkpoint=tmp_path / "run")
+    larger = fit_stream(new, read_batches(path, **{**options, "batch_size": 999}), classes=[0, 1])
+    for model in (resumed, larger):
+        rows = frame.drop(columns="y")
+        assert model.decision_function(rows).tobytes() == expected.decision_function(rows).tobytes()
+
+
+def broken():
+    raise OSError("the disk is gone")
+    yield
