@@ -75,9 +75,9 @@ def progressive_validation(
     ----------
     estimator : estimator
         Classifier or regressor with ``partial_fit``, or a Pipeline that ends with one. It is cloned, and the clone
-        learns from scratch. A step before it that has ``partial_fit`` learns from each batch before it transforms it.
-        Other steps only transform: they must learn nothing, which their tag ``requires_fit`` tells, or be in a
-        `sklearn.frozen.FrozenEstimator`.
+        learns from scratch. Transformers of `sklearn_nag.preprocessing` before it transform each row by the rows up to
+        it; other steps with ``partial_fit`` learn each batch before they transform it. The rest only transform: they
+        must learn nothing, which their tag ``requires_fit`` tells, or be in a `sklearn.frozen.FrozenEstimator`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), or iterable of tuples
         Rows; or, without ``y``, batches ``(X, y)`` or ``(X, y, sample_weight)`` of any lengths, read one at a time.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional

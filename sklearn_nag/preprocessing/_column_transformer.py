@@ -257,30 +257,35 @@ class OnlineColumnTransformer(OnlineTransformer):
         columns = self._columns(table, first)
         self._state = self._state._replace(kinds=self._kinds(columns))
         restore = [keep(step) for step in (() if first else self._parts())]
-        blocks = []
         try:
-            for name, step, places, single in self._fitted:
-                if is_left_out(step):
-                    if step == "passthrough":
-                        blocks.append(self._group(columns, places, single, table))
-                    continue
-                try:
-                    rows = self._group(columns, places, single, table)
-                    if refits:
-                        step.fit(rows, y)
-                    else:
-                        check_step(name, step)
-                        blocks.append(learn_step(step, rows))
-                except Exception as error:
-                    error.add_note(f"Raised by {name!r}, one of transformers.")
-                    raise
+            blocks = self._blocks(columns, table, refits, y)
+            if first:
+                self._widths = tuple(self._width(entry, columns, table) for entry in self._fitted)
+            return stacked(blocks, table.n_rows) if transform else None
         except BaseException:
             for undo in restore:
                 undo()
             raise
-        if first:
-            self._widths = tuple(self._width(entry, columns, table) for entry in self._fitted)
-        return stacked(blocks, table.n_rows) if transform else None
+
+    def _blocks(self, columns, table, refits, y):
+        """What the transformers make of the columns that they learn; nothing where they are fitted anew."""
+        blocks = []
+        for name, step, places, single in self._fitted:
+            if step == "drop":
+                continue
+            try:
+                rows = self._group(columns, places, single, table)
+                if is_left_out(step):
+                    blocks.append(rows)
+                elif refits:
+                    step.fit(rows, y)
+                else:
+                    check_step(name, step)
+                    blocks.append(learn_step(step, rows))
+            except Exception as error:
+                error.add_note(f"Raised by {name!r}, one of transformers.")
+                raise
+        return blocks
 
     def _width(self, entry, columns, table):
         """Number of columns that come out of a transformer which has learnt."""
