@@ -16,6 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag import __main__ as command
 from sklearn_nag._main_job import training
+from sklearn_nag.preprocessing import prepare
 from sklearn_nag.streams import fit_stream, read_batches
 
 from ..estimators.helpers import bits
@@ -167,6 +168,62 @@ def test_killed_and_started_again(run, tmp_path):
     run(*options)
     np.testing.assert_array_equal(bits(joblib.load("model.joblib")), bits(joblib.load("undisturbed.joblib")))
     assert "nothing was left to learn: kept is from a run that has ended" in run(*options)
+
+
+def test_prepared_columns(run):
+    rng = np.random.default_rng(1)
+    frame = FRAME[["size", "town"]].assign(
+        number=np.arange(N),
+        income=[f"${x:,.2f}" if x > 1000 else "?" for x in rng.exponential(5000.0, N)],
+        seen=[f"{day:02}.02.2024" for day in rng.integers(1, 29, N)],
+        sold=FRAME["sold"],
+    )
+    frame.loc[::7, "size"] = np.nan
+    frame.to_csv("rows.csv", index=False)
+    assert "missing values" in run("rows.csv", "--target", "sold")[1]
+    arguments = [
+        "rows.csv",
+        "--target",
+        "sold",
+        "--prepare",
+        "--as",
+        "town=words",
+        "--drop",
+        "seen",
+        "--set",
+        "eta0=0.3",
+    ]
+    said = run(*arguments, "--batch-size", "50")
+    assert "columns, by the first 400 rows:" in said
+    assert "'number': left out: whole numbers that name rows" in said
+    assert "'income': numbers as '$" in said
+    assert "'seen': left out, as asked" in said
+    assert "2 classes" in said
+    model = joblib.load("model.joblib")
+    X = frame.drop(columns="sold")
+    expected = prepare(X, NAGClassifier(eta0=0.3), drop=["seen"]).partial_fit(X, frame["sold"], classes=[0, 1])
+    assert model.decision_function(X).tobytes() == expected.decision_function(X).tobytes()
+
+    run(*arguments, "--checkpoint", "run.ckpt", "--model", "again.joblib", "--checkpoint-every", "100")
+    assert joblib.load("again.joblib").decision_function(X).tobytes() == expected.decision_function(X).tobytes()
+    assert "nothing was left to learn" in run(*arguments, "--checkpoint", "run.ckpt")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--drop", "town"], "--drop and --as go with --prepare"),
+        (["--prepare", "--as", "town=colour"], "must be one of 'numbers', 'words', 'dates', 'text', 'drop'"),
+        (["--prepare", "--as", "place=words"], "kinds has 'place', which is no column"),
+        (["--prepare", "--drop", "place"], "drop has 'place', which is no column"),
+        (["--prepare", "--as", "town=dates"], "column 'town' is asked to be dates, but it holds other words"),
+    ],
+)
+def test_columns_that_cannot_be_prepared(run, arguments, message):
+    FRAME[["town", "size", "sold"]].to_csv("rows.csv", index=False)
+    code, said = run("rows.csv", "--target", "sold", *arguments)
+    assert code == 2
+    assert message in said
 
 
 def test_a_checkpoint_of_other_columns(run):
