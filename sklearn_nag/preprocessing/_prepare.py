@@ -75,7 +75,7 @@ def choose(column: Column, asked: str | None = None, kept: str = _KEPT) -> Choic
         All of it that there is to see.
     asked : str, optional
         One of `KINDS`, which somebody asks for.
-    kept : str, default=...
+    kept : str, optional
         What notes say of how to keep a column that is left out, with ``{name}`` and ``{kind}``.
 
     Returns
@@ -234,9 +234,9 @@ def prepare(
     The rows shown are looked at, not learnt: give all of them, or as many as one can see at once. Then let the pipeline
     learn, from these and others.
 
-    - Numbers stay as they are, in their units. So do words that are all numbers, as ``$1,200.00``, ``12.3 %`` or
-      ``1.200,5``. Missing values are filled by the mean so far and, where there are any, marked in a column of their
-      own; "?", "n/a" and the like are missing values.
+    - Numbers and booleans stay as they are, in their units. So do words that are all numbers, as ``$1,200.00``,
+      ``12.3 %`` or ``1.200,5``. Missing values are filled by the mean so far and, where there are any, marked in a
+      column of their own; "?", "n/a" and the like are missing values.
     - Dates, also as words such as ``28.02.2023 10:00``, become days since 1970, months, weekdays and, where they have
       them, hours.
     - Words become columns of ones and zeros: of a vocabulary that grows, for up to 100 words, else by hashing. Digits
