@@ -149,7 +149,7 @@ class Interactions(OnlineTransformer):
     ----------
     n_features_in_ : int
         Number of columns that go in.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where the first rows had names that are all strings.
 
     See Also

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
 from sklearn_nag import HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
+from sklearn_nag.io import trusted_types
 from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 
 from ..kernels.helpers import KERNELS
@@ -110,3 +111,10 @@ def test_a_failed_call_leaves_no_trace():
     with pytest.raises(ValueError, match="30 features"):
         model.partial_fit(np.zeros((2, 29)), [0, 1])
     assert pickle.dumps(model) == before
+
+
+def test_skops_keeps_models():
+    skops = pytest.importorskip("skops.io")
+    model = NAGCellsRegressor(**SMALL).partial_fit(X, Y)
+    loaded = skops.loads(skops.dumps(model), trusted=trusted_types())
+    assert loaded.partial_fit(X, Y).predict(X).tobytes() == model.partial_fit(X, Y).predict(X).tobytes()

@@ -1,11 +1,13 @@
 """Cells against a walk in plain Python, and the partitions that trees are."""
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
 import sklearn_nag
-from sklearn_nag import NAGRegressor
+from sklearn_nag import NAGRegressor, merge
 from sklearn_nag.preprocessing import OnlineCells, make_online_pipeline
 from sklearn_nag.preprocessing._cells import NO_CUT, grow, lengths
 from sklearn_nag.preprocessing._knots import Knots
@@ -138,3 +140,15 @@ def test_a_stream_through_a_pipeline_changes_no_bit(rng):
             learner.partial_fit(X[start : start + size], y[start : start + size])
         predictions.append(learner.predict(X).tobytes())
     assert predictions[0] == predictions[1]
+
+
+def test_shards_that_begin_with_the_same_knots_are_merged(rng):
+    X = rng.normal(size=(4000, 2))
+    y = X[:, 0] * X[:, 1]
+    begun = make_online_pipeline(OnlineCells(n_trees=50, random_state=0), NAGRegressor()).partial_fit(X[:300], y[:300])
+    shards = [copy.deepcopy(begun).partial_fit(X[a : a + 1300], y[a : a + 1300]) for a in (300, 1600)]
+    scores = [model.score(X[2900:], y[2900:]) for model in (*shards, merge(shards))]
+    assert scores[2] > max(scores[:2]) > 0.7
+    other = make_online_pipeline(OnlineCells(n_trees=50, random_state=0), NAGRegressor()).partial_fit(X[99:], y[99:])
+    with pytest.raises(ValueError, match="models with other knots cannot be merged"):
+        merge([begun, other])
