@@ -116,7 +116,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         The fitted transformers by their names.
     n_features_in_ : int
         Number of columns of the first table.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are str.
 
     See Also

@@ -50,7 +50,7 @@ class DateEncoder(OnlineTransformer):
     ----------
     n_features_in_ : int
         Number of columns of dates.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where it has seen frames.
 
     See Also

@@ -131,11 +131,11 @@ class OnlineImputer(OnlineTransformer):
 
     Attributes
     ----------
-    statistics_ : ndarray of shape (n_features_in_,)
+    statistics_ : ndarray of shape (n_features,)
         By what a missing value of each column is filled now.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where it has seen frames.
 
     See Also

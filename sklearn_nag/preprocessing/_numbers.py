@@ -40,7 +40,7 @@ class NumberReader(OnlineTransformer):
     ----------
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where it has seen frames.
 
     See Also

@@ -72,7 +72,7 @@ class OnlinePipeline(Pipeline):
         Classes, where the last step is a classifier.
     n_features_in_ : int
         Number of columns that the first step takes.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where it has seen frames.
 
     See Also

@@ -62,7 +62,7 @@ class OnlineOneHotEncoder(_OfWords):
         The words of each column, in the order in which they came; None is a missing one.
     n_features_in_ : int
         Number of columns of words.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where it has seen frames.
 
     See Also
@@ -184,7 +184,7 @@ class HashingEncoder(_OfWords):
     ----------
     n_features_in_ : int
         Number of columns of words.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where it has seen frames.
 
     See Also
