@@ -145,7 +145,7 @@ def compiled_trust(state):
     """`Trust` of a model of the NAG family; compiled code fills shares that change."""
     rule = state.rule
     groups = rule.groups(np.arange(rule.n_heads))
-    share = np.full(groups.max() + 1, 0.0 if rule.plays_latest else 1.0 - rule.last)
+    share = np.full(groups.max() + 1, 1.0 - rule.last)
     return Trust(state.trust.excess, state.trust.gap, state.due, share, groups)
 
 

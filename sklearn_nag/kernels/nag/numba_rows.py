@@ -320,6 +320,9 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, trust, c, 
     else:
         for j in range(n_played):
             heads[PLAYED, j] = heads[CLIPPED, j]
+    if rule.plays_latest:
+        for j in range(n_played):
+            heads[PLAYED, j] = heads[LATEST, j]
     if IS_COUPLED:
         for k in range(0, n_heads, n_targets):
             margins(heads, PREDICTION, k, k + n_targets)
@@ -335,7 +338,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, trust, c, 
                 value = loss_of(heads, PLAYED, loss.code, parameter, k, n_targets)
             losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
             if rule.judged:
-                if latest >= 0.0 and share > 1.0 - ALMOST_NONE:
+                if latest >= 0.0 and share > 1.0 - ALMOST_NONE and not rule.plays_latest:
                     average = value
                 judge_average(heads, loss, c, trust, latest, average, k, n_targets)
     if rule.judged:
@@ -343,8 +346,7 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, trust, c, 
         if clock[WAITING] >= ROUND:
             clock[WAITING] = 0.0
             end_round(heads, trust)
-            if not rule.plays_latest:
-                share_average(heads, trust)
+            share_average(heads, trust)
     if target is not None:
         make_absolute(heads, target, rule, before, n_played)
     return finite(heads, PLAYED, n_played)
@@ -501,7 +503,7 @@ def learn_dense(
     bias = width - 1 if rule.intercept else -1
     keep = played.shape[0] > 0
     n_rows = order.size if order.size > 0 else X.shape[0]
-    if rule.judged and not rule.plays_latest:
+    if rule.judged:
         share_average(heads, trust)
     if NORM == MAX and not IS_CENTRED:  # for the other rules each row fills ``inverse`` anew
         for i in range(n):
@@ -558,7 +560,7 @@ def learn_sparse(
     fields, n_targets = columns.shape[1], rule.n_targets
     keep = played.shape[0] > 0
     n_rows = order.size if order.size > 0 else indptr.size - 1
-    if rule.judged and not rule.plays_latest:
+    if rule.judged:
         share_average(heads, trust)
     for step in range(max(first, 0), n_rows):
         row = order[step] if order.size > 0 else step

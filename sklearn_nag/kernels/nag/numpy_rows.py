@@ -100,7 +100,7 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
     product, direction = np.empty_like(weight), np.empty_like(weight)
     free, mixed = rule.clip is None and not rule.target_unit, rule.n_played < rule.n_heads
     importance_aware = rule.importance_aware and loss.move is not None
-    kept = 0.0 if rule.plays_latest else _share_of_average(state, single)
+    kept = _share_of_average(state, single)
     some = bool if single else np.any
     by_head = (lambda a: a) if single else (lambda a: a[:, None])
     sharing, to_heads = rule.sharing, partial(np.repeat, repeats=rule.sharing, axis=0)
@@ -131,13 +131,13 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             state.mixture.suffer(share, _losses(loss, hold(q), targets[i], units[i], c[i], rule))
             latest, average, q = (np.add.reduce(share.T * _by_expert(v, rule)) for v in (latest, average, q))
             hold = _as_it_is if free else partial(_held, least=least[i, : len(q)], most=most[i, : len(q)])
-        played[i] = hold(q)
+        played[i] = hold(latest if rule.plays_latest else q)
         if rule.judged:
             n_sets = rule.n_played // rule.n_targets
             pair = np.concatenate([np.reshape(hold(v), -1) for v in (latest, average)])
             losses = _losses(loss, pair, targets[i], units[i], c[i], rule)
             state.judge(losses.reshape(-1, 2, n_sets).transpose(2, 0, 1).reshape(-1, 2))
-            if state.waiting == 0.0 and not rule.plays_latest:
+            if state.waiting == 0.0:
                 kept = _share_of_average(state, single)
         p += means[i]
         if rule.clip is not None:
