@@ -9,7 +9,7 @@ from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.regret import expert_game, margin_data, record, scaling_adversary, unlearnable
 
 
-@pytest.mark.parametrize("learner", [NAGClassifier(), ScaleInvariantClassifier(loss="hinge")])  # which average
+@pytest.mark.parametrize("learner", [NAGClassifier(), ScaleInvariantClassifier(loss="hinge")])
 def test_losses_are_those_the_learner_counts(learner):
     X, y = load_breast_cancer(return_X_y=True)
     run = record(learner, X, y)
