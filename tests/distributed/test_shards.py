@@ -165,7 +165,7 @@ def test_more_rounds_are_nearer_to_one_model():
     [
         (NAGRegressor(), 256, 8, 1.005),
         (NAGRegressor(), 16, 4, 1.002),
-        (NAGClassifier(), 256, 8, 1.005),
+        (NAGClassifier(), 256, 8, 1.006),
         (ScaleInvariantRegressor(), 256, 8, 1.005),
         (ScaleInvariantRegressor(), 16, 4, 1.002),
     ],

@@ -113,8 +113,6 @@ def test_regression_losses_are_those_of_targets_of_1(loss, make, options):
     twin = NAGRegressor if make is NAGClassifier else ScaleInvariantRegressor
     if "invariance" in options:
         options = {**options, "update": "potential"}
-    elif make is NAGClassifier:
-        clf = make(loss, epsilon=0.3, average=True, **options).partial_fit(X, y, classes=[0, 1])
     reg = twin(loss, epsilon=0.3, target_normalization=None, clip=None, **options).partial_fit(X, 2.0 * y - 1)
     np.testing.assert_allclose(clf.decision_function(X), reg.predict(X), rtol=1e-9, atol=1e-12)
     assert not hasattr(clf, "predict_proba")

@@ -26,12 +26,12 @@ MODELS = [NAGRegressor, ScaleInvariantRegressor, HedgeRegressor]
 def interrupted(monkeypatch, handler):
     """Make a handler of signals run whenever some rows have been learnt, half of them in place."""
 
-    def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1):
+    def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, **options):
         order = np.arange(X.shape[0]) if order is None else order
         half = len(order) // 2
         for part in (slice(0, half), slice(half, None)):
             played = None if predictions is None else predictions[part]
-            LEARN(state, loss, X, y, sample_weight, order=order[part], predictions=played, n_jobs=n_jobs)
+            LEARN(state, loss, X, y, sample_weight, order=order[part], predictions=played, **options)
             signal.raise_signal(signal.SIGUSR1)
 
     monkeypatch.setattr(kernels, "learn", learn)
