@@ -71,7 +71,7 @@ def test_contributions_of_sparse_rows(began, n_classes):
 def test_contributions_where_raw_units_lose_all_digits():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3)) * [1.0, 1e-300, 1.0] + [0.0, 0.0, 2.0**45]
-    reg = NAGRegressor().partial_fit(X, X[:, 0] + X[:, 1] * 1e300 + (X[:, 2] - 2.0**45))
+    reg = NAGRegressor(clip=None).partial_fit(X, X[:, 0] + X[:, 1] * 1e300 + (X[:, 2] - 2.0**45))
     parts = reg.contributions(X)
     assert np.isfinite(parts).all()
     np.testing.assert_allclose(parts.sum(axis=1), reg.predict(X), rtol=1e-12, atol=1e-12)

@@ -629,8 +629,8 @@ class NagPreparation(Preparation):
 
     def raise_gradient_lift(self, columns, c):
         """As by the definition."""
-        gradients = self.heads[GRADIENT, : self.state.rule.n_heads] * (np.sqrt(c) if self.importance_aware else c)
         with np.errstate(all="ignore"):
+            gradients = self.heads[GRADIENT, : self.state.rule.n_heads] * (np.sqrt(c) if self.importance_aware else c)
             raise_gradient_lift(self.state, columns, root_mean_square(gradients, self.state.rule.sharing))
 
 
