@@ -75,12 +75,12 @@ def mix(heads, mixture, n_targets):
 def loss_in_units(heads, row, loss, k, n_targets):
     """As `losses.loss_of`, with predictions and targets in units; strict, as one over the least units is infinite."""
     unit = heads[UNIT, k] if heads[UNIT, k] > 0 else 1.0
-    p, y = heads[row, k] / unit, heads[TARGET, k % n_targets] / unit
+    p, y = heads[row, k], heads[TARGET, k % n_targets] / unit
     if IS_COUPLED:
         if y < 0.0:
             return 0.0
         p = margin(heads, row, k, n_targets)
-    value, _ = loss_and_gradient(loss.code, loss.parameter, p, y)
+    value, _ = loss_and_gradient(loss.code, loss.parameter, p / unit, y)
     return value
 
 
