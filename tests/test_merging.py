@@ -1,7 +1,6 @@
 """One pipeline of several that learnt rows of their own."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -23,6 +22,8 @@ from sklearn_nag.preprocessing import (
     OnlineTfidf,
     make_online_pipeline,
 )
+
+pd = pytest.importorskip("pandas")
 
 TOWNS = np.array(["Rome", "Oslo", "Lima", "Bonn"])
 

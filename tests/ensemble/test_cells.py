@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, make_friedman1
@@ -15,6 +14,8 @@ from sklearn_nag.io import trusted_types
 from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 
 from ..kernels.helpers import KERNELS
+
+pd = pytest.importorskip("pandas")
 
 SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "random_state": 0}
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"

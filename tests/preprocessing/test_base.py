@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -12,6 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_nag.preprocessing._base import OnlineTransformer, merged
 
 from .helpers import Centred
+
+pd = pytest.importorskip("pandas")
 
 
 class Unmergeable(Centred):

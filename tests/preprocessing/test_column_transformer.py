@@ -5,8 +5,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -21,6 +19,9 @@ from sklearn_nag.preprocessing import OnlineColumnTransformer, make_online_pipel
 from sklearn_nag.preprocessing._column_transformer import stacked
 
 from .helpers import Centred
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 
 class Kept(FunctionTransformer):

@@ -3,8 +3,6 @@
 import datetime
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag.preprocessing import DateEncoder, OnlineImputer, make_online_pipeline
 from sklearn_nag.preprocessing._dates import PARTS
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 NOON = datetime.datetime(2024, 2, 29, 12, 30)

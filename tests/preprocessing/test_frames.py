@@ -4,12 +4,13 @@ import datetime
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 
 from sklearn_nag.preprocessing._frames import DATES, EMPTY, NUMBERS, WORDS, as_word, read_table
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 DAY = datetime.date(2024, 2, 29)
 NOON = datetime.datetime(2024, 2, 29, 12, 30)

@@ -5,8 +5,6 @@ import pickle
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_nag import NAGRegressor
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.preprocessing._base import merged
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 NAN = np.nan
 NUMBERS = st.lists(

@@ -4,7 +4,6 @@ import pickle
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +16,8 @@ import sklearn_nag
 from sklearn_nag.kernels._backend import is_compiled
 from sklearn_nag.preprocessing import Interactions
 from sklearn_nag.preprocessing._base import merged
+
+pd = pytest.importorskip("pandas")
 
 KERNELS = pytest.mark.parametrize("kernel", ["numpy", "auto"])
 BETWEEN = [

@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +14,8 @@ import sklearn_nag
 from sklearn_nag.kernels._backend import is_compiled
 from sklearn_nag.preprocessing import OnlineCells, OnlineCurves
 from sklearn_nag.preprocessing._base import merged
+
+pd = pytest.importorskip("pandas")
 
 SMALL = [OnlineCurves(n_knots=5, first_rows=30), OnlineCells(n_trees=8, depth=3, first_rows=30, random_state=0)]
 KINDS = pytest.mark.parametrize("kind", [OnlineCurves, OnlineCells])

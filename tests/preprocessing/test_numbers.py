@@ -1,12 +1,13 @@
 """Words that are numbers as people write them."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag.preprocessing import NumberReader
 from sklearn_nag.preprocessing._numbers import read_number
+
+pd = pytest.importorskip("pandas")
 
 
 @parametrize_with_checks(

@@ -4,7 +4,6 @@ import copy
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -23,6 +22,8 @@ from sklearn_nag.preprocessing import OnlinePipeline, make_online_pipeline
 from sklearn_nag.streams import fit_stream
 
 from .helpers import Centred
+
+pd = pytest.importorskip("pandas")
 
 CLASSES = [0, 1]
 

@@ -3,8 +3,6 @@
 import datetime
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from sklearn_nag import NAGClassifier, NAGRegressor
@@ -19,6 +17,9 @@ from sklearn_nag.preprocessing import (
     OnlineTfidf,
     prepare,
 )
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 N = 300
 RNG = np.random.default_rng(0)

@@ -5,8 +5,6 @@ import math
 import pickle
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn_nag import NAGClassifier
 from sklearn_nag.preprocessing import OnlineColumnTransformer, OnlineTfidf, make_online_pipeline
 from sklearn_nag.preprocessing._base import merged
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 TEXTS = st.lists(st.lists(st.sampled_from(["aa", "bb", "cc"]), max_size=5).map(" ".join), min_size=1, max_size=10)
 

@@ -5,8 +5,6 @@ import pickle
 from collections import Counter
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +17,9 @@ from sklearn_nag import NAGClassifier
 from sklearn_nag.preprocessing import HashingEncoder, OnlineOneHotEncoder, make_online_pipeline
 from sklearn_nag.preprocessing._base import merged
 from sklearn_nag.preprocessing._words import remembered
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 WORDS = st.lists(st.tuples(*[st.sampled_from(["a", "b", "c", "d", "e", None])] * 2), min_size=1, max_size=15)
 
