@@ -247,7 +247,7 @@ class State(LinearState):
 
     def __setstate__(self, saved):  # those of earlier versions have a fixed share of the latest weights
         unjudged = {"trust": Mixture(np.zeros((0, 2)), np.zeros(0)), "due": np.zeros((0, 2)), "waiting": 0.0}
-        super().__setstate__({**unjudged, **saved})
+        super().__setstate__(saved if unjudged.keys() & saved.keys() else {**unjudged, **saved})
 
     @classmethod
     def new(cls, rule, n_features):
