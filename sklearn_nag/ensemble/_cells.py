@@ -8,8 +8,8 @@ import numpy as np
 
 from .._docstrings import share
 from ..estimators._nag import NAGClassifier, NAGRegressor
-from ..estimators._online import parameter_names
 from ..estimators._shared_docs import ALL, entries
+from ..estimators._validation import check_as_begun, parameter_names
 from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 from ..preprocessing._base import names_in
 from ..preprocessing._places import Columns, check_columns, places_of
@@ -124,14 +124,10 @@ class _LinesCurvesCells:
 
     def _begin(self, first):
         now = {name: getattr(self, name) for name in parameter_names(type(self)) if name not in self._changeable}
-        for name, value in now.items():
-            if not first and value != self._made_with[name]:
-                raise ValueError(
-                    f"{name} was {self._made_with[name]!r} when this model was new and is {value!r} now; a model "
-                    "cannot go on with another: call fit, or clone it."
-                )
+        if not first:
+            check_as_begun(self._made_with, now)
         super()._begin(first)
-        self._made_with = now if first else self._made_with
+        self._made_with = now
 
     def _takes_anything(self):
         return False

@@ -36,6 +36,7 @@ from ..estimators._validation import (
     as_floats,
     as_labels,
     as_numpy,
+    check_as_begun,
     check_classes,
     check_finite,
     check_flag,
@@ -138,12 +139,8 @@ class _Hedge(NamedEstimators):
             self._blend = None if self._blend is None else self._blend.copy()
         judged_by = self._judged_by([expert.learner for expert in self._experts])
         now = {"loss": judged_by, "update": self.update, "eta0": float(self.eta0), "blend": bool(self.blend)}
-        if not first and now != self._begun_with:
-            name = next(name for name, value in now.items() if value != self._begun_with[name])
-            raise ValueError(
-                f"{name} was {self._begun_with[name]!r} when this model was new and is {now[name]!r} now; "
-                "a model cannot go on with another: call fit, or clone it."
-            )
+        if not first:
+            check_as_begun(self._begun_with, now)
         self._begun_with = now
 
     @property

@@ -128,6 +128,17 @@ def _is_among(value, options):
     return any(value is option or (isinstance(value, str) and value == option) for option in options)
 
 
+def check_as_begun(begun_with, now, owner="model", it="a model"):
+    """Raise where a parameter is not what it was when its ``owner`` was new; both are dicts of values by name."""
+    for name, value in now.items():
+        was = begun_with[name]
+        if value is not was and value != was and not (value != value and was != was):
+            raise ValueError(
+                f"{name} was {was!r} when this {owner} was new and is {value!r} now; {it} cannot go on with another: "
+                "call fit, or clone it."
+            )
+
+
 def shown(value):
     """``value`` as one would write it, in few words where that is long or fails, as for integers of many digits."""
     try:

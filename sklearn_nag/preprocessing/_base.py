@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..estimators._validation import (
     InvalidParameterError,
     as_given,
+    check_as_begun,
     check_sparse,
     converted,
     is_plain,
@@ -213,13 +214,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     def _check_begun_with(self, parameters):
         """Raise unless the parameters are those of the first row, on which the columns that come out depend."""
-        for name, value in parameters.items():
-            was = self._begun_with[name]
-            if value is not was and value != was and not (value != value and was != was):
-                raise ValueError(
-                    f"{name} was {was!r} when this {type(self).__name__} was new and is {value!r} now; it cannot go "
-                    "on with another: call fit, or clone it."
-                )
+        check_as_begun(self._begun_with, parameters, type(self).__name__, "it")
 
     def _contained(self, rows, X):
         """Rows as `transform` gives them, in the container that ``set_output`` asks for."""
