@@ -1,18 +1,25 @@
-"""Streams that change their nature: progressive scores for several half-lives, beside SGD with a constant rate.
+"""Streams that change their nature: progressive scores of several half-lives, and of half_life="auto", beside peers.
 
     python -m benchmarks.drift [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-Each row is predicted before it is learnt, in the order of the stream; accuracy, or R^2 for bikes. Ours predict single
-rows, by their latest weights; SGD with a constant rate and its scaler predict 20 rows, then learn them. Streams: a
-concept that flips four times; one that turns slowly; a third of the columns in other units from the middle on; bikes by
-the hour, Bank and Covertype in the order of their files. ``-`` where a learner diverges.
+Each row is predicted before it is learnt, in the order of the stream; the first is not counted. Scores are accuracies,
+and R^2 for bikes. With ``--output drift.csv`` log losses go to ``drift_log_losses.csv``, microseconds a row to
+``drift_times.csv``. Ours learn a stream in one call, as `progressive_validation` does it; SGD with a constant rate (.01
+for bikes) and its scaler predict 20 rows, then learn them; all others predict and learn single rows. "no change"
+predicts the last label.
 
-River's linear models, where River is installed, predict and learn single rows: behind its StandardScaler; behind one
-that fades with a half-life of 1,000 rows; and, for classes, begun anew where ADWIN, a window that adapts to changes of
-the accuracy, tells of one. Several classes are learnt one against the rest.
+Streams: a concept that flips four times; one that turns slowly; a third of the columns in other units from the middle
+on; electricity and bikes by the hour in the order of time; SEA, Agrawal, a hyperplane that turns and moving radial
+bases of River's generators, with fixed seeds; Bank and Shuttle shuffled, which do not change. ``-`` where a learner
+diverges or has no such number.
+
+River's models, and its generators, are left out where it is not installed. Its linear models come behind its
+StandardScaler. Probabilities are held between 1e-6 and 1 for log losses.
 """
 
 import importlib.util
+import itertools
+import time
 import warnings
 
 import numpy as np
@@ -27,8 +34,8 @@ from sklearn_nag.model_selection import progressive_validation
 
 from .data import FILES, load_each, parse
 
-MOST = 100_000
-HALF_LIVES = (None, 10_000, 3_000, 1_000, 300, 100)
+HALF_LIVES = (None, 5120, 1280, 320, 80, 20)
+LEAST = 1e-6  # probability
 
 
 def labels(X, w, rng):
@@ -41,95 +48,176 @@ def made_up(n):
     rng = np.random.default_rng(0)
     X, w = rng.normal(size=(n, 10)), 2.0 * rng.normal(size=10)
     signs = np.where(np.arange(n) // (n // 5) % 2, -1.0, 1.0)
-    yield "flips", X, labels(X, signs[:, None] * w, rng)
+    yield "flips", X, labels(X, signs[:, None] * w, rng), False
     angle, other = np.linspace(0.0, 2.0 * np.pi, n)[:, None], 2.0 * rng.normal(size=10)
-    yield "turns", X, labels(X, np.cos(angle) * w + np.sin(angle) * other, rng)
+    yield "turns", X, labels(X, np.cos(angle) * w + np.sin(angle) * other, rng), False
     y = labels(X, w, rng)
     units = X.copy()
     units[n // 2 :, ::3] *= 1000.0
-    yield "units", units, y
+    yield "units", units, y, False
 
 
-def learners(regression):
-    """Learners by name."""
-    ours, theirs = (NAGRegressor, SGDRegressor) if regression else (NAGClassifier, SGDClassifier)
-    peer = {"learning_rate": "constant", "random_state": 0}
-    for half_life in HALF_LIVES:
-        yield f"half_life={half_life}", ours(half_life=half_life), 1
-    yield "half_life=1000, eta0='auto'", ours(half_life=1000, eta0="auto"), 1
-    for eta0 in (0.001, 0.01, 0.1):
-        loss = {} if regression else {"loss": "log_loss"}
-        yield f"scaled SGD, eta0={eta0}", make_pipeline(StandardScaler(), theirs(eta0=eta0, **loss, **peer)), 20
+def generated(n):
+    """Streams of River's generators."""
+    from river.datasets import synth
+
+    def concept(make, first, second):
+        return itertools.chain(make(first).take(n // 2), make(second).take(n - n // 2))
+
+    streams = {
+        "SEA": concept(lambda variant: synth.SEA(variant=variant, noise=0.1, seed=1 + variant), 0, 3),
+        "Agrawal": concept(lambda f: synth.Agrawal(classification_function=f, seed=1 + f), 0, 4),
+        "hyperplane": synth.Hyperplane(seed=1, n_drift_features=5, mag_change=0.001).take(n),
+        "radial bases": synth.RandomRBFDrift(
+            seed_model=1, seed_sample=1, n_classes=2, n_features=10, change_speed=0.001, n_drift_centroids=10
+        ).take(n),
+    }
+    for name, rows in streams.items():
+        features, y = zip(*rows)
+        yield name, pd.DataFrame(features).to_numpy(dtype=float), np.array(y).astype(int), False
 
 
-def of_river(n_classes):
-    """River's models by name, for so many classes; for regression where there are none."""
-    from river import drift, linear_model, multiclass, optim, preprocessing
-
-    def linear(eta0):
-        if not n_classes:
-            return linear_model.LinearRegression(optim.SGD(eta0))
-        model = linear_model.LogisticRegression(optim.SGD(eta0))
-        return model if n_classes == 2 else multiclass.OneVsRestClassifier(model)
-
-    fading = 1.0 - 0.5 ** (1.0 / 1000.0)
-    for eta0 in (0.01, 0.1):
-        yield f"River, eta0={eta0}", preprocessing.StandardScaler() | linear(eta0)
-        scaler = preprocessing.AdaptiveStandardScaler(fading_factor=fading)
-        yield f"River, fading scaler, eta0={eta0}", scaler | linear(eta0)
-    if n_classes:
-        model = drift.DriftRetrainingClassifier(linear(0.1), drift.ADWIN(), train_in_background=False)
-        yield "River, ADWIN, eta0=0.1", preprocessing.StandardScaler() | model
-
-
-def river_score(model, X, y, regression):
-    """Progressive accuracy or R^2 of one of River's models; NaN where it leaves the range of numbers."""
-    answers = np.zeros(len(y), dtype=y.dtype)
+def from_files(folder, n):
+    """Streams in the order of time, and shuffled ones."""
     try:
-        for i, (row, target) in enumerate(zip(X.tolist(), y.tolist())):
+        data = pd.read_csv(folder / "electricity.csv.gz")
+    except OSError as error:
+        print(f"electricity is left out: {error}", flush=True)
+    else:
+        y = data.pop("class").to_numpy()
+        yield "electricity", data.to_numpy(dtype=float), y, False
+    for name, X, y, regression in load_each(
+        {name: FILES[name] for name in ("bike sharing", "Bank", "Shuttle")}, folder
+    ):
+        if regression:
+            yield name, X, y, True
+            continue
+        order = np.random.default_rng(0).permutation(len(y))[: n // 2]
+        yield f"{name}, shuffled", X[order], np.unique(y[order], return_inverse=True)[1], False
+
+
+class NoChange:
+    """The last label, as a peer of River's kind."""
+
+    last = 0
+
+    def predict_one(self, row):
+        """The last label."""
+        return self.last
+
+    def learn_one(self, row, target):
+        """Remember the label."""
+        self.last = target
+
+
+def peers(classes, have_river):
+    """Models by name that predict and learn single rows; ``classes`` is None for regression."""
+    yield "no change", NoChange()
+    if not have_river:
+        return
+    from river import forest, linear_model, multiclass, optim, preprocessing, tree
+
+    if classes is None:
+        yield (
+            "River, linear, eta0=0.01",
+            preprocessing.StandardScaler() | linear_model.LinearRegression(optim.SGD(0.01)),
+        )
+        yield "River, Hoeffding tree", tree.HoeffdingAdaptiveTreeRegressor(seed=0)
+        yield "River, adaptive random forest", forest.ARFRegressor(seed=0)
+        return
+    several = multiclass.OneVsRestClassifier if len(classes) > 2 else lambda model: model
+    for eta0 in (0.01, 0.1):
+        linear = several(linear_model.LogisticRegression(optim.SGD(eta0)))
+        yield f"River, logistic regression, eta0={eta0}", preprocessing.StandardScaler() | linear
+    yield "River, ALMA", preprocessing.StandardScaler() | several(linear_model.ALMAClassifier())
+    yield "River, Hoeffding tree", tree.HoeffdingAdaptiveTreeClassifier(seed=0)
+    yield "River, adaptive random forest", forest.ARFClassifier(seed=0)
+
+
+def by_single_rows(model, X, y, classes):
+    """Score, log loss and microseconds a row of a model of River's kind."""
+    answers, losses = np.zeros(len(y)), np.full(len(y), np.nan)
+    # A classifier of two classes is asked for a boolean, as River has it.
+    targets = y.astype(bool).tolist() if classes is not None and len(classes) == 2 and _of_river(model) else y.tolist()
+    probable = classes is not None and hasattr(model, "predict_proba_one") and "ALMA" not in str(model)
+    began = time.perf_counter()
+    try:
+        for i, (row, target) in enumerate(zip(X.tolist(), targets)):
             row = dict(enumerate(row))
-            if (answer := model.predict_one(row)) is not None:  # before the first row
-                answers[i] = answer
+            if i > 0:
+                if probable:
+                    p = model.predict_proba_one(row)
+                    answers[i] = max(p, key=p.get) if p else 0.0
+                    losses[i] = -np.log(np.clip(p.get(target, 0.0), LEAST, 1.0))
+                else:
+                    answer = model.predict_one(row)
+                    answers[i] = 0.0 if answer is None else answer
             model.learn_one(row, target)
-        return (r2_score if regression else accuracy_score)(y, answers)
+        seconds = time.perf_counter() - began
+        score = (r2_score if classes is None else accuracy_score)(y[1:], answers[1:])
     except (ValueError, OverflowError):
-        return np.nan
+        return np.nan, np.nan, np.nan
+    return score, np.mean(losses[1:]) if probable else np.nan, seconds / len(y) * 1e6
+
+
+def _of_river(model):
+    return type(model).__module__.startswith("river")
+
+
+def ours(model, X, y, classes):
+    """The same of a learner of this package, in one call."""
+    options = {} if classes is None else {"classes": classes}
+    progressive_validation(model, X[:200], y[:200], **options)  # which compiles
+    result = progressive_validation(model, X, y, **options)
+    return result.score, np.nan if classes is None else result.loss, result.fit_time / len(y) * 1e6
+
+
+def scaled_sgd(X, y, classes):
+    """The same of SGDClassifier or SGDRegressor behind a scaler, 20 rows at a time."""
+    constant = {"learning_rate": "constant", "eta0": 0.01 if classes is None else 0.1, "random_state": 0}
+    learner = SGDRegressor(**constant) if classes is None else SGDClassifier("log_loss", **constant)
+    model, options = make_pipeline(StandardScaler(), learner), {} if classes is None else {"classes": classes}
+    try:
+        result = progressive_validation(model, X, y, batch_size=20, **options)
+        if classes is None:
+            return result.score, np.nan, result.fit_time / len(y) * 1e6
+        losses = progressive_validation(model, X, y, batch_size=20, scoring="neg_log_loss", **options)
+    except ValueError:
+        return np.nan, np.nan, np.nan
+    return result.score, -losses.score, result.fit_time / len(y) * 1e6
 
 
 def main():
-    """Print the table."""
-    options = parse(__doc__, "file to write the table to, as CSV", "short streams: that it runs")
+    """Print the tables."""
+    options = parse(__doc__, "file to write the scores to, as CSV", "short streams: that it runs")
     warnings.simplefilter("ignore")
-    have_river, table = importlib.util.find_spec("river") is not None, {}
+    have_river = importlib.util.find_spec("river") is not None
     if not have_river:
-        print("River is left out: it is not installed")
-
-    def score(name, X, y, regression=False):
-        for learner, model, size in learners(regression):
-            with np.errstate(all="ignore"):
-                result = progressive_validation(
-                    model, X, y, batch_size=size, classes=None if regression else np.unique(y)
-                )
-            table.setdefault(learner, {})[name] = result.score if result.score > -9.0 else np.nan
-        classes = [] if regression else np.unique(y)
-        for learner, model in of_river(len(classes)) if have_river else ():
-            targets = y if regression else np.searchsorted(classes, y)
-            if len(classes) == 2:
-                targets = targets.astype(bool)
-            value = river_score(model, X, targets, regression)
-            table.setdefault(learner, {})[name] = value if value > -9.0 else np.nan
-        frame = pd.DataFrame(table).T.rename_axis("learner")
-        if options.output is not None:
-            frame.to_csv(options.output, float_format="%.4f", na_rep="-")
-        return frame
-
-    for stream in made_up(1_000 if options.quick else 20_000):
-        frame = score(*stream)
-    if options.data_dir is not None:
-        files = {name: FILES[name] for name in ("bike sharing", "Bank", "Covertype")}
-        for name, X, y, regression in load_each(files, options.data_dir):
-            frame = score(name, X[:MOST], y[:MOST], regression)
-    print(frame.to_string(float_format=lambda value: f"{value:.4f}", na_rep="-"))
+        print("River and its generators are left out: it is not installed")
+    n = 1_000 if options.quick else 12_000
+    streams = [made_up(n)]
+    streams += [generated(n)] if have_river else []
+    streams += [from_files(options.data_dir, n)] if options.data_dir is not None else []
+    tables = {"": {}, "_log_losses": {}, "_times": {}}
+    for name, X, y, regression in itertools.chain(*streams):
+        classes = None if regression else np.unique(y)
+        learner = NAGRegressor if regression else NAGClassifier
+        found = {f"half_life={h!r}": ours(learner(half_life=h), X, y, classes) for h in (*HALF_LIVES, "auto")}
+        found["scaled SGD, eta0=0.1 (0.01)"] = scaled_sgd(X, y, classes)
+        for peer, model in peers(classes, have_river):
+            found[peer] = by_single_rows(model, X, y, classes)
+        for learner, values in found.items():
+            for table, value in zip(tables.values(), values):
+                table.setdefault(learner, {})[name] = value if value > -9.0 else np.nan
+        print(name, {learner: tuple(np.round(values, 4)) for learner, values in found.items()}, flush=True)
+        for (ending, table), digits in zip(tables.items(), ("%.4f", "%.4f", "%.0f")):
+            frame = pd.DataFrame(table).T.rename_axis("learner").dropna(how="all")
+            if options.output is not None:
+                path = options.output.with_name(f"{options.output.stem}{ending}{options.output.suffix}")
+                frame.to_csv(path, float_format=digits, na_rep="-")
+    for ending, table in tables.items():
+        print(ending.lstrip("_").replace("_", " ") or "scores")
+        print(pd.DataFrame(table).T.to_string(float_format=lambda value: f"{value:.4f}", na_rep="-"))
 
 
 if __name__ == "__main__":

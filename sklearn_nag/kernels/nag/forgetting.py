@@ -4,15 +4,23 @@ Rows of weights that grow as ``2 ** (t / half_life)`` would do the same for sums
 which grow with the unit of weights, and would leave the range of float64. So it is the state that fades: all sums are
 multiplied by the same power of 1/2, whenever the clock ``age`` passes a multiple of a part of the half-life. Ratios of
 sums, and so means, scales, averages and shares of experts, do not change by that; what comes after counts for more.
+
+Weights are no ratio. While rows are predicted well, slopes and the roots that divide them fall together, and weights
+grow by steps as long as ever: after a flip it would take as many rows to bring them down. So they fade, too, in
+`LASTING` half-lives. Faster fading costs more on streams that need large weights than it gains after a flip, and
+weights that fade in one half-life are too small to fit a steady stream.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ...constraints import Simplex
 from .rule import penalty_clock, settle
 
-PARTS = 16  # in which what was learnt fades to a half
+PARTS = 16  # of a half-life, in which `State.faded` counts
+EVERY = 4  # parts from one fading to the next; more often is slower, and no better on any stream measured
+LASTING = 8.0  # half-lives in which weights fade to a half
 MOST = 40.0  # half-lives that are made up for at once, so that no sum becomes 0
 
 
@@ -24,32 +32,42 @@ def learn_and_fade(learn_rows, state, loss, X, y, sample_weight, order, predicti
     order = np.arange(X.shape[0]) if order is None else order
     weight = np.ones(len(order)) if sample_weight is None else sample_weight[order]
     age = np.add.accumulate(np.append(state.age, weight))
-    due = np.floor(age[:-1] * (PARTS / state.rule.half_life))  # parts that have passed before each row
-    starts = np.flatnonzero(np.diff(due, prepend=-1.0))
-    for start, stop in zip(starts, np.append(starts[1:], len(order))):
-        if due[start] > state.faded:
-            fade(state, 0.5 ** min((due[start] - state.faded) / PARTS, MOST))
-            state.faded = float(due[start])
+    per_weight = PARTS / EVERY / state.rule.half_life
+    _fade_as_due(state, EVERY * np.floor(state.age * per_weight))  # as models of earlier versions left for the next row
+    due = EVERY * np.floor(age[1:] * per_weight)  # parts that have passed after each row
+    stops = np.flatnonzero(np.diff(due, prepend=state.faded)) + 1
+    for start, stop in zip(np.append(0, stops), np.append(stops, len(order))):
+        if start == stop:
+            continue
         played = None if predictions is None else predictions[start:stop]
         learn_rows(state, loss, X, y, sample_weight, order[start:stop], played)
         state.age = float(age[stop])
+        _fade_as_due(state, due[stop - 1])
+
+
+def _fade_as_due(state, due):
+    """Fade until so many parts of a half-life have passed, if they have not."""
+    if due > state.faded:
+        fade(state, 0.5 ** min((due - state.faded) / PARTS, MOST))
+        state.faded = float(due)
 
 
 def fade(state, factor):
-    """Multiply by ``factor``, at most 1, whatever is a sum over rows; predictions stay as they are."""
+    """Multiply by ``factor``, at most 1, whatever is a sum over rows, and by a root of it the latest weights.
+
+    The average of the weights played stays what it is.
+    """
     rule, columns = state.rule, state.columns
     with np.errstate(all="ignore"):
-        if rule.averaged:  # of weights that a penalty is about to change
+        if rule.averaged:  # of weights that are about to change
             columns.past[:] = state.averaged * columns.weight - columns.past
         settle(state, columns)
+        if not isinstance(rule.constraint, Simplex):  # which has a fixed sum
+            columns.weight *= max(factor, 0.5) ** (1.0 / LASTING)  # a heavy row is no reason to forget what it taught
         if rule.averaged:
             columns.past[:] = state.averaged * columns.weight - columns.past
         state.t, state.N, state.averaged = state.t * factor, state.N * factor, state.averaged * factor
-        for values in (columns.squares, columns.sum, columns.tally, columns.past, columns.received):
-            if values is not None:
-                values *= factor
-        if rule.adaptive:
-            columns.rescale_G(factor)
+        columns.fade(rule, factor)
         if rule.l2 > 0:
             columns.shrunk[:] = penalty_clock(state, rule)
         state.targets.sum *= factor

@@ -16,23 +16,24 @@ from ..state.test_frequent import Transcription, mixed_rows
 @pytest.fixture(autouse=True, params=KERNELS)
 def kernel(request):
     set_config(kernel=request.param)
-    yield
+    yield request.param
     set_config(kernel="auto")
 
 
 class Fading(Transcription):
-    """sNAG on sums that fade."""
+    """sNAG on sums that fade, and weights that fade to a half in eight half-lives."""
 
     def __init__(self, d, eta, half_life):
         super().__init__(d, eta)
         self.half_life, self.age, self.faded = half_life, 0.0, 0
 
     def learn(self, x, y, c):
-        due = int(self.age * 16 / self.half_life)
+        super().learn(x, y, c)
+        self.age += c
+        due = 4 * int(self.age * 4 / self.half_life)
         factor = 0.5 ** ((due - self.faded) / 16)
         self.weights, self.N, self.G, self.faded = self.weights * factor, self.N * factor, self.G * factor, due
-        self.age += c
-        super().learn(x, y, c)
+        self.u *= factor**0.125
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -98,6 +99,42 @@ def test_a_concept_that_flips_is_learnt_anew(rng):
     assert score[None] < 0.4
 
 
+@pytest.mark.parametrize("half_life", [10, 20, 70])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"])
+def test_short_half_lives_forget_what_was_certain(loss, half_life, kernel):
+    """Five half-lives after a flip a model is nearly as good as before, however long all was predicted well."""
+    if kernel == "numpy" and loss != "hinge":
+        pytest.skip("slow without compiled code, and the same")
+    n, after, ratios = 2000, 5 * half_life, []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, w = rng.normal(size=(n + after + 1000, 5)), 2.0 * rng.normal(size=5)
+        noise = (seed % 2) * rng.logistic(size=len(X))
+        y = (X @ w + noise > 0) ^ (np.arange(len(X)) >= n)
+        model = NAGClassifier(loss, half_life=half_life).partial_fit(X[:n], y[:n], classes=[False, True])
+        before = model.score(X[n + after :], ~y[n + after :])
+        model.partial_fit(X[n : n + after], y[n : n + after])
+        ratios.append(model.score(X[n + after :], y[n + after :]) / before)
+    assert np.mean(ratios) >= 0.9
+    assert np.min(ratios) >= 0.75
+
+
+@pytest.mark.parametrize("half_life", [20, 70])
+@pytest.mark.parametrize("learner", [NAGClassifier, NAGRegressor])
+def test_steady_streams_lose_nothing_against_the_last_three_half_lives(learner, half_life):
+    differences = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, w = rng.normal(size=(3000, 5)), 2.0 * rng.normal(size=5)
+        z = X @ w + rng.logistic(size=3000)
+        y, options = (z > 0, {"classes": [False, True]}) if learner is NAGClassifier else (z, {})
+        learnt, new, last = slice(0, 1500), slice(1500, None), slice(1500 - 3 * half_life, 1500)
+        model = learner(half_life=half_life).partial_fit(X[learnt], y[learnt], **options)
+        fresh = learner().partial_fit(X[last], y[last], **options)
+        differences.append(model.score(X[new], y[new]) - fresh.score(X[new], y[new]))
+    assert np.mean(differences) > -0.005
+
+
 def test_weights_far_apart_and_long_streams_stay_in_range(rng):
     X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
     weight = 10.0 ** rng.integers(-90, 90, 400)
@@ -113,7 +150,7 @@ def test_weights_far_apart_and_long_streams_stay_in_range(rng):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"half_life": 0.5}, "'half_life' parameter of NAGClassifier must be None or a float in the range"),
+        ({"half_life": 0.5}, "'half_life' parameter of NAGClassifier must be 'auto' or None or a float in the range"),
         ({"half_life": 10, "normalization": "max"}, "half_life needs normalization='auto', 'rms' or None"),
         ({"half_life": 10, "average": 5}, "half_life needs average='auto', True or False; got 5"),
     ],

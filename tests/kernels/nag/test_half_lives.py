@@ -1,0 +1,193 @@
+"""Several half-lives side by side: what they are, how they are mixed, and that cuts of a stream change no bit."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_nag import NAGClassifier, NAGRegressor, kernels, merge, set_config
+from sklearn_nag.kernels.state.mixture import FixedShare
+from sklearn_nag.model_selection import eta_sweep
+
+from ...estimators.helpers import bits
+from ..helpers import KERNELS
+from ..state.test_frequent import mixed_rows
+
+HALF_LIVES = (np.inf, 5120.0, 1280.0, 320.0, 80.0, 20.0)
+
+
+@pytest.fixture(autouse=True, params=KERNELS)
+def kernel(request):
+    set_config(kernel=request.param)
+    yield request.param
+    set_config(kernel="auto")
+
+
+def shares_of_rows(losses, unit):
+    """Fixed share by its printed form: weights themselves, no logarithms and no differences."""
+    weights, shares, mean = np.full(losses.shape[1], 1.0 / losses.shape[1]), [], 0.0
+    logs = np.zeros(losses.shape[1])
+    for t, loss in enumerate(losses, start=1):
+        shares.append(weights)
+        rate = 1.0
+        if unit:
+            before, mean = mean, mean + (weights @ loss - mean) / t
+            logs = logs * (before / mean)  # excess losses stay, and the rate has changed
+            rate = 1.0 / (unit * mean)
+        weights = np.exp(logs - rate * loss)
+        weights = weights / weights.sum() * t / (t + 1) + 1.0 / (t + 1) / len(loss)
+        logs = np.log(weights)
+    return np.array(shares)
+
+
+@pytest.mark.parametrize("unit", [0.0, 1.0, 2.0])
+def test_fixed_share_is_as_printed(unit, rng):
+    losses = rng.exponential(size=(300, 4)) * [1.0, 1.0, 1.5, 0.9]
+    losses[100:200, 2] *= 0.1
+    shares = kernels.mix(FixedShare.new(1, 4, unit), losses)
+    np.testing.assert_allclose(shares, shares_of_rows(losses, unit), rtol=1e-7, atol=1e-12)
+
+
+def test_regret_against_the_best_sequence_with_few_changes(rng):
+    """Log loss of a mixture of probabilities: at most log n + (m + 1) log T + m log n worse, whatever the losses."""
+    n, T, m = 6, 4000, 5
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        losses = rng.exponential(size=(T, n)) * rng.choice([0.2, 3.0], (T, n))
+        best = np.repeat(rng.integers(n, size=m + 1), -(-T // (m + 1)))[:T]
+        losses[np.arange(T), best] *= 0.05
+        shares = kernels.mix(FixedShare.new(1, n, 0.0), losses)
+        mixed = -np.log(np.sum(shares * np.exp(-losses), axis=1)).sum()
+        of_best = losses[np.arange(T), best].sum()
+        bound = np.log(n) + (m + 1) * np.log(T) + m * np.log(n)
+        assert mixed - of_best <= bound
+        assert losses.sum(axis=0).min() - of_best > 10.0 * bound  # which a single expert does not keep
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
+    """Each model is what it would be alone; played and predicted is their mean by shares from their losses."""
+    X, z, weight = mixed_rows()
+    X, y = make(X), (z > 0).astype(int)
+    alone, sign = [], np.where(y == 1, 1.0, -1.0)
+    for half_life in (None, *HALF_LIVES[1:]):
+        model = NAGClassifier(half_life=half_life, average=True)
+        alone.append((model, model._play(X, y, weight, classes=[0, 1])[:, 0]))
+    losses = np.array([np.logaddexp(0.0, -sign * p) * weight for _, p in alone]).T
+    shares = shares_of_rows(losses, 0.0)
+    mixed = NAGClassifier(half_life="auto", average=True)
+    played = mixed._play(X, y, weight, classes=[0, 1])[:, 0]
+    expected = sum(share * p for share, (_, p) in zip(shares.T, alone))
+    np.testing.assert_allclose(played, expected, rtol=1e-9, atol=1e-9)
+    of_mixture = np.logaddexp(0.0, -sign * expected) @ weight / weight.sum()
+    np.testing.assert_allclose(mixed.progressive_loss_, of_mixture, rtol=1e-9)
+    coef = sum(share * model.coef_ for share, (model, _) in zip(mixed.half_life_, alone))
+    np.testing.assert_allclose(mixed.coef_, coef, rtol=1e-9)
+    decided = sum(share * model.decision_function(X) for share, (model, _) in zip(mixed.half_life_, alone))
+    np.testing.assert_allclose(mixed.decision_function(X), decided, rtol=1e-7, atol=1e-7)
+    np.testing.assert_array_equal(mixed.half_lives_, HALF_LIVES)
+    assert mixed.t_ == weight.sum()
+    if kernel == "numba":
+        explained = mixed.decision_contributions(X) if hasattr(mixed, "decision_contributions") else None
+        assert explained is None or np.allclose(explained.sum(axis=1).ravel(), decided, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "model",
+    [
+        NAGClassifier(half_life="auto", eta0="auto"),
+        NAGClassifier("hinge", half_life="auto", penalty="l2", average=True),
+        NAGRegressor(half_life="auto"),
+        NAGRegressor("huber", half_life="auto", clip=None),
+    ],
+    ids=str,
+)
+def test_batches_and_pickles_change_no_bit(model, make):
+    X, z, weight = mixed_rows(150)
+    y = np.digitize(z, [-1.0, 1.0]) if isinstance(model, NAGClassifier) else np.column_stack([z, 1e150 * z])
+    options = {"classes": [0, 1, 2]} if isinstance(model, NAGClassifier) else {}
+    whole = pickle.loads(pickle.dumps(model)).partial_fit(make(X), y, sample_weight=weight, **options)
+    parts = pickle.loads(pickle.dumps(model))
+    for start in range(0, len(y), 31):
+        rows = slice(start, start + 31)
+        parts.partial_fit(make(X[rows]), y[rows], sample_weight=weight[rows], **options)
+        parts = pickle.loads(pickle.dumps(parts))
+    for one, other in zip((whole._state, *whole._state.others), (parts._state, *parts._state.others)):
+        np.testing.assert_array_equal(one.columns.table, other.columns.table)
+    np.testing.assert_array_equal(whole.half_life_, parts.half_life_)
+    assert whole.progressive_loss_ == parts.progressive_loss_
+    assert np.isfinite(bits(whole)).all()
+    if isinstance(model, NAGRegressor):  # outputs in other units, of which no loss knows
+        np.testing.assert_allclose(whole.half_life_[0], whole.half_life_[1], rtol=1e-6)
+
+
+def test_powers_of_two_change_no_bit():
+    X, z, weight = mixed_rows(150)
+    units = np.exp2(np.random.default_rng(0).integers(-300, 300, X.shape[1]))
+    models = [NAGRegressor(half_life="auto").partial_fit(X, z, weight)]
+    models.append(NAGRegressor(half_life="auto").partial_fit(X * units, 2.0**40 * z, weight))
+    np.testing.assert_array_equal(models[1].predict(X * units), 2.0**40 * models[0].predict(X))
+
+
+def test_follows_a_flip_and_forgets_nothing_of_a_steady_stream():
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(3200, 5)), 2.0 * rng.normal(size=5)
+    y = X @ w + rng.logistic(size=3200) > 0
+    steady = {h: NAGClassifier(half_life=h)._play(X, y, classes=[False, True])[:, 0] > 0 for h in ("auto", None)}
+    right = {h: np.mean(played[200:] == y[200:]) for h, played in steady.items()}
+    assert right["auto"] > right[None] - 0.002
+    y[2000:] = ~y[2000:]
+    model = NAGClassifier(half_life="auto").partial_fit(X[:2000], y[:2000], classes=[False, True])
+    assert model.half_lives_[np.argmax(model.half_life_)] > 1000
+    played = model._play(X[2000:2200], y[2000:2200])[:, 0] > 0
+    assert np.mean(played[100:] == y[2100:2200]) > 0.75
+    assert model.half_lives_[np.argmax(model.half_life_)] < 1000
+
+
+def test_a_call_that_fails_leaves_all_models_as_they_were():
+    X, z, _ = mixed_rows(60)
+    model = NAGRegressor(half_life="auto").partial_fit(X, z)
+    before = pickle.dumps(model)
+    bad = X.copy()
+    bad[-1, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad, z)
+    assert pickle.dumps(model) == before
+
+
+def test_what_does_not_go_together_is_refused(rng):
+    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    with pytest.raises(ValueError, match="half_life='auto' mixes models, and a sweep"):
+        eta_sweep(NAGClassifier(half_life="auto"), X, y, [0.5, 1.0])
+    models = [NAGClassifier(half_life="auto").partial_fit(X, y, classes=[0, 1]) for _ in range(2)]
+    with pytest.raises(ValueError, match="half_life cannot be merged"):
+        merge(models)
+    with pytest.raises(AttributeError, match='half_life="auto"'):
+        _ = NAGClassifier(half_life=20).fit(X, y).half_life_
+    with pytest.raises(ValueError, match="half_life was 'auto' when this model was new"):
+        models[0].set_params(half_life=20.0).partial_fit(X, y)
+
+
+def test_damaged_models_are_refused(rng):
+    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    for damage in (
+        lambda state: setattr(state, "others", state.others[1:]),
+        lambda state: state.others[0].columns.weight.fill(np.nan),
+        lambda state: state.trusted.rounds.fill(-1.0),
+        lambda state: setattr(state, "trusted", state.mixture),
+        lambda state: setattr(state.heard, "table", np.zeros((5, 3))),
+    ):
+        model = NAGClassifier(half_life="auto").partial_fit(X, y, classes=[0, 1])
+        damage(model._state)
+        with pytest.raises(ValueError, match="NAGClassifier"):
+            pickle.loads(pickle.dumps(model))
+
+
+def test_weights_given_are_those_of_all_models(rng):
+    X, z, _ = mixed_rows(100)
+    model = NAGRegressor(half_life="auto", clip=None).partial_fit(X[:, :3], z)
+    model.set_coef([1.0, 2.0, 3.0], 4.0)
+    np.testing.assert_allclose(model.coef_, [1.0, 2.0, 3.0], rtol=1e-9)
+    np.testing.assert_allclose(model.predict(np.eye(3)), [5.0, 6.0, 7.0], rtol=1e-6)
