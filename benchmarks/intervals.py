@@ -1,0 +1,222 @@
+"""Intervals: coverage asked and got, and widths, beside split conformal's, quantile regression's and BayesianRidge's.
+
+    python -m benchmarks.intervals [--data-dir FOLDER] [--output FILE.csv] [--quick]
+
+``progressive``: one pass of NAGRegressor over all rows; each row is judged by the interval that it had before it was
+learnt. ``worst part`` is the largest deviation in a tenth of the stream, the first left out, over what is allowed in
+it, ``max(.03, 2.5 sqrt(a (1 - a) / rows))``. The others learn the first half, or are handed it, and are judged on the
+second: ``after a pass`` is NAGRegressor after one pass over the first half, whose interval then stays as it is;
+``split`` is split conformal with Ridge on standardised features (half of the first half to fit, half for the quantile;
+with MAPIE installed, ``MAPIE`` is the same by its SplitConformalRegressor, and ``cross`` its CrossConformalRegressor);
+``quantile`` a pair of NAGRegressor(loss="quantile"), ``bayesian`` BayesianRidge's Gaussian. With River installed,
+``river`` is its standardised online linear regression with conf.RegressionJackknife around it, judged before each row.
+Widths are over those of ``split``.
+"""
+
+import contextlib
+import warnings
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import BayesianRidge, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_nag import NAGRegressor
+from sklearn_nag.model_selection import progressive_validation
+
+from .data import abalone, bikes, california, load_each, msd_subset, parse
+
+COVERAGES = np.array([0.8, 0.9, 0.95])
+
+
+def in_random_order(load):
+    """A loader whose rows come in a random order."""
+
+    def read(folder):
+        X, y, regression = load(folder)
+        rows = np.random.default_rng(0).permutation(len(y))
+        return X[rows], y[rows], regression
+
+    return read
+
+
+def demand(folder):
+    """Electricity, 45,312 half hours in order: the demand in New South Wales from the other numbers."""
+    data = pd.read_csv(folder / "electricity.csv.gz")
+    y = data.pop("nswdemand").to_numpy(dtype=float)
+    return data.select_dtypes("number").drop(columns="class", errors="ignore").to_numpy(dtype=float), y, True
+
+
+def made(change, half_life=None):
+    """A loader of 20,000 rows that are drawn, whose targets ``change`` makes of signals and noise."""
+
+    def read(folder):
+        rng = np.random.default_rng(0)
+        X, noise = rng.normal(size=(20_000, 5)), rng.normal(size=20_000)
+        return X, change(rng, X, noise, np.arange(20_000)), half_life
+
+    return read
+
+
+WEIGHTS = np.array([1.0, 2.0, -1.0, 0.5, 0.0])
+
+
+def flips(rng, X, noise, t):
+    """Weights that change their sign every 4,000 rows."""
+    return (X @ WEIGHTS) * np.where(t // 4000 % 2, -1.0, 1.0) + noise
+
+
+def drifts(rng, X, noise, t):
+    """Weights that walk at random."""
+    return (X * (WEIGHTS + 0.03 * rng.normal(size=X.shape).cumsum(axis=0))).sum(axis=1) + noise
+
+
+def other_units(rng, X, noise, t):
+    """Targets that are a thousand times as large for a third of the rows."""
+    return (X @ WEIGHTS + noise) * np.where((t >= 6000) & (t < 13_000), 1000.0, 1.0)
+
+
+def diabetes(folder):
+    """Diabetes, 442 x 10, of scikit-learn."""
+    return *load_diabetes(return_X_y=True, scaled=False), True
+
+
+QUICK = {"diabetes": in_random_order(diabetes), "flips": made(flips), "other units": made(other_units)}
+ALL = {
+    "california": in_random_order(california),
+    "abalone": in_random_order(abalone),
+    "bikes": in_random_order(bikes),
+    "songs": in_random_order(msd_subset),
+    "demand": in_random_order(demand),
+    "bikes by time": bikes,
+    "demand by time": demand,
+    "flips": made(flips),
+    "flips, half_life=500": made(flips, 500),
+    "drifts": made(drifts),
+    "drifts, half_life=500": made(drifts, 500),
+    "other units": made(other_units),
+    "other units, half_life=500": made(other_units, 500),
+}
+
+
+def judged(interval, y):
+    """Coverage and mean width of intervals of shape (n, 2, n_coverages)."""
+    low, high = interval[:, 0], interval[:, 1]
+    return ((low <= y[:, None]) & (y[:, None] <= high)).mean(axis=0), (high - low).mean(axis=0)
+
+
+def progressive(X, y, half_life):
+    """Coverage, width and the worst tenth, for each coverage, of intervals before each row."""
+    ends = np.linspace(0, len(y), 11).astype(int)[1:]
+    result = progressive_validation(NAGRegressor(half_life=half_life), X, y, coverage=COVERAGES, curve_at=ends)
+    held = np.diff(result.curve["coverage"] * ends[:, None], axis=0) / np.diff(ends)[:, None]
+    widths = np.diff(result.curve["width"] * ends[:, None], axis=0) / np.diff(ends)[:, None]
+    allowed = np.maximum(0.03, 2.5 * np.sqrt(COVERAGES * (1 - COVERAGES) / np.diff(ends).min()))
+    second_half = widths[len(widths) // 2 :].mean(axis=0)
+    return result.coverage, second_half, (np.abs(held - COVERAGES) / allowed).max(axis=0)
+
+
+def split_conformal(X, y, X_test):
+    """Intervals by split conformal prediction with Ridge."""
+    half = len(y) // 2
+    model = make_pipeline(StandardScaler(), Ridge()).fit(X[:half], y[:half])
+    errors = np.sort(np.abs(y[half:] - model.predict(X[half:])))
+    rank = np.minimum(np.ceil((len(errors) + 1) * COVERAGES).astype(int), len(errors)) - 1
+    middle = model.predict(X_test)[:, None]
+    return np.stack([middle - errors[rank], middle + errors[rank]], axis=1)
+
+
+def quantile_pairs(X, y, X_test):
+    """Intervals between quantiles that pairs of learners predict."""
+    ends = []
+    for sides in ((1 - COVERAGES) / 2, (1 + COVERAGES) / 2):
+        models = [NAGRegressor("quantile", quantile=q, random_state=0).fit(X, y) for q in sides]
+        ends.append(np.column_stack([model.predict(X_test) for model in models]))
+    return np.stack(ends, axis=1)
+
+
+def bayesian(X, y, X_test):
+    """Gaussian intervals of BayesianRidge."""
+    model = make_pipeline(StandardScaler(), BayesianRidge()).fit(X, y)
+    middle, spread = model.predict(X_test, return_std=True)
+    width = spread[:, None] * norm.ppf(0.5 + COVERAGES / 2)
+    return np.stack([middle[:, None] - width, middle[:, None] + width], axis=1)
+
+
+def mapies():
+    """Split and cross conformal prediction by MAPIE, where it is installed."""
+    try:
+        from mapie.regression import CrossConformalRegressor, SplitConformalRegressor
+    except ImportError:
+        return {}
+
+    def ridge():
+        return make_pipeline(StandardScaler(), Ridge())
+
+    def split(X, y, X_test):
+        half = len(y) // 2
+        model = SplitConformalRegressor(ridge(), confidence_level=list(COVERAGES), prefit=False)
+        return model.fit(X[:half], y[:half]).conformalize(X[half:], y[half:]).predict_interval(X_test)[1]
+
+    def cross(X, y, X_test):
+        model = CrossConformalRegressor(ridge(), confidence_level=list(COVERAGES), cv=5)
+        return model.fit_conformalize(X, y).predict_interval(X_test)[1]
+
+    return {"MAPIE": split, "cross": cross}
+
+
+def river(X, y):
+    """Coverage and width of River's intervals before each of the second half of the rows."""
+    from river import conf, linear_model, preprocessing
+
+    found = []
+    for coverage in COVERAGES:
+        learner = preprocessing.StandardScaler() | linear_model.LinearRegression()
+        model, held, width = conf.RegressionJackknife(learner, confidence_level=coverage), [], []
+        for i, (row, target) in enumerate(zip(X.tolist(), y.tolist())):
+            x = dict(enumerate(row))
+            if i >= len(y) // 2:
+                interval = model.predict_one(x, with_interval=True)
+                held.append(interval.lower <= target <= interval.upper)
+                width.append(interval.upper - interval.lower)
+            model.learn_one(x, target)
+        found.append((np.mean(held), np.mean(width)))
+    return np.array(found).T
+
+
+def main():
+    """Print the table."""
+    args = parse(__doc__, "CSV file to write the table to", "bundled and drawn data alone")
+    warnings.simplefilter("ignore")
+    lines = []
+    for name, X, y, half_life in load_each(QUICK if args.quick or args.data_dir is None else ALL, args.data_dir):
+        half_life = half_life if type(half_life) is int else None
+        half = len(y) // 2
+        online = NAGRegressor(half_life=half_life).partial_fit(X[:half], y[:half])
+        found = {"split": judged(split_conformal(X[:half], y[:half], X[half:]), y[half:])}
+        got, width, worst = progressive(X, y, half_life)
+        found["progressive"] = got, width
+        found["after a pass"] = judged(online.predict_interval(X[half:], COVERAGES), y[half:])
+        for method, predict in {**mapies(), "quantile": quantile_pairs, "bayesian": bayesian}.items():
+            found[method] = judged(predict(X[:half], y[:half], X[half:]), y[half:])
+        with contextlib.suppress(ImportError):
+            found["river"] = tuple(river(X, y))
+        unit = found["split"][1]
+        print(f"\n{name} ({len(y):,} rows)" + "".join(f"{c:>18.2f}" for c in COVERAGES), flush=True)
+        for method, (covered, width) in found.items():
+            line = {"data": name, "method": method}
+            for i, coverage in enumerate(COVERAGES):
+                line[f"{coverage} got"], line[f"{coverage} width"] = f"{covered[i]:.4f}", f"{width[i] / unit[i]:.3f}"
+            line["worst part"] = f"{worst.max():.2f}" if method == "progressive" else ""
+            shown = "".join(f"{covered[i]:10.4f}{width[i] / unit[i]:8.3f}" for i in range(len(COVERAGES)))
+            print(f"  {method:14s}{shown}" + (f"  worst part {worst.max():.2f}" if method == "progressive" else ""))
+            lines.append(line)
+    if args.output:
+        pd.DataFrame(lines).to_csv(args.output, index=False)
+
+
+if __name__ == "__main__":
+    main()

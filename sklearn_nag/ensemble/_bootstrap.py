@@ -1,0 +1,355 @@
+"""A learner and copies of it that learn the same rows with random weights, which tell how much hangs on these rows."""
+
+from __future__ import annotations
+
+import copy
+from contextvars import copy_context
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import available_if
+from ..estimators._validation import (
+    Rows,
+    check_coverage,
+    check_number,
+    check_weights,
+    unchanged_on_error,
+)
+from ..uncertainty.perturbation import exponential_weights
+
+
+def _learns_from_streams(ensemble):
+    return hasattr(ensemble.estimator, "partial_fit")
+
+
+def _is_classifier(ensemble):
+    if is_classifier(ensemble.estimator):
+        return True
+    raise AttributeError("probabilities are for classifiers")
+
+
+def _is_regressor(ensemble):
+    if not is_classifier(ensemble.estimator):
+        return True
+    raise AttributeError("confidence_interval is for regressors; predict_proba of classifiers tells how models agree")
+
+
+class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
+    """Copies of a learner that learn the same rows with random weights: standard errors, intervals and majorities.
+
+    Beside the learner itself, ``n_models`` copies learn each row with a weight drawn from the exponential distribution,
+    of mean 1 and variance 1. Where the learner is an average of stochastic gradient descent, the copies differ from it
+    as it differs from the truth, in the limit of many rows [1]_. A weight depends on the seed, the shard, the copy and
+    the number of the row alone, so no cut of a stream changes a result, and shards are independent.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor whose `fit` or `partial_fit` takes ``sample_weight``.
+    n_models : int, default=20
+        How many copies; standard errors are off by about ``1 / sqrt(2 * n_models)`` of themselves.
+    random_state : int, default=0
+        The seed.
+    shard : int, default=0
+        Number of the shard, where several are learnt apart.
+    n_jobs : int or None, default=None
+        Threads over which the copies are spread, as joblib counts them. No result depends on it.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The learner, whose rows have the weights they come with.
+    estimators_ : list of estimator
+        The copies.
+    n_rows_ : int
+        Rows learnt.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, for classifiers.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    NAGRegressor.predict_interval : Intervals for targets, from one model.
+
+    Notes
+    -----
+    Standard errors tell how far weights may be off for want of rows, not whether a linear model is right. They are good
+    where rows are many for the features (thousands and more), and the learner is near the end of its way. See
+    :doc:`/how_sure` for what was measured, and where not to use them.
+
+    References
+    ----------
+    .. [1] Fang, Xu and Yang, "Online bootstrap confidence intervals for the stochastic gradient descent estimator",
+       JMLR 19, 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_nag import NAGRegressor, OnlineBootstrap
+    >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+    >>> boot = OnlineBootstrap(NAGRegressor(), n_models=10).partial_fit(X, y)
+    >>> boot.coefficients(as_frame=False).standard_error.shape
+    (10,)
+    >>> boot.confidence_interval(X, coverage=0.8).shape
+    (442, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_models: int = 20,
+        *,
+        random_state: int = 0,
+        shard: int = 0,
+        n_jobs: int | None = None,
+    ):
+        self.estimator = estimator
+        self.n_models = n_models
+        self.random_state = random_state
+        self.shard = shard
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self):
+        check_number("n_models", self.n_models, Integral, min_val=2)
+        check_number("random_state", self.random_state, Integral, min_val=0, max_val=2**32 - 1)
+        check_number("shard", self.shard, Integral, min_val=0, max_val=2**32 - 1)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, Integral, hint="-1 is for all cores.")
+
+    @unchanged_on_error
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        models = [clone(self.estimator) for _ in range(int(self.n_models) + 1)]
+        self._learn("fit", models, X, y, sample_weight, {}, begin=0)
+        return self
+
+    @available_if(_learns_from_streams)
+    @unchanged_on_error
+    def partial_fit(
+        self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn each row once, in the order given.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        classes : array-like of shape (n_classes,), optional
+            All classes that will ever come; for classifiers, at the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        self._check_parameters()
+        if not hasattr(self, "estimators_"):
+            models, begin = [clone(self.estimator) for _ in range(int(self.n_models) + 1)], 0
+        elif len(self.estimators_) != self.n_models:
+            raise ValueError(
+                f"n_models was {len(self.estimators_)} when this model was new and is {self.n_models} now."
+            )
+        else:  # copies, so that a call that fails changes nothing
+            models, begin = copy.deepcopy([self.estimator_, *self.estimators_]), self.n_rows_
+        self._learn("partial_fit", models, X, y, sample_weight, {} if classes is None else {"classes": classes}, begin)
+        return self
+
+    def _learn(self, method, models, X, y, sample_weight, options, begin):
+        """Let the learner, the first of the models, and its copies learn rows, from the number ``begin`` on."""
+        first, copies = models[0], models[1:]
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        getattr(first, method)(X, y, **options, **weights)  # which checks what it is given
+        n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]
+        weight = check_weights(sample_weight, n_rows)
+
+        def learn(number, model):
+            keys = (int(self.random_state), int(self.shard), number)
+            drawn = exponential_weights(keys, begin, begin + n_rows)
+            return getattr(model, method)(X, y, **options, sample_weight=drawn if weight is None else drawn * weight)
+
+        # Each in a context of its own, as threads begin without what `config_context` has set.
+        calls = (delayed(copy_context().run)(learn, i, model) for i, model in enumerate(copies))
+        Parallel(n_jobs=self.n_jobs, prefer="threads")(calls)
+        self.estimator_, self.estimators_, self.n_rows_ = first, copies, begin + n_rows
+
+    # -- predicting
+
+    def _each(self, method, X):
+        """What a method of each copy returns."""
+        check_is_fitted(self)
+        return np.stack([getattr(model, method)(X) for model in self.estimators_])
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Mean of the predictions of the copies or, for classifiers, the most probable class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            As the targets were.
+        """
+        check_is_fitted(self)
+        if is_classifier(self.estimator):
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return self._each("predict", X).mean(axis=0)
+
+    @available_if(_is_classifier)
+    def predict_proba(self, X: Rows) -> np.ndarray:
+        """Mean of the probabilities of the copies; the shares of their votes, where they have no probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if hasattr(self.estimator_, "predict_proba"):
+            return self._each("predict_proba", X).mean(axis=0)
+        return (self._each("predict", X)[:, :, None] == self.classes_).mean(axis=0)
+
+    @available_if(_is_regressor)
+    def confidence_interval(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
+        """Interval for the best linear prediction of each row, by how far the predictions of the copies are apart.
+
+        It grows smaller with more rows. The target itself is farther off: see `NAGRegressor.predict_interval`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that an interval holds the best linear prediction, between 0 and 1; or several.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            Lower and upper ends; for several coverages of shape (..., 2, n_coverages).
+        """
+        coverages = check_coverage(coverage)
+        spread = self._each("predict", X).std(axis=0, ddof=1)[..., None]
+        width = spread * stdtrit(len(self.estimators_) - 1, 0.5 + 0.5 * coverages)
+        middle = self.estimator_.predict(X)[..., None]
+        interval = np.stack([middle - width, middle + width], axis=-2)
+        return interval if np.ndim(coverage) else interval[..., 0]
+
+    def coefficients(self, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto") -> Any:
+        """Make a table of the weights of the features, as `NAGRegressor.coefficients`, with their standard errors.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,), optional
+            Names of the features.
+        as_frame : bool or "auto", default="auto"
+            Whether to return a pandas DataFrame; ``"auto"``: where pandas is installed.
+
+        Returns
+        -------
+        DataFrame or Bunch
+            The columns of the learner's table, and ``standard_error``, in the unit of ``weight``.
+
+        Raises
+        ------
+        AttributeError
+            For a learner of another package, which has no such table.
+        """
+        check_is_fitted(self)
+        table = self.estimator_.coefficients(feature_names, as_frame=as_frame)
+        errors = np.stack([np.ravel(model.coef_) for model in self.estimators_]).std(axis=0, ddof=1)
+        if isinstance(table, Bunch):
+            table.standard_error = errors
+            return table
+        table = table.drop(columns="standard_error", errors="ignore")
+        table.insert(table.columns.get_loc("scale"), "standard_error", errors)
+        return table
+
+    # -- what is read of the learner
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
+
+    def _of_learner(self, name):
+        if "estimator_" not in vars(self):
+            raise AttributeError(f"this OnlineBootstrap is not fitted yet, so it has no {name}")
+        return getattr(self.estimator_, name)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, for classifiers."""
+        return self._of_learner("classes_")
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self._of_learner("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, where the input had them."""
+        return self._of_learner("feature_names_in_")
+
+    def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy or, for regression, R² of `predict`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        from sklearn.metrics import accuracy_score, r2_score
+
+        metric = accuracy_score if is_classifier(self.estimator) else r2_score
+        return metric(y, self.predict(X), sample_weight=sample_weight)
+
+    def __sklearn_tags__(self):
+        tags, of_learner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = of_learner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = of_learner.classifier_tags, of_learner.regressor_tags
+        tags.target_tags, tags.input_tags = of_learner.target_tags, of_learner.input_tags
+        return tags

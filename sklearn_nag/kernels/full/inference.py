@@ -1,0 +1,92 @@
+"""What least squares tell of their own uncertainty, where errors are independent and normal, with one variance.
+
+``y = x^T w + error``; the estimate has the covariance ``sigma^2 S^-1``, the error of a prediction the variance
+``sigma^2 (1 + x^T S^-1 x)``. Weights of rows count as numbers of rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import stdtrit
+
+from ..state.lifts import TINY
+
+
+def _known(state):
+    """The columns that have a weight of their own, and the factor on these."""
+    known = np.flatnonzero(np.diag(state.factor) != 0.0)
+    return known, state.factor[np.ix_(known, known)]
+
+
+def spread_of_errors(state):
+    """Standard deviations of the errors, lifted, and the degrees of freedom that they have.
+
+    The residual sum of squares is that of the targets less ``|q|^2``; where a model fits to about 1e-8 of the targets'
+    spread, rounding is all that is left of it.
+
+    Returns
+    -------
+    sigma : ndarray of shape (n_targets,)
+        Infinite where there are no degrees of freedom.
+    freedom : float
+        Weight of the rows less the number of columns.
+    """
+    targets, q = state.targets, state.columns.weight
+    freedom = state.t - len(_known(state)[0])
+    if freedom <= 0.0:
+        return np.full(len(q), np.inf), 0.0
+    unit = np.maximum(np.maximum(targets.spread, np.abs(targets.sum) / np.sqrt(max(state.t, TINY))), TINY)
+    total = (targets.spread / unit) ** 2 + (targets.sum / unit) ** 2 / state.t
+    rest = np.maximum(total - ((q / unit[:, None]) ** 2).sum(axis=1), 0.0)
+    return unit * np.sqrt(rest / freedom), freedom
+
+
+def standard_errors(state, n_features):
+    """Standard errors of the weights of the features in raw units; NaN for features that depend on those before them.
+
+    Returns
+    -------
+    ndarray of shape (n_targets, n_features)
+        Infinite where there are no degrees of freedom.
+    """
+    sigma, _ = spread_of_errors(state)
+    known, factor = _known(state)
+    of_columns = np.full(state.columns.lift.size, np.nan)
+    with np.errstate(all="ignore"):
+        inverse = solve_triangular(factor, np.eye(len(known)))
+        of_columns[known] = np.sqrt(np.einsum("ij,ij->i", inverse, inverse)) * state.columns.lift[known]
+        return np.outer(sigma / state.targets.lift, of_columns[:n_features])
+
+
+def interval_widths(state, X, coverage):
+    """Half-widths of intervals for targets that are still to come (Student's t).
+
+    Parameters
+    ----------
+    state : State
+        Least squares.
+    X : ndarray of shape (n_rows, n_features)
+        Rows.
+    coverage : ndarray of shape (n_coverages,)
+        Between 0 and 1.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_targets, n_coverages)
+        Infinite where there are no degrees of freedom, and for rows that are not in the span of those learnt.
+    """
+    sigma, freedom = spread_of_errors(state)
+    columns, known = state.columns, _known(state)
+    x = np.ones((len(X), columns.lift.size))
+    x[:, : X.shape[1]] = X
+    x = x * columns.lift - columns.origin
+    if state.rule.intercept:
+        x[:, -1] = 1.0
+    with np.errstate(all="ignore"):
+        z = solve_triangular(known[1], x[:, known[0]].T, trans="T")
+        beyond = ~np.isclose(z.T @ state.factor[known[0]], x, rtol=1e-6, atol=1e-6 * columns.deviation).all(axis=1)
+        leverage = np.where(beyond, np.inf, (z**2).sum(axis=0))
+        width = np.sqrt(1.0 + leverage)[:, None] * (sigma / state.targets.lift)
+        width = width[:, :, None] * (stdtrit(freedom, 0.5 + 0.5 * coverage) if freedom else np.inf)
+    return np.where(np.isnan(width), np.inf, width)

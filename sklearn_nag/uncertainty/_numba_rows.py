@@ -1,0 +1,92 @@
+"""The same as in `quantiles`, compiled, to rounding: a number at a time, and no sum reordered."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.compiled.jit import entry, strict_slow
+from . import quantiles as q
+
+LEVELS, MEMORIES = tuple(q.LEVELS.tolist()), tuple(q.MEMORIES.tolist())
+N_LEVELS, N_MEANS = q.N_LEVELS, q.N_MEANS
+MEAN, SHARE, PLACE, MISSES, TOTAL = q.MEAN, q.SHARE, q.PLACE, q.MISSES, q.TOTAL
+FAINT, FIRST, LOWEST, HIGHEST = q.FAINT, q.FIRST, q.LOWEST, q.HIGHEST
+RATE, POWER, FLOOR = q.RATE, q.POWER, q.FLOOR
+LARGEST, LONGEST, OUTLYING, PART = q.LARGEST, q.LONGEST, q.OUTLYING, q.PART
+
+
+@strict_slow
+def set_widths(rows, known, width):
+    """Put the quantile of each level into ``width``; return the scale."""
+    scale, highest, power = known[MEAN], -np.inf, 0.0
+    if scale > 0.0:
+        for k in range(N_MEANS):
+            power += known[SHARE + k] * np.log(max(known[MEAN + k] / scale, FAINT))
+        scale = min(scale * np.exp(power), LARGEST)
+    for k in range(N_LEVELS):
+        highest = max(highest, known[PLACE + k])
+        unknown = highest >= HIGHEST or rows * LEVELS[k] < 1.0
+        width[k] = np.inf if unknown else min(scale * np.exp(highest), LARGEST)
+    return scale
+
+
+@strict_slow
+def step(n, rows, known, memory):
+    """Take in the ``n`` sizes that wait, after which ``rows`` have been."""
+    whole, of_step = known[MEAN], min(known[TOTAL] * (LONGEST / n), LARGEST)
+    if whole > 0.0:
+        best, summed = -np.inf, 0.0
+        for k in range(N_MEANS):
+            relative = max(known[MEAN + k] / whole, FAINT)
+            known[SHARE + k] = np.log(known[SHARE + k]) - n * (np.log(relative) + of_step / whole / relative)
+            best = max(best, known[SHARE + k])
+        for k in range(N_MEANS):
+            known[SHARE + k] = np.exp(known[SHARE + k] - best)
+            summed += known[SHARE + k]
+        for k in range(N_MEANS):
+            known[SHARE + k] /= summed
+    for k in range(N_MEANS):
+        known[SHARE + k] += (1.0 / N_MEANS - known[SHARE + k]) * (n / rows)
+        lasting = min(float(rows), min(MEMORIES[k], memory) + 0.5 * n)
+        known[MEAN + k] += (of_step - known[MEAN + k]) * (n / max(float(n), lasting))
+    rate = max(FLOOR, RATE * rows**-POWER) if rows > FIRST else 0.0
+    for k in range(N_LEVELS):
+        known[PLACE + k] = max(known[PLACE + k] + rate * (known[MISSES + k] - LEVELS[k] * n), LOWEST)
+        known[MISSES + k] = 0.0
+    known[TOTAL] = 0.0
+
+
+@strict_slow
+def count(ends, begins, start, n, j, most, known, width, size):
+    """Count ``n`` sizes of stream ``j`` and which of them are above quantiles; ``size`` has room for them."""
+    total = known[TOTAL]
+    for i in range(n):
+        size[i] = min(abs(ends[start + i, j] - begins[start + i, j]), LARGEST)
+    for i in range(n):
+        total += min(size[i], most) / LONGEST
+    known[TOTAL] = total
+    for k in range(N_LEVELS):
+        quantile, above = width[k], 0
+        for i in range(n):
+            above += size[i] > quantile
+        known[MISSES + k] += above
+
+
+@entry
+def learn_sizes(ends, begins, rows_before, waiting_before, table, memory):
+    """Change the ``table`` of what is known, as `quantiles.learn`; return ``rows`` and ``waiting``."""
+    rows, waiting, width, size = rows_before, waiting_before, np.empty(N_LEVELS), np.empty(LONGEST)
+    for j in range(ends.shape[1]):
+        rows, waiting, start, known = rows_before, waiting_before, 0, table[j]
+        scale = set_widths(rows, known, width)
+        while start < ends.shape[0]:
+            length = max(1, min(LONGEST, rows // PART))
+            n = min(ends.shape[0] - start, length - waiting)
+            most = min(OUTLYING * scale, LARGEST) if scale > 0.0 else LARGEST
+            count(ends, begins, start, n, j, most, known, width, size)
+            start, waiting = start + n, waiting + n
+            if waiting == length:
+                rows += waiting
+                step(waiting, rows, known, memory)
+                scale, waiting = set_widths(rows, known, width), 0
+    return rows, waiting

@@ -1,0 +1,252 @@
+"""Probabilities of classes from decision values: a temperature and an offset for each class, learnt on the way.
+
+Decision values become *logits*, a column for each class, of which probabilities are ``p = softmax(a z + b)``, with
+``z`` the logits over their root mean square, or as they are where they already mean probabilities. Platt (1999) fits
+``a`` and ``b`` to rows held out; here these are rows that were predicted before they were learnt, and a Newton step is
+made after some of them, of which the curvature of each number alone is taken. Curvatures forget, as learners change
+while they learn. Steps are made after the same rows however a stream is cut.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import check_array, check_finite
+from ..kernels._backend import is_compiled
+from . import quantiles
+from .quantiles import LONGEST, PART, Quantiles
+
+MEMORY = 2000.0  # rows
+PRIOR = 20.0  # rows of curvature that stand for the temperature 1 and no offset
+FARTHEST = 1e6  # of logits
+LEAST, MOST = 1e-6, 1e6  # of the factor of logits
+LARGEST_SQUARE = 1e200  # of logits, in the mean
+
+
+class Probabilities(NamedTuple):
+    """What is known of how decision values and classes go together.
+
+    Attributes
+    ----------
+    rows, waiting : int
+        Rows that steps have taken in, and rows since the last step.
+    table : ndarray of shape (5, n_classes + 1)
+        The factor of logits and the offset of each class; the curvature of each; gradients and curvatures summed since
+        the last step; and, in the last row, the mean square of logits and the sum of squares since the last step.
+    surprise : Quantiles
+        Of ``-log p`` of the classes that came.
+    """
+
+    rows: int
+    waiting: int
+    table: np.ndarray
+    surprise: Quantiles
+
+
+def new(n_classes: int) -> Probabilities:
+    """What is known before the first row."""
+    table = np.zeros((5, n_classes + 1))
+    table[0, 0] = 1.0
+    table[1] = 0.25 * PRIOR
+    table[4, 0] = 1.0
+    return Probabilities(0, 0, table, quantiles.new(1))
+
+
+def learn_rows(logits, codes, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
+    """Take in rows, a number at a time; the same function runs compiled and as it is.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (n, n_classes)
+        Finite.
+    codes : ndarray of int of shape (n,)
+        The class of each row; below 0 for one from which nothing is learnt.
+    rows, waiting, table : int, int, ndarray
+        What is known; ``table`` changes in place.
+    has_unit : bool
+        Whether logits have a unit of their own, and are divided by their size.
+    has_offsets : bool
+        Whether classes have offsets.
+    memory : float
+        Rows that curvatures remember.
+    surprise : ndarray of shape (n,)
+        Filled with ``-log p`` of the class of each row, before it was learnt.
+    share : ndarray of shape (n_classes,)
+        Room to work in.
+    played : ndarray of shape (n, n_classes) or (0, n_classes)
+        Filled, where there is room, with the probabilities of each row, before it was learnt.
+
+    Returns
+    -------
+    rows, waiting : int
+        As they are afterwards.
+    """
+    n_classes = logits.shape[1]
+    for i in range(logits.shape[0]):
+        factor = table[0, 0]
+        if has_unit and rows == 0:  # the unit is not known yet
+            factor = table[4, 0] = 0.0
+            for k in range(n_classes):
+                table[4, 0] = min(table[4, 0] + logits[i, k] * logits[i, k] / n_classes, LARGEST_SQUARE)
+        size = math.sqrt(table[4, 0]) if has_unit and table[4, 0] > 0.0 else 1.0
+        top, total, mean, square, code = -math.inf, 0.0, 0.0, 0.0, codes[i]
+        for k in range(n_classes):
+            z = min(max(logits[i, k] / size, -FARTHEST), FARTHEST)
+            share[k] = factor * z + table[0, 1 + k]
+            top = max(top, share[k])
+        own = share[code]
+        for k in range(n_classes):
+            share[k] = math.exp(share[k] - top)
+            total += share[k]
+        for k in range(n_classes if played.shape[0] > 0 else 0):
+            played[i, k] = share[k] / total
+        if code < 0:
+            continue
+        surprise[i] = max(math.log(total) + top - own, 0.0)
+        for k in range(n_classes):
+            p = share[k] / total
+            z = min(max(logits[i, k] / size, -FARTHEST), FARTHEST)
+            miss = p - 1.0 if k == code else p
+            table[4, 1] += z * z / n_classes
+            mean += p * z
+            square += p * z * z
+            table[2, 0] += miss * z
+            table[2, 1 + k] += miss
+            table[3, 1 + k] += p * (1.0 - p)
+        table[3, 0] += max(square - mean * mean, 0.0)
+        waiting += 1
+        if waiting < max(1, min(LONGEST, rows // PART)):
+            continue
+        rows += waiting
+        fades = 1.0 - waiting / (memory + waiting) if rows > memory else 1.0
+        for k in range(n_classes + 1 if has_offsets else 1):
+            table[1, k] = fades * table[1, k] + table[3, k]
+            furthest = 0.5 * table[0, 0] if k == 0 else 1.0
+            table[0, k] -= min(max(table[2, k] / table[1, k], -furthest), furthest)
+        before = table[4, 0]
+        if has_unit:
+            pace = waiting / min(float(rows), memory + waiting)
+            table[4, 0] = min(before + (table[4, 1] / waiting * size * size - before) * pace, LARGEST_SQUARE)
+            if table[4, 0] > 0.0 and before > 0.0 and rows > waiting:
+                ratio = math.sqrt(table[4, 0] / before)  # so that what is played stays what it was
+                table[0, 0] *= ratio
+                table[1, 0] /= ratio * ratio
+        table[0, 0] = min(max(table[0, 0], LEAST), MOST)
+        for k in range(n_classes + 1):
+            table[2, k] = 0.0
+            table[3, k] = 0.0
+        table[4, 1] = 0.0
+        waiting = 0
+    return rows, waiting
+
+
+@cache
+def _compiled():
+    return importlib.import_module("._numba_probabilities", __package__).learn_rows
+
+
+def learn(
+    known: Probabilities,
+    logits: np.ndarray,
+    codes: np.ndarray,
+    *,
+    has_unit: bool,
+    has_offsets: bool,
+    memory: float = np.inf,
+) -> Probabilities:
+    """What is known after more rows.
+
+    Parameters
+    ----------
+    known : Probabilities
+        Left as it is.
+    logits : ndarray of shape (n, n_classes)
+        Of decision values that were made before rows were learnt.
+    codes : ndarray of int of shape (n,)
+        Classes that came.
+    has_unit, has_offsets : bool
+        Whether logits have a unit of their own, and whether classes get offsets.
+    memory : float, default=inf
+        About how many of the last rows count at most.
+
+    Returns
+    -------
+    Probabilities
+        A new one.
+    """
+    options = {"has_unit": has_unit, "has_offsets": has_offsets, "memory": memory}
+    rows, waiting, table, surprise = _learn(known, logits, codes, np.empty((0, logits.shape[1])), **options)
+    surprise = quantiles.learn(known.surprise, surprise, np.zeros_like(surprise), memory)
+    return Probabilities(rows, waiting, table, surprise)
+
+
+def play(known: Probabilities, logits: np.ndarray, codes: np.ndarray, **options) -> np.ndarray:
+    """The probabilities of all classes that each row had before `learn`, with these options, learnt it.
+
+    From rows with a code below 0 nothing is learnt.
+    """
+    played = np.empty(logits.shape)
+    _learn(known, logits, codes, played, **options)
+    return played
+
+
+def _learn(known, logits, codes, played, has_unit, has_offsets, memory=np.inf):
+    run = _compiled() if is_compiled() else learn_rows
+    table, surprise = np.array(known.table, order="C"), np.empty(len(codes))
+    logits, codes = np.ascontiguousarray(logits), np.ascontiguousarray(codes, dtype=np.int64)
+    rest = table, has_unit, has_offsets, min(float(memory), MEMORY), surprise, np.empty(logits.shape[1]), played
+    with np.errstate(over="ignore", under="ignore"):
+        rows, waiting = run(logits, codes, known.rows, known.waiting, *rest)
+    return int(rows), int(waiting), table, surprise[:, None]
+
+
+def line(known: Probabilities, has_unit: bool) -> tuple[float, np.ndarray]:
+    """The factor of logits, and the offset of each class."""
+    if has_unit and known.rows == 0:
+        return 0.0, known.table[0, 1:].copy()
+    square = known.table[4, 0]
+    size = math.sqrt(square) if has_unit and square > 0.0 else 1.0
+    return float(known.table[0, 0] / size), known.table[0, 1:].copy()
+
+
+def log_probability(known: Probabilities, logits: np.ndarray, has_unit: bool) -> np.ndarray:
+    """Logarithm of the probability of each class."""
+    factor, offset = line(known, has_unit)
+    with np.errstate(over="ignore"):
+        score = np.clip(factor * logits, -MOST * FARTHEST, MOST * FARTHEST) + offset
+    score -= score.max(axis=1, keepdims=True)
+    with np.errstate(under="ignore"):
+        return score - np.log(np.exp(score).sum(axis=1, keepdims=True))
+
+
+def merge(parts: list[Probabilities], base: Probabilities | None = None) -> Probabilities:
+    """What is known of the rows of several: means by the rows behind each, less those of ``base``
+
+    Rows that wait for a step are left out.
+    """
+    begun = 0 if base is None else base.rows
+    own = np.array([max(part.rows - begun, 0) for part in parts], dtype=float)
+    if np.count_nonzero(own) < 2:
+        return parts[int(np.argmax(own))]
+    table = sum(share * part.table for share, part in zip(own / own.sum(), parts))
+    table[2:4], table[4, 1] = 0.0, 0.0
+    surprise = quantiles.merge([part.surprise for part in parts], None if base is None else base.surprise)
+    return Probabilities(begun + int(own.sum()), 0, table, surprise)
+
+
+def check(name: str, known: object, n_classes: int) -> None:
+    """Raise unless ``known`` is what rows of so many classes can have led to, as far as its numbers tell."""
+    if type(known) is not Probabilities:
+        raise ValueError(f"{name} is a {type(known).__name__}; it must be that of probabilities")
+    quantiles.check_counts(name, known)
+    check_array(f"{name}.table", known.table, (5, n_classes + 1))
+    check_finite(f"{name}.table", known.table)
+    in_range = LEAST <= known.table[0, 0] <= MOST and (known.table[1] > 0.0).all() and (known.table[3:] >= 0.0).all()
+    if not in_range or known.waiting >= LONGEST:
+        raise ValueError(f"{name}.table has entries out of their range")
+    quantiles.check(f"{name}.surprise", known.surprise, 1)

@@ -1,0 +1,301 @@
+"""Quantiles of a stream of sizes, such as those of errors, that follow it wherever it goes.
+
+A size is *missed* at a level ``a`` if it is above the quantile that was had before it came. Levels are rates of misses,
+so the quantile of level 0.1 is the half-width of intervals of coverage 0.9.
+
+A quantile is ``scale * exp(place)``. Both change every few sizes, always after the same ones, so that no cut of the
+stream changes a bit.
+
+- The *scale* has the unit of the sizes. Means of all sizes, of about the last 500 and of about the last 30 are experts
+  for it. Each stands for an exponential distribution of that mean; their shares are the posterior probabilities of
+  these (log loss, rate 1), of which a part ``1 / t`` begins anew at each size (fixed share; Herbster and Warmuth 1998).
+  The scale is the geometric mean of theirs. So it is steady where nothing changes and jumps where sizes do.
+- The *places* make rates of misses what they are to be: ``place += rate * (misses - a * sizes)``, adaptive conformal
+  inference (Gibbs and Candès 2021; "quantile tracking" of Angelopoulos, Candès and Tibshirani 2023) of the logarithm of
+  sizes over scale. Rates fall as ``t**-0.6``, to a floor (Angelopoulos, Barber and Bates 2024).
+- Quantiles of rarer misses are never below those of more frequent ones: a quantile is taken at the largest of the
+  places up to its own. As all places move by the same rate, one that is below another comes back.
+
+Whatever the sizes are, sums of ``misses - a`` are sums of ``change of place / rate``, so they are within ``(range of
+the places + a step) / rate``. Places above `HIGHEST` miss nothing, so they cannot rise further: the rate of misses is
+at most ``a + (HIGHEST - LOWEST + 1) / (FLOOR * t)`` for every sequence. It is as near from below unless most sizes are
+less than ``exp(LOWEST)`` of the scale.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels import check_array, check_finite
+from ..kernels._backend import is_compiled
+
+LEVELS = np.array([0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001])
+MEMORIES = np.array([np.inf, 500.0, 30.0])  # sizes
+RATE, POWER, FLOOR = 1.5, 0.6, 0.008  # of places
+FIRST = 10  # sizes that only make a scale
+LOWEST, HIGHEST = -10.0, 10.0  # of places; e**10 is 22,000
+LONGEST, PART = 32, 8  # a step waits for this part of the sizes so far, and for so many at most
+OUTLYING = 32.0  # scales: a larger size counts as one of so many, in means
+LARGEST = np.finfo(np.float64).max
+FAINT = 1e-100  # the least of a mean that counts, in those of all sizes
+N_MEANS, N_LEVELS = len(MEMORIES), len(LEVELS)
+MEAN, SHARE, PLACE, MISSES, TOTAL = np.add.accumulate([0, N_MEANS, N_MEANS, N_LEVELS, N_LEVELS]).tolist()  # columns
+
+_MEAN, _SHARE, _PLACE = slice(MEAN, SHARE), slice(SHARE, PLACE), slice(PLACE, MISSES)
+_MISSES = slice(MISSES, TOTAL)
+_NONE = np.empty(0)
+_DEPTHS = -np.log(LEVELS)  # places are between those of an exponential distribution in the beginning
+
+
+class Quantiles(NamedTuple):
+    """What is known of some streams of sizes that come together, such as those of the errors of several outputs.
+
+    Attributes
+    ----------
+    rows : int
+        Sizes of each stream that steps have taken in.
+    waiting : int
+        Sizes that have come since the last step.
+    table : ndarray of shape (n_streams, 23)
+        What else is kept, in the columns below.
+    mean, share : ndarray of shape (n_streams, 3)
+        Of each of `MEMORIES`.
+    place : ndarray of shape (n_streams, 8)
+        Of each of `LEVELS`, before they are put in order.
+    misses : ndarray of shape (n_streams, 8)
+        How many of the sizes that wait were above the quantile of each level.
+    total : ndarray of shape (n_streams,)
+        Sum of these sizes, over `LONGEST`.
+    """
+
+    rows: int
+    waiting: int
+    table: np.ndarray
+
+    @property
+    def mean(self):
+        return self.table[:, _MEAN]
+
+    @property
+    def share(self):
+        return self.table[:, _SHARE]
+
+    @property
+    def place(self):
+        return self.table[:, _PLACE]
+
+    @property
+    def misses(self):
+        return self.table[:, _MISSES]
+
+    @property
+    def total(self):
+        return self.table[:, TOTAL]
+
+
+def new(n_streams: int) -> Quantiles:
+    """What is known before the first size."""
+    row = np.concatenate([[0.0] * N_MEANS, [1.0 / N_MEANS] * N_MEANS, np.log(_DEPTHS), [0.0] * (N_LEVELS + 1)])
+    return Quantiles(0, 0, np.tile(row, (n_streams, 1)))
+
+
+def learn(known: Quantiles, ends: np.ndarray, begins: np.ndarray, memory: float = np.inf) -> Quantiles:
+    """What is known after more sizes, which are distances of two numbers, such as predictions and targets.
+
+    Parameters
+    ----------
+    known : Quantiles
+        Left as it is.
+    ends, begins : ndarray of shape (n, n_streams)
+        Finite.
+    memory : float, default=inf
+        About how many of the last sizes count at most.
+
+    Returns
+    -------
+    Quantiles
+        A new one.
+    """
+    if not is_compiled():
+        return play(known, ends, begins, _NONE, memory)[0]
+    table = np.array(known.table, order="C")
+    ends, begins = np.ascontiguousarray(ends), np.ascontiguousarray(begins)
+    counts = _compiled().learn_sizes(ends, begins, known.rows, known.waiting, table, float(memory))
+    return Quantiles(counts[0], counts[1], table)
+
+
+@cache
+def _compiled():
+    return importlib.import_module("._numba_rows", __package__)
+
+
+def play(
+    known: Quantiles, ends: np.ndarray, begins: np.ndarray, coverage: np.ndarray, memory: float = np.inf
+) -> tuple[Quantiles, np.ndarray]:
+    """As `learn`, in NumPy; also return the quantiles that were had before each size.
+
+    Returns
+    -------
+    known : Quantiles
+        A new one.
+    width : ndarray of shape (n, n_streams, n_coverages)
+        As `widths` has them.
+    """
+    with np.errstate(all="ignore"):
+        size = np.minimum(np.abs(ends - begins), LARGEST)
+        rows, waiting, table, start = known.rows, known.waiting, np.array(known.table), 0
+        played = np.empty((*size.shape, len(coverage)))
+        memories = np.minimum(MEMORIES, memory)
+        while start < len(size):
+            length = max(1, min(LONGEST, rows // PART))
+            stop = min(len(size), start + length - waiting)
+            scale, width = _scales_and_widths(table)
+            if len(coverage):
+                played[start:stop] = _between(rows, width, coverage)
+            _count(table, size[start:stop], scale, np.where(_unknown(rows, LEVELS), np.inf, width))
+            waiting += stop - start
+            if waiting == length:
+                rows += waiting
+                _step(table, waiting, rows, memories)
+                waiting = 0
+            start = stop
+    return Quantiles(rows, waiting, table), played
+
+
+def _count(table, size, scale, width):
+    """Count some sizes that wait for the next step, and which of them are above the quantile of each level."""
+    most = np.where(scale > 0.0, np.minimum(OUTLYING * scale, LARGEST), LARGEST)
+    terms = np.minimum(size, most) / LONGEST
+    terms[0] += table[:, TOTAL]
+    table[:, TOTAL] = np.add.accumulate(terms)[-1]  # one by one: no cut of the stream may change how a sum is rounded
+    table[:, MISSES:TOTAL] += (size[:, :, None] > width).sum(axis=0)
+
+
+def _step(table, n, rows, memories):
+    """Take in the ``n`` sizes that wait, after which ``rows`` have been."""
+    mean, share, place, misses = (table[:, columns] for columns in (_MEAN, _SHARE, _PLACE, _MISSES))
+    of_step = np.minimum(table[:, TOTAL] * (LONGEST / n), LARGEST)[:, None]
+    tells = mean[:, :1] > 0.0
+    whole = np.where(tells, mean[:, :1], 1.0)
+    relative = np.maximum(mean / whole, FAINT)
+    evidence = np.log(share) - n * (np.log(relative) + of_step / whole / relative)
+    judged = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    share[...] = np.where(tells, judged / judged.sum(axis=1, keepdims=True), share)
+    share += (1.0 / N_MEANS - share) * (n / rows)
+    mean += (of_step - mean) * (n / np.maximum(n, np.minimum(rows, memories + 0.5 * n)))
+    if rows > FIRST:
+        rate = max(FLOOR, RATE * rows**-POWER)
+        np.maximum(place + rate * (misses - LEVELS * n), LOWEST, out=place)
+    table[:, MISSES:] = 0.0
+
+
+def _scales_and_widths(table):
+    """The scale of each stream, 0 where all sizes were, and its quantiles; infinite where places are too high."""
+    mean, highest = table[:, _MEAN], np.maximum.accumulate(table[:, _PLACE], axis=1)
+    whole = mean[:, 0]
+    relative = np.maximum(mean / np.where(whole > 0.0, whole, 1.0)[:, None], FAINT)
+    scale = np.minimum(whole * np.exp((table[:, _SHARE] * np.log(relative)).sum(axis=1)), LARGEST)
+    width = np.minimum(scale[:, None] * np.exp(highest), LARGEST)
+    return scale, np.where(highest >= HIGHEST, np.inf, width)
+
+
+def _unknown(rows, level):
+    """Whether so many sizes are too few for quantiles of these levels: less than one miss is expected."""
+    return rows * level < 1.0
+
+
+def widths(known: Quantiles, coverage: np.ndarray) -> np.ndarray:
+    """Half-widths of intervals.
+
+    Between levels quantiles are linear in the logarithm of the rate of misses, as those of exponential distributions.
+
+    Parameters
+    ----------
+    known : Quantiles
+        Left as it is.
+    coverage : ndarray of shape (n_coverages,)
+        Between 0 and 1.
+
+    Returns
+    -------
+    ndarray of shape (n_streams, n_coverages)
+        Not below 0, the larger the larger a coverage is. Infinite where there were fewer sizes than one miss is
+        expected in, and for coverages above 0.999.
+    """
+    with np.errstate(all="ignore"):
+        return _between(known.rows, _scales_and_widths(known.table)[1], coverage)
+
+
+def _between(rows, width, coverage):
+    """Quantiles of any coverage from those of `LEVELS`."""
+    level = np.round(1.0 - coverage, 15)
+    depth = np.append(0.0, _DEPTHS)
+    width = np.column_stack([np.zeros(len(width)), width])
+    above = np.minimum(np.searchsorted(-LEVELS, -level) + 1, len(LEVELS))  # the level that is as rare, or rarer
+    part = (-np.log(level) - depth[above - 1]) / (depth[above] - depth[above - 1])
+    low, high = width[:, above - 1], width[:, above]
+    between = np.minimum(low + (high - low) * np.minimum(part, 1.0), high)
+    return np.where((level < LEVELS[-1]) | _unknown(rows, level) | np.isinf(high), np.inf, between)
+
+
+def merge(parts: list[Quantiles], base: Quantiles | None = None) -> Quantiles:
+    """What is known of the sizes of several: means by the number of sizes behind each, less those of ``base``.
+
+    Sizes that wait for a step are left out.
+
+    Parameters
+    ----------
+    parts : list of Quantiles
+        Of as many streams.
+    base : Quantiles, optional
+        What all of them went on from.
+
+    Returns
+    -------
+    Quantiles
+        A new one; one of those given where no other has taken in any sizes.
+    """
+    begun = 0 if base is None else base.rows
+    own = np.array([max(part.rows - begun, 0) for part in parts], dtype=float)
+    if np.count_nonzero(own) < 2:
+        return parts[int(np.argmax(own))]
+    weight = own / own.sum()
+
+    table = sum(w * part.table for w, part in zip(weight, parts))
+    table[:, MISSES:] = 0.0
+    return Quantiles(begun + int(own.sum()), 0, table)
+
+
+def take(known: Quantiles, which: np.ndarray | slice) -> Quantiles:
+    """Some of the streams."""
+    return known._replace(table=known.table[which])
+
+
+def check_counts(name: str, known: Any) -> None:
+    """Raise unless what is known counts rows, and those that wait for a step, by integers."""
+    for what in ("rows", "waiting"):
+        count = getattr(known, what)
+        if type(count) is not int or not 0 <= count < 2**53:
+            raise ValueError(f"{name}.{what} is {count!r:.60}; it must be an integer that is not negative")
+
+
+def check(name: str, known: object, n_streams: int) -> None:
+    """Raise unless ``known`` is what sizes of so many streams can have led to, as far as its numbers tell."""
+    if type(known) is not Quantiles:
+        raise ValueError(f"{name} is a {type(known).__name__}; it must be quantiles")
+    check_counts(name, known)
+    if known.waiting >= max(1, min(LONGEST, known.rows // PART)):
+        raise ValueError(f"{name}.waiting is {known.waiting} after {known.rows} rows, which it cannot be")
+    check_array(f"{name}.table", known.table, (n_streams, len(_LEAST)))
+    check_finite(f"{name}.table", known.table)
+    if not ((known.table >= _LEAST) & (known.table <= _MOST)).all():
+        raise ValueError(f"{name}.table has entries out of their range")
+
+
+_SIZES = [N_MEANS, N_MEANS, N_LEVELS, N_LEVELS, 1]
+_LEAST = np.repeat([0.0, np.finfo(np.float64).tiny, LOWEST, 0.0, 0.0], _SIZES)
+_MOST = np.repeat([LARGEST, 1.0, 2.0 * HIGHEST, LONGEST, LARGEST], _SIZES)

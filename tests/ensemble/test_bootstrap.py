@@ -1,0 +1,102 @@
+"""Copies of a learner with random weights: what is drawn, standard errors, intervals, and any learner's rows."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_nag import NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor, config_context
+from sklearn_nag.uncertainty.perturbation import exponential_weights
+
+X, Y = load_diabetes(return_X_y=True, scaled=False)
+
+
+@pytest.fixture(autouse=True)
+def in_numpy():
+    with config_context(kernel="numpy"):
+        yield
+
+
+def expected_to_fail(estimator):
+    reason = "weights are drawn by the numbers of rows, which rows of weight 0 have too"
+    return dict.fromkeys([f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")], reason)
+
+
+@parametrize_with_checks(
+    [OnlineBootstrap(NAGClassifier(max_iter=20, random_state=0), n_models=2)],
+    expected_failed_checks=expected_to_fail,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_weights_are_exponential_and_depend_on_the_number_of_the_row():
+    drawn = exponential_weights((3, 1, 4), 0, 20_000)
+    assert kstest(drawn, "expon").pvalue > 0.01
+    np.testing.assert_array_equal(exponential_weights((3, 1, 4), 1000, 1100), drawn[1000:1100])
+    for others in ((4, 1, 4), (3, 2, 4), (3, 1, 5), (1, 3, 4)):
+        assert abs(np.corrcoef(drawn, exponential_weights(others, 0, 20_000))[0, 1]) < 0.03
+    assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.03
+
+
+def test_standard_errors_are_those_of_least_squares():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 3)) @ [[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 100.0]]
+    y = rows @ [1.0, -1.0, 0.01] + rng.normal(size=2000)
+    learner = ScaleInvariantRegressor(invariance="full")
+    boot = OnlineBootstrap(learner, n_models=60).partial_fit(rows, y)
+    exact = learner.partial_fit(rows, y).coefficients(as_frame=False).standard_error
+    np.testing.assert_allclose(boot.coefficients(as_frame=False).standard_error, exact, rtol=0.35)
+    width = np.diff(boot.confidence_interval(rows[:50], 0.9))[:, 0]
+    A = np.column_stack([rows, np.ones(2000)])
+    leverage = np.einsum("ij,jk,ik->i", A[:50], np.linalg.inv(A.T @ A), A[:50])
+    np.testing.assert_allclose(width, 2 * 1.67 * np.sqrt(leverage), rtol=0.5)
+
+
+def test_cuts_pickles_and_failures_change_nothing():
+    whole = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y)
+    parts = OnlineBootstrap(NAGRegressor(), 3, n_jobs=2)
+    for rows in np.array_split(np.arange(len(Y)), 6):
+        parts = pickle.loads(pickle.dumps(parts.partial_fit(X[rows], Y[rows])))
+        with pytest.raises(ValueError):
+            parts.partial_fit(X[rows], np.full(len(rows), np.nan))
+    for ours, theirs in zip(parts.estimators_, whole.estimators_):
+        np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    assert parts.n_rows_ == len(Y)
+    other = OnlineBootstrap(NAGRegressor(), 3, shard=1).partial_fit(X, Y)
+    np.testing.assert_array_equal(other.estimator_.coef_, whole.estimator_.coef_)
+    assert (other.estimators_[0].coef_ != whole.estimators_[0].coef_).any()
+
+
+def test_shapes():
+    boot = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, np.column_stack([Y, Y]))
+    assert boot.predict(X).shape == (len(X), 2)
+    assert boot.confidence_interval(X).shape == (len(X), 2, 2)
+    assert boot.confidence_interval(X, [0.5, 0.9]).shape == (len(X), 2, 2, 2)
+    assert boot.coefficients(as_frame=False).standard_error.shape == (20,)
+    with pytest.raises(AttributeError):
+        boot.predict_proba(X)
+
+
+@pytest.mark.parametrize("learner", [NAGClassifier(), NAGClassifier("hinge"), SGDClassifier(random_state=0), SGDRegressor(random_state=0)])
+def test_any_learner_with_weights(learner):
+    rows, y = load_breast_cancer(return_X_y=True)
+    rows = rows / rows.max(axis=0)
+    options = {} if isinstance(learner, SGDRegressor) else {"classes": [0, 1]}
+    boot = OnlineBootstrap(learner, 3).partial_fit(rows[:300], y[:300], **options).partial_fit(rows[300:], y[300:])
+    if options:
+        np.testing.assert_allclose(boot.predict_proba(rows).sum(axis=1), 1.0)
+        assert boot.score(rows, y) > 0.8
+    assert boot.fit(rows, y).n_rows_ == len(y)
+
+
+def test_what_cannot_be():
+    with pytest.raises(ValueError, match="n_models"):
+        OnlineBootstrap(NAGRegressor(), 1).fit(X, Y)
+    boot = OnlineBootstrap(NAGRegressor(), 2).partial_fit(X, Y)
+    with pytest.raises(ValueError, match="n_models was 2"):
+        boot.set_params(n_models=3).partial_fit(X, Y)

@@ -1,0 +1,138 @@
+"""Intervals of regressors: which errors count, what comes back, and what keeps them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, merge
+from sklearn_nag.uncertainty import quantiles
+
+X, Y = load_diabetes(return_X_y=True, scaled=False)
+
+
+@pytest.fixture(autouse=True)
+def in_numpy():
+    with config_context(kernel="numpy"):
+        yield
+
+
+def same(a, b):
+    return a._evidence[:2] == b._evidence[:2] and np.array_equal(a._evidence.table, b._evidence.table)
+
+
+@pytest.mark.parametrize("estimator", [NAGRegressor(), FTRLRegressor(), ScaleInvariantRegressor()], ids=repr)
+def test_errors_are_those_of_predictions_before_the_row(estimator):
+    played = []
+    for i in range(60):
+        if i:
+            played.append(estimator.predict(X[i : i + 1]))
+        estimator.partial_fit(X[i : i + 1], Y[i : i + 1])
+    # What scales and means of the row itself change is small, and the first row tells nothing.
+    expected = quantiles.learn(quantiles.new(1), np.array(played), Y[1:60, None])
+    np.testing.assert_allclose(estimator._evidence.mean, expected.mean, rtol=0.05)
+    assert estimator._evidence[:2] == expected[:2]
+
+
+def test_shapes_and_nesting():
+    reg = NAGRegressor().partial_fit(X, Y)
+    assert reg.predict_interval(X[:7]).shape == (7, 2)
+    many = reg.predict_interval(X[:7], [0.5, 0.8, 0.95])
+    assert many.shape == (7, 2, 3)
+    np.testing.assert_array_equal(many[:, :, 1], reg.predict_interval(X[:7], 0.8))
+    assert (np.diff(many[:, 0], axis=1) <= 0).all()
+    assert (np.diff(many[:, 1], axis=1) >= 0).all()
+    two = NAGRegressor().partial_fit(X, np.column_stack([Y, -100.0 * Y]))
+    assert two.predict_interval(X[:7]).shape == (7, 2, 2)
+    assert two.predict_interval(X[:7], [0.5, 0.8]).shape == (7, 2, 2, 2)
+    widths = np.diff(two.predict_interval(X[:1]))[0, :, 0]
+    np.testing.assert_allclose(widths[1], 100.0 * widths[0])
+    np.testing.assert_allclose(two.predict_interval(X[:7])[:, 0], reg.predict_interval(X[:7]))
+
+
+def test_clip():
+    low, high = NAGRegressor(clip=(100.0, 200.0)).partial_fit(X, Y).predict_interval(X).T
+    assert low.min() == 100.0
+    assert high.max() == 200.0
+    low, high = NAGRegressor().partial_fit(X, Y).predict_interval(X, 0.99).T
+    assert low.min() < Y.min()
+    assert high.max() > Y.max()
+    new = NAGRegressor(clip=(100.0, 200.0)).partial_fit(X[:3], Y[:3])
+    assert new.predict_interval(X[:1]).tolist() == [[100.0, 200.0]]
+    assert NAGRegressor().partial_fit(X[:3], Y[:3]).predict_interval(X[:1]).tolist() == [[-np.inf, np.inf]]
+
+
+def test_rows_without_weight_and_cuts_change_nothing():
+    weight = np.arange(len(Y)) % 3 * 0.5
+    whole = NAGRegressor().partial_fit(X, Y, sample_weight=weight)
+    some = NAGRegressor().partial_fit(X[weight > 0], Y[weight > 0], sample_weight=weight[weight > 0])
+    played = NAGRegressor()
+    played._play(X, Y, sample_weight=weight)
+    parts = NAGRegressor()
+    for rows in np.array_split(np.arange(len(Y)), 50):
+        parts.partial_fit(X[rows], Y[rows], sample_weight=weight[rows])
+    parts.partial_fit(X[:3], Y[:3], sample_weight=np.zeros(3))
+    assert same(whole, some)
+    assert same(whole, played)
+    assert same(whole, parts)
+
+
+def test_fit_takes_the_first_pass_or_the_rows_held_out():
+    once = NAGRegressor(max_iter=1, tol=None, random_state=0).fit(X, Y)
+    more = NAGRegressor(max_iter=4, tol=None, random_state=0).fit(X, Y)
+    assert same(once, more)
+    assert more._evidence.rows + more._evidence.waiting == len(Y) - 1
+    again = NAGRegressor(max_iter=1, tol=None, random_state=0, warm_start=True).fit(X, Y).fit(X, Y)
+    assert same(once, again)
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(300, 60))
+    reg = NAGRegressor(random_state=0).fit(wide, wide[:, 0])
+    assert len(reg.validation_losses_)
+    assert 25 <= reg._evidence.rows + reg._evidence.waiting <= 30  # a tenth
+
+
+def test_half_life_bounds_the_memory():
+    y = Y * np.where(np.arange(len(Y)) < 300, 100.0, 1.0)
+    width = [np.diff(NAGRegressor(half_life=h).partial_fit(X, y).predict_interval(X[:1], 0.5)) for h in (None, 20)]
+    assert width[1] < width[0]
+
+
+def test_saved_merged_and_failed():
+    a, b = NAGRegressor().partial_fit(X[:200], Y[:200]), NAGRegressor().partial_fit(X[200:], Y[200:])
+    loaded = pickle.loads(pickle.dumps(a)).partial_fit(X[200:], Y[200:])
+    before = a._evidence
+    with pytest.raises(ValueError):
+        a.partial_fit(X[:2], [1.0, np.nan])
+    assert a._evidence is before
+    merged = merge([a, b])
+    assert merged._evidence.rows == a._evidence.rows + b._evidence.rows
+    assert same(a.partial_fit(X[200:], Y[200:]), loaded)
+    broken = pickle.loads(pickle.dumps(a))
+    broken._evidence = quantiles.new(2)
+    with pytest.raises(ValueError, match=r"what is known of errors.table has shape \(2, 23\)"):
+        pickle.loads(pickle.dumps(broken))
+
+
+def test_where_nothing_is_known():
+    old = NAGRegressor().partial_fit(X, Y)
+    del old._evidence
+    old = pickle.loads(pickle.dumps(old))
+    with pytest.raises(ValueError, match="this NAGRegressor knows no errors of its own"):
+        old.predict_interval(X)
+    assert np.isfinite(old.partial_fit(X[:50], Y[:50]).predict_interval(X[:1])).all()
+    with pytest.raises(ValueError, match="knows no errors"):
+        old.set_coef(old.coef_, old.intercept_).predict_interval(X)
+    assert merge([old, old])._evidence is None
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.0, np.nan, [], [[0.5]], [0.5, 2.0]])
+def test_coverages_that_cannot_be(coverage):
+    with pytest.raises(ValueError, match="coverage must be"):
+        NAGRegressor().partial_fit(X, Y).predict_interval(X, coverage)
+
+
+@pytest.mark.parametrize("estimator", [NAGRegressor(), FTRLRegressor(), ScaleInvariantRegressor()], ids=repr)
+def test_before_the_first_row_that_counts_they_are_infinite(estimator):
+    estimator.partial_fit(X[:3], Y[:3], sample_weight=[0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(estimator.predict_interval(X[:2]), [[-np.inf, np.inf]] * 2)

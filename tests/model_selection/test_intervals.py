@@ -1,0 +1,76 @@
+"""A figure of intervals, and intervals as progressive validation judges them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
+from sklearn_nag.model_selection import CoefficientsDisplay, IntervalDisplay, progressive_validation
+
+X, Y = load_diabetes(return_X_y=True, scaled=False)
+
+
+@pytest.fixture(autouse=True)
+def in_numpy():
+    with config_context(kernel="numpy"):
+        yield
+
+
+def test_progressive_validation_judges_the_intervals_that_rows_had():
+    coverages = [0.5, 0.9]
+    weight = (np.arange(len(Y)) % 5 > 0).astype(float)
+    result = progressive_validation(NAGRegressor(), X, Y, sample_weight=weight, coverage=coverages, curve_at=[100, 200])
+    reg, held, width = NAGRegressor(), [], []
+    for i in np.flatnonzero(weight):
+        if i > 1:  # intervals before the row, about what is played for it
+            interval = reg.predict_interval(X[i : i + 1], coverages)[0]
+            played = reg._play(X[i : i + 1], Y[i : i + 1])[0, 0]
+            half = (interval[1] - interval[0]) / 2.0
+            width.append(np.where(np.isfinite(half), 2.0 * half, np.nan))
+            held.append(np.where(np.isfinite(half), abs(Y[i] - played) <= half, np.nan))
+        else:
+            reg.partial_fit(X[i : i + 1], Y[i : i + 1])
+    np.testing.assert_allclose(result.width, np.nanmean(width, axis=0))
+    np.testing.assert_allclose(result.coverage, np.nanmean(held, axis=0))
+    assert result.curve["coverage"].shape == result.curve["width"].shape == (2, 2)
+    np.testing.assert_allclose(result.coverage, coverages, atol=0.06)
+    assert progressive_validation(NAGRegressor(), X, Y).coverage is None
+
+
+def test_several_outputs():
+    y = np.column_stack([Y, 2.0 * Y])
+    two = progressive_validation(NAGRegressor(), X, y, coverage=0.8)
+    one = progressive_validation(NAGRegressor(), X, Y, coverage=0.8)
+    np.testing.assert_allclose(two.coverage, one.coverage)
+    np.testing.assert_allclose(two.width, 1.5 * one.width)
+
+
+def test_where_there_are_none():
+    for learner, y, options in ((NAGClassifier(), Y > 100, {}), (NAGRegressor(), Y, {"delay": 1})):
+        with pytest.raises(ValueError, match="coverage is for regressors"):
+            progressive_validation(learner, X, y, coverage=0.9, **options)
+
+
+def test_display():
+    pytest.importorskip("matplotlib").use("agg")
+    reg = NAGRegressor().partial_fit(X, Y)
+    display = IntervalDisplay.from_estimator(reg, X[:50], Y[:50], coverage=[0.5, 0.9])
+    assert len(display.bands_) == 2
+    assert 0.2 < display.held[0] < display.held[1] <= 1.0
+    np.testing.assert_array_equal(display.line_.get_ydata(), Y[:50])
+    assert "asked 0.9" in display.ax_.get_legend().get_texts()[0].get_text()
+    with pytest.raises(ValueError, match="low and high have shapes"):
+        IntervalDisplay([[0.0]], [[1.0]], [0.0, 1.0], [0.9])
+
+
+def test_whiskers():
+    pytest.importorskip("matplotlib").use("agg")
+    exact = ScaleInvariantRegressor(invariance="full").partial_fit(X, Y)
+    display = CoefficientsDisplay.from_estimator(exact)
+    (whiskers,) = display.whiskers_
+    lengths = [segment[1, 0] - segment[0, 0] for segment in whiskers.get_segments()]
+    expected = 4.0 * exact.coefficients(as_frame=False).standard_error * exact.scale_
+    np.testing.assert_allclose(sorted(lengths), sorted(expected))
+    assert CoefficientsDisplay.from_estimator(NAGRegressor().partial_fit(X, Y)).whiskers_ == []
+    with pytest.raises(ValueError, match="errors has shape"):
+        CoefficientsDisplay([1.0, 2.0], errors=[1.0])

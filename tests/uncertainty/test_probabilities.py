@@ -1,0 +1,118 @@
+"""Temperatures and offsets that are learnt row by row: against batch solvers, at the ends of the range, merged."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_nag import config_context
+from sklearn_nag.uncertainty import merge, probabilities
+
+PLATT = {"has_unit": True, "has_offsets": True}
+ONE = {"has_unit": False, "has_offsets": False}
+
+
+def draw(n, factor, offset, seed=0):
+    """Logits, and classes whose probabilities are the softmax of a line of these."""
+    rng = np.random.default_rng(seed)
+    logits = 2.0 * rng.normal(size=(n, len(offset)))
+    p = softmax(factor * logits + offset, axis=1)
+    return logits, (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(0, len(offset) - 1)
+
+
+def learn(logits, codes, known=None, **options):
+    known = probabilities.new(logits.shape[1]) if known is None else known
+    return probabilities.learn(known, logits, codes, **(options or PLATT))
+
+
+def same(a, b):
+    return a[:2] == b[:2] and np.array_equal(a.table, b.table) and np.array_equal(a.surprise.table, b.surprise.table)
+
+
+@pytest.fixture(autouse=True)
+def in_numpy():
+    with config_context(kernel="numpy"):
+        yield
+
+
+@pytest.mark.parametrize("offset", [[-0.5, 0.5], [1.0, 0.0, -1.0]])
+def test_what_is_true_is_found(offset):
+    logits, codes = draw(6000, 0.4, np.array(offset))
+    factor, found = probabilities.line(learn(logits, codes), True)
+    assert factor == pytest.approx(0.4, abs=0.05)
+    np.testing.assert_allclose(found - found.mean(), np.array(offset) - np.mean(offset), atol=0.15)
+    factor, found = probabilities.line(learn(*draw(6000, 0.4, np.zeros(3)), **ONE), False)
+    assert factor == pytest.approx(0.4, abs=0.05)
+    assert not found.any()
+
+
+def test_as_good_as_a_batch_solver():
+    logits, codes = draw(4000, 2.5, np.array([0.3, -0.3]))
+    half = logits[:, 1:] - logits[:, :1]
+    batch = LogisticRegression(C=1e6).fit(half[:2000], codes[:2000])
+    ours = -probabilities.log_probability(learn(logits[:2000], codes[:2000]), logits[2000:], True)
+    theirs = -batch.predict_log_proba(half[2000:])
+    rows = np.arange(2000)
+    assert ours[rows, codes[2000:]].mean() < theirs[rows, codes[2000:]].mean() + 0.005
+
+
+def test_units_of_logits_do_not_matter():
+    logits, codes = draw(500, 1.0, np.zeros(3))
+    here, there = learn(logits, codes), learn(1024.0 * logits, codes)
+    np.testing.assert_allclose(probabilities.line(there, True)[0], probabilities.line(here, True)[0] / 1024.0)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_no_cut_changes_a_bit_and_kernels_agree(kernel):
+    logits, codes = draw(700, 0.5, np.array([1.0, 0.0, 0.0]))
+    expected = learn(logits, codes)
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    with config_context(kernel=kernel):
+        whole, parts = learn(logits, codes), probabilities.new(3)
+        for rows in np.array_split(np.arange(700), 60):
+            parts = learn(logits[rows], codes[rows], parts)
+    assert same(parts, whole)
+    np.testing.assert_allclose(whole.table, expected.table, rtol=1e-9)
+
+
+def test_what_was_played():
+    logits, codes = draw(90, 0.5, np.array([1.0, 0.0, 0.0]))
+    unlearnt = np.where(np.arange(90) % 5 == 0, -1, codes)
+    played, known = probabilities.play(probabilities.new(3), logits, unlearnt, **PLATT), probabilities.new(3)
+    for i in range(90):
+        expected = np.exp(probabilities.log_probability(known, logits[i : i + 1], True))
+        np.testing.assert_allclose(played[i : i + 1], expected, rtol=1e-12)
+        if unlearnt[i] >= 0:
+            known = learn(logits[i : i + 1], codes[i : i + 1], known)
+
+
+@pytest.mark.parametrize("size", [0.0, 5e-324, 1e300, 1.7e308])
+@pytest.mark.parametrize("options", [PLATT, ONE])
+def test_ends_of_the_range(size, options):
+    logits, codes = draw(200, 0.0, np.zeros(2))
+    logits = np.sign(logits) * size
+    known = learn(logits, codes, **options)
+    probabilities.check("it", known, 2)
+    p = np.exp(probabilities.log_probability(known, logits, options["has_unit"]))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_merging_and_saving():
+    logits, codes = draw(3000, 0.4, np.zeros(2))
+    a, b = learn(logits[:1000], codes[:1000]), learn(logits[1000:], codes[1000:])
+    merged = merge([a, b])
+    assert merged.rows == a.rows + b.rows
+    probabilities.check("it", merged, 2)
+    low, high = sorted(probabilities.line(part, True)[0] for part in (a, b))
+    assert 0.9 * low <= probabilities.line(merged, True)[0] <= 1.1 * high
+    assert same(merge([a, b], b), a if a.rows > b.rows else merge([a, b], b))
+    assert same(pickle.loads(pickle.dumps(a)), a)
+
+
+@pytest.mark.parametrize("change", [{"rows": -1}, {"waiting": 1.0}, {"table": np.zeros((5, 3))}, {"table": np.ones(3)}])
+def test_what_cannot_be(change):
+    with pytest.raises(ValueError, match="known"):
+        probabilities.check("known", probabilities.new(2)._replace(**change), 2)

@@ -1,0 +1,203 @@
+"""Quantiles that follow a stream, against a transcription of their definition, the theorem, and what is exact."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from sklearn_nag import config_context
+from sklearn_nag.uncertainty import quantiles
+from sklearn_nag.uncertainty.quantiles import FLOOR, HIGHEST, LEVELS, LOWEST, MEMORIES
+
+
+def reference(sizes, memory=math.inf):
+    """The definition, a number at a time: places, means and shares at the end, and the width of each level before."""
+    means, shares, places = [0.0] * 3, [1 / 3] * 3, [math.log(-math.log(a)) for a in LEVELS]
+    rows, waiting, played = 0, [], []
+
+    def scale():
+        if means[0] == 0.0:
+            return 0.0
+        return means[0] * math.prod((m / means[0]) ** share for m, share in zip(means, shares))
+
+    for size in sizes:
+        width = [scale() * math.exp(max(places[: k + 1])) for k in range(len(LEVELS))]
+        played.append([w if rows * a >= 1 else math.inf for w, a in zip(width, LEVELS)])
+        waiting.append((min(size, 32 * scale()) if scale() > 0 else size, [size > w for w in played[-1]]))
+        n = len(waiting)
+        if n < max(1, min(32, rows // 8)):
+            continue
+        mean, rows = sum(x for x, _ in waiting) / n, rows + n
+        if means[0] > 0.0:
+            densities = [share * m**-n * math.exp(-n * mean / m) for share, m in zip(shares, means)]
+            shares = [density / sum(densities) for density in densities]
+        shares = [share + (1 / 3 - share) * n / rows for share in shares]
+        spans = [max(n, min(rows, min(m, memory) + n / 2)) for m in MEMORIES]
+        means = [m + (mean - m) * n / span for m, span in zip(means, spans)]
+        if rows > 10:
+            rate = max(0.008, 1.5 * rows**-0.6)
+            missed = [sum(missed[k] for _, missed in waiting) for k in range(len(LEVELS))]
+            places = [max(place + rate * (m - a * n), -10.0) for place, m, a in zip(places, missed, LEVELS)]
+        waiting = []
+    return means, shares, places, np.array(played)
+
+
+def learn(size, known=None, **options):
+    size = size[:, None] if size.ndim == 1 else size
+    return quantiles.learn(quantiles.new(size.shape[1]) if known is None else known, size, 0.0 * size, **options)
+
+
+def same(a, b):
+    return a[:2] == b[:2] and np.array_equal(a.table, b.table)
+
+
+@pytest.mark.parametrize("memory", [np.inf, 100.0])
+def test_against_a_plain_transcription(memory):
+    size = np.random.default_rng(0).exponential(size=700) * np.repeat([1.0, 5.0, 0.1], [300, 200, 200])
+    means, shares, places, played = reference(size, memory)
+    known, width = quantiles.play(quantiles.new(1), size[:, None], np.zeros((700, 1)), 1.0 - LEVELS, memory)
+    for ours, theirs in ((known.mean, means), (known.share, shares), (known.place, places)):
+        np.testing.assert_allclose(ours[0], theirs, rtol=1e-9)
+    np.testing.assert_allclose(width[:, 0], played, rtol=1e-9)
+
+
+def test_numba_is_numpy():
+    pytest.importorskip("numba")
+    size = np.abs(np.random.default_rng(1).standard_cauchy(size=(3000, 2)))
+    size[::7] = 0.0
+    with config_context(kernel="numpy"):
+        expected = learn(size)
+    with config_context(kernel="numba"):
+        known = learn(size)
+    assert known[:2] == expected[:2]
+    np.testing.assert_allclose(known.table, expected.table, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_no_cut_and_no_other_stream_changes_a_bit(kernel):
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    rng = np.random.default_rng(2)
+    size = rng.exponential(size=(900, 2))
+    with config_context(kernel=kernel):
+        whole, parts = learn(size), quantiles.new(2)
+        for part in np.split(size, np.sort(rng.choice(900, 60))):
+            parts = learn(part, parts)
+        assert same(parts, whole)
+        assert same(learn(size[:, 1]), whole._replace(table=whole.table[1:]))
+        assert same(learn(0.25 * size)._replace(table=whole.table), whole)
+        np.testing.assert_array_equal(learn(0.25 * size).place, whole.place)
+
+
+def nasty(rng, n):
+    """Sequences on which estimates of quantiles of the past alone fail."""
+    t = np.arange(n)
+    yield "jumps", rng.exponential(size=n) * np.where(t // 1000 % 2, 1e6, 1.0)
+    yield "grows for ever", np.exp(np.minimum(t * 0.05, 700.0))
+    yield "shrinks for ever", np.exp(-np.minimum(t * 0.01, 700.0))
+    yield "two sizes in turn", np.where(t % 2, 1.0, 1e3)
+    yield "one giant", np.where(t == 2000, 1e300, rng.exponential(size=n))
+    yield "heavy tails", np.abs(rng.standard_cauchy(size=n)) ** 3
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_the_theorem(place):
+    """On any sequence, misses less what was asked sum to at most the range of the places, over the last rate."""
+    name, size = list(nasty(np.random.default_rng(3), 6000))[place]
+    known, misses, lowest, highest = quantiles.new(1), 0.0, np.inf, -np.inf
+    for start in range(0, len(size), 8):  # each ends with or within a step
+        part = size[start : start + 8, None]
+        known, width = quantiles.play(known, part, 0.0 * part, 1.0 - LEVELS)
+        if start >= 128:  # from here on all levels but the rarest play
+            misses = misses + (part[:, :, None] > width).sum(axis=(0, 1)) - 8 * LEVELS
+        lowest, highest = np.minimum(lowest, known.place[0]), np.maximum(highest, known.place[0])
+    few = LEVELS >= 0.01
+    bound = (highest - lowest + 1.0) / max(FLOOR, 1.5 * known.rows**-0.6)
+    assert (misses[few] <= bound[few]).all(), name
+    if name != "shrinks for ever" and lowest.min() > LOWEST:
+        assert (-misses[few] <= bound[few]).all(), name
+    assert highest.max() <= HIGHEST + 1.0
+
+
+@pytest.mark.parametrize("place", [0, 3, 4, 5])
+def test_coverage_follows(place):
+    """Rates of misses are what was asked for, over all rows and in parts."""
+    name, size = list(nasty(np.random.default_rng(4), 6000))[place]
+    coverage = np.array([0.8, 0.9, 0.95])
+    _, width = quantiles.play(quantiles.new(1), size[:, None], np.zeros((6000, 1)), coverage)
+    covered = size[:, None] <= width[:, 0]
+    assert (abs(covered[600:].mean(axis=0) - coverage) < 0.02).all(), name
+
+
+def test_quantiles_of_what_stays_the_same():
+    rng = np.random.default_rng(5)
+    known = learn(np.abs(rng.normal(size=20_000)))
+    expected = [1.2816, 1.6449, 1.96, 2.5758]
+    np.testing.assert_allclose(quantiles.widths(known, np.array([0.8, 0.9, 0.95, 0.99]))[0], expected, rtol=0.08)
+
+
+def test_widths_are_nested_and_infinite_where_nothing_is_known():
+    coverage = np.sort(np.append(np.linspace(0.001, 0.998, 300), 1.0 - LEVELS))
+    known = learn(np.random.default_rng(6).exponential(size=9))
+    assert np.isinf(quantiles.widths(known, np.array([0.9]))).all()
+    assert np.isfinite(quantiles.widths(known, np.array([0.8]))).all()
+    known = learn(np.random.default_rng(6).exponential(size=2000))
+    width = quantiles.widths(known, coverage)[0]
+    assert width[0] >= 0.0
+    assert (np.diff(width) >= 0.0).all()
+    assert np.isfinite(width).all()
+    assert np.isinf(quantiles.widths(known, np.array([0.9995]))).all()
+    crossed = known._replace(table=np.array(known.table))
+    crossed.place[0, ::2] += 3.0
+    assert (np.diff(quantiles.widths(crossed, coverage)[0]) >= 0.0).all()
+
+
+@pytest.mark.parametrize("size", [0.0, 5e-324, 1e-300, 1.7e308])
+def test_ends_of_the_range(size):
+    for sequence in (np.full(300, size), np.resize([0.0, size], 300)):
+        known = learn(sequence)
+        quantiles.check("it", known, 1)
+        assert not np.isnan(quantiles.widths(known, np.array([0.5, 0.9]))).any()
+    known = quantiles.learn(quantiles.new(1), np.full((50, 1), 1.7e308), np.full((50, 1), -1.7e308))
+    quantiles.check("it", known, 1)
+
+
+def test_merging():
+    rng = np.random.default_rng(7)
+    size = rng.exponential(size=3000)
+    a, b = learn(size[:1000]), learn(2.0 * size[1000:])
+    merged = quantiles.merge([a, b])
+    assert merged.rows == a.rows + b.rows
+    weight = a.rows / merged.rows
+    np.testing.assert_allclose(merged.mean, weight * a.mean + (1.0 - weight) * b.mean)
+    quantiles.check("it", merged, 1)
+    on = [learn(size[1000:1500], a), learn(size[1500:], a)]
+    again = quantiles.merge(on, a)
+    assert again.rows == a.rows + sum(part.rows - a.rows for part in on)
+    assert same(quantiles.merge([on[0], a], a), on[0])
+
+
+def test_saved_and_loaded():
+    known = learn(np.arange(100.0))
+    loaded = pickle.loads(pickle.dumps(known))
+    assert same(loaded, known)
+    quantiles.check("it", loaded, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": -1},
+        {"rows": 3.0},
+        {"waiting": 99},
+        {"table": np.zeros((1, 4))},
+        {"table": np.full((1, 23), np.nan)},
+        {"table": np.zeros((1, 23))},
+    ],
+)
+def test_what_cannot_be(change):
+    with pytest.raises(ValueError, match="known"):
+        quantiles.check("known", quantiles.new(1)._replace(**change), 1)
+    with pytest.raises(ValueError, match="dict"):
+        quantiles.check("known", {}, 1)
