@@ -12,11 +12,11 @@ from functools import partial
 import numpy as np
 
 from . import coordinatewise, ftrl, full, nag
-from ._backend import backend, is_compiled, kept_code, told_of_compiling, told_when_long
+from ._backend import backend, is_compiled, kept_code, runs_compiled, told_of_compiling, told_when_long
 from ._threads import over_threads
 from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
 from .state.lifts import LARGEST, positive
-from .state.mixture import FixedRate, Mixture
+from .state.mixture import FixedRate, FixedShare, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
 from .state.rule import LinearRule
 from .vectorized.prediction import contributions, predict, predict_by_row, predict_unit_free
@@ -24,6 +24,7 @@ from .vectorized.prediction import contributions, predict, predict_by_row, predi
 __all__ = [
     "Diverged",
     "FixedRate",
+    "FixedShare",
     "LinearRule",
     "LinearState",
     "Mixture",
@@ -135,9 +136,11 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         return
     state.cached, state.looked_up = None, 0
     learn_rows = backend(state.rule, loss).learn_rows
-    if state.rule.forgets:
+    if isinstance(state.rule, nag.MixedRule):
+        learn_rows = partial(nag.learn_and_mix, learn_rows, mix)
+    elif state.rule.forgets:
         learn_rows = partial(nag.learn_and_fade, learn_rows)
-    else:
+    elif runs_compiled(loss):  # which alone releases the GIL
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
     learn_rows = told_when_long(learn_rows)
     if sample_weight is None or sample_weight.all():
@@ -201,7 +204,10 @@ def merge(states, base=None, **options):
     NotImplementedError
         For a family whose models cannot be merged.
     """
-    merged = _merging(states[0]).merge(states, base, **options)
+    family = states[0].rule.family
+    if family.merge is None:
+        raise NotImplementedError(f"{family.package} has no way to merge models")
+    merged = family.merge(states, base, **options)
     return max(states, key=lambda state: state.t).copy() if merged is None else merged
 
 
@@ -224,14 +230,5 @@ def lead(state, before, momentum, renew):
     LinearState
         A copy; one that has changed for the NAG family alone.
     """
-    merging = _merging(state)
-    return merging.lead(state, before, momentum, renew) if hasattr(merging, "lead") else state.copy()
-
-
-def _merging(state):
-    """How the family of a model merges."""
-    family = type(state.rule).__module__.rpartition(".")[0]
-    try:
-        return importlib.import_module(f"{family}.merging")
-    except ModuleNotFoundError as error:
-        raise NotImplementedError(f"{family} has no way to merge models") from error
+    lead_on = state.rule.family.lead
+    return state.copy() if lead_on is None else lead_on(state, before, momentum, renew)

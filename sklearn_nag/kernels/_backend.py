@@ -115,16 +115,14 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
 def backend(rule, loss):
     """Return ``numpy_rows`` or ``numba_rows`` of the rule's family, by what is chosen; the latter imports Numba.
 
-    The family is the package that has the module of the rule, and these two beside it. A loss that is not compiled is
-    learnt in NumPy.
+    A loss that is not compiled is learnt in NumPy.
     """
-    family = type(rule).__module__.rpartition(".")[0]
-    return importlib.import_module(f"{family}.{'numba' if is_compiled() and _has_code(loss) else 'numpy'}_rows")
+    return importlib.import_module(f"{rule.family.package}.{'numba' if runs_compiled(loss) else 'numpy'}_rows")
 
 
-def _has_code(loss):
-    """Whether a loss is among those that are compiled."""
-    return loss.name in importlib.import_module(f"{__package__}.compiled.losses").CODES
+def runs_compiled(loss):
+    """Whether rows are learnt in compiled code: by choice, and as the loss has such code."""
+    return is_compiled() and loss.name in importlib.import_module(f"{__package__}.compiled.losses").CODES
 
 
 def is_compiled():

@@ -18,14 +18,13 @@ _WORTH_COPIES = 64  # from so many entries per column on, they save more time th
 
 def over_threads(learn_rows, state, X, n_jobs):
     """Return ``learn_rows``, or a function that does the same by threads, where that can help."""
-    n_threads = effective_n_jobs(n_jobs) if _can_be_spread(learn_rows, state, X) else 1
+    n_threads = effective_n_jobs(n_jobs) if _can_be_spread(state, X) else 1
     return partial(_learn_in_threads, learn_rows, n_threads) if n_threads > 1 else learn_rows
 
 
-def _can_be_spread(learn_rows, state, X):
+def _can_be_spread(state, X):
     """Whether targets do not depend on one another, and there is enough work to be worth threads and copies."""
-    compiled = learn_rows.__module__.endswith("numba_rows")  # only compiled code releases the GIL
-    if not compiled or not hasattr(state, "for_targets") or state.rule.n_groups == 1:
+    if not state.rule.family.learns_apart or state.rule.n_groups == 1:
         return False
     entries = entries_of_row(X) * X.shape[0]
     return entries * state.rule.n_heads > _WORTH_THREADS and entries > _WORTH_COPIES * state.columns.lift.size

@@ -7,7 +7,6 @@ import numpy as np
 from .jit import contracted, fast
 
 GUESS = np.uint64(0x5FE6EB50C7B537A9)  # this less half the bits of x is nearly the bits of 1 / sqrt(x)
-GUESS_OF_FOURTH = np.uint64(0x4FEAF9DB22D0E400)  # this less a quarter of them, those of x ** -0.25, to 3.2 %
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -22,16 +21,6 @@ def inverse_sqrt(x):
     y = np.uint64(GUESS - (np.float64(x).view(np.uint64) >> np.uint64(1))).view(np.float64)
     for _ in range(4):
         y = y * (1.5 - (0.5 * y) * (x * y))
-    return y
-
-
-@contracted
-def inverse_fourth_root(x):
-    """``x ** -0.25`` of a normal number, to rounding, as `inverse_sqrt`."""
-    y = np.uint64(GUESS_OF_FOURTH - (np.float64(x).view(np.uint64) >> np.uint64(2))).view(np.float64)
-    for _ in range(4):
-        square = y * y
-        y = y * (1.25 - (0.25 * x * square) * square)
     return y
 
 

@@ -6,7 +6,7 @@ from .heads import GRADIENT, UNIT
 from .jit import fast
 from .targets import suffer as suffer_losses
 
-LARGEST_WEIGHT = 1  # entry of ``clock``
+LARGEST_WEIGHT = 2  # a further entry of ``clock``
 
 
 def compiled_bound(loss):

@@ -29,7 +29,15 @@ _told: list[Callable[[str], None]] = []  # by `tell_of_compiling`
 _warned: list[str] = []  # at most one, by `_warn_once`
 LIMIT = "SKLEARN_NAG_CACHE_MB"  # environment variable: how many megabytes are kept
 MOST = 200.0
-COMPILED_ELSEWHERE = "losses.py", "preprocessing/_numba_rows.py", "preprocessing/_numpy_rows.py"  # than in kernels
+COMPILED_ELSEWHERE = (  # than in kernels
+    "losses.py",
+    "preprocessing/_numba_rows.py",
+    "preprocessing/_numpy_rows.py",
+    "uncertainty/_numba_probabilities.py",
+    "uncertainty/_numba_rows.py",
+    "uncertainty/probabilities.py",
+    "uncertainty/quantiles.py",
+)
 _DIGEST = hashlib.sha256().digest_size
 
 

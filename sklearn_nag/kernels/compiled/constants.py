@@ -22,6 +22,8 @@ NONE, MAX, RMS, AUTO = range(4)  # values of ``NORM``, in the order of the names
 NORM = UNBOUND
 IS_ADAPTIVE = IS_AVERAGED = IS_CENTRED = IS_IMPORTANCE_AWARE = IS_LAZY = IS_LIFTED = IS_SELECTIVE = UNBOUND
 HAS_L1 = HAS_L2 = UNBOUND
+COUNTS_ENTRIES = UNBOUND  # whether rows in which a column is 0, or is not, are counted
+HAS_TARGETS = UNBOUND  # whether anything is learnt of targets: their unit, or their range
 HAS_RARE = UNBOUND  # whether not all columns are frequent; without rare ones "auto" is "rms"
 SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
 HAS_TARGET_UNIT = UNBOUND

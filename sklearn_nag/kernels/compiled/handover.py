@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import lru_cache
 
 import numpy as np
@@ -10,7 +11,9 @@ from ..state.columns import rows_of_fields
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
 
-T = 0  # entry of ``clock``, in every family: the total weight of the rows
+# Entries of ``clock``, in every family: the total weight of the rows; and what is not 0 while a row waits for what its
+# step needs: 1 more than the number of its columns, if it is sparse, as an empty row has none.
+T, PENDING = range(2)
 # Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for rows close
 # together would take another path, which rounds otherwise. Distances are ``APART`` modulo ``STEP``: where addresses
 # agree in the last 12 bits, a processor takes what is to be read for what was just written, and waits.
@@ -130,7 +133,7 @@ class Preparation:
             followed[0], followed[1 : 1 + len(features)] = len(features), features
 
 
-def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_cost, prepare=None):
+def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_cost, prepare=None, player=None):
     """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones.
 
     Rows go in calls of a bounded length, as Python heeds signals only between them; ``row_cost`` is about how many
@@ -138,6 +141,9 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_co
     with, and returns the row before which it has stopped: -1 when a number has left its range, the number of rows when
     all are learnt, else that of a row that needs preparation, of which it has changed nothing. It then begins with
     that row, and does not stop before it again. Without one it tells whether all went well.
+
+    The last array that it takes is the one for predictions or, where there is a player, the ``room`` for what this is
+    to know of the rows, ``most_rows`` at a time, which it then plays.
 
     Returns whether all went well; no call is made after one that did not.
     """
@@ -149,51 +155,54 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_co
     order = NO_INTEGERS if order is None else constant(order, np.int64)
     kept = NOTHING_KEPT if predictions is None else predictions
     if sparse is None and not (isinstance(X, np.ndarray) and X.flags.c_contiguous):
-        return _run_blocks(dense, X, targets, order, model, kept, prepare)
+        return _run_blocks(dense, X, targets, order, model, kept, prepare, player)
     learn, arrays = (dense, (constant(X),)) if sparse is None else (sparse, tuple(map(constant, csr_arrays(X))))
     n, step = len(order) or X.shape[0], int(max(1, AT_ONCE // row_cost))
+    step = step if player is None else min(step, player.most_rows)
     if n <= step:
-        return _learnt(learn, arrays, targets, order, model, kept, prepare)
+        return _learnt(learn, arrays, targets, order, model, kept, prepare, player)
     for start in range(0, n, step):
         rows = slice(start, start + step)
         if len(order):
-            ok = _learnt(learn, arrays, targets, order[rows], model, kept[rows], prepare)
+            ok = _learnt(learn, arrays, targets, order[rows], model, kept[rows], prepare, player)
         else:
             some = tuple(constant(a[rows]) if len(a) else a for a in targets)
             # CSR rows are those between the entries of ``indptr``, of which there is one more.
             *whole, cut = arrays
             cut = cut[start : start + step + (sparse is not None)]
-            ok = _learnt(learn, (*whole, constant(cut)), some, order, model, kept[rows], prepare)
+            ok = _learnt(learn, (*whole, constant(cut)), some, order, model, kept[rows], prepare, player)
         if not ok:
             return False
     return True
 
 
-def _run_blocks(dense, X, targets, order, model, kept, prepare):
+def _run_blocks(dense, X, targets, order, model, kept, prepare, player):
     """Rows that do not lie one after another in memory, or are sparse, as dense blocks."""
     for rows, block in dense_blocks(X, order if len(order) else None):
         some = tuple(constant(a[rows]) if len(a) else a for a in targets)
         first, kept = kept[: len(block)], kept[len(block) :]
-        if not _learnt(dense, (constant(block),), some, NO_INTEGERS, model, first, prepare):
+        if not _learnt(dense, (constant(block),), some, NO_INTEGERS, model, first, prepare, player):
             return False
     return True
 
 
-def _learnt(learn, arrays, targets, order, model, kept, prepare):
-    """Learn rows, with preparation for those that need it; tell whether all went well."""
-    if prepare is None:
-        return _called(learn, *arrays, *targets, order, *model, kept)
-    weight = targets[-1]
+def _learnt(learn, arrays, targets, order, model, kept, prepare, player):
+    """Learn rows, with preparation for those that need it, and play them; tell whether all went well."""
     n = len(order) or (len(arrays[0]) if len(arrays) == 1 else len(arrays[-1]) - 1)
+    room = kept if player is None else player.room(n)
+    args = *arrays, *targets, order, *model, room
+    if prepare is None:
+        return _called(learn, *args)
+    weight = targets[-1]
     first = 0 if n > 0 and prepare.begins() else -1
     while True:
         if first >= 0:
             row = order[first] if len(order) else first
             prepared = prepare.dense if len(arrays) == 1 else prepare.sparse
             prepared(*arrays, row, weight[row] if len(weight) else 1.0)
-        first = _called(learn, *arrays, *targets, order, *model, kept, first)
+        first = _called(learn, *args, first)
         if not 0 <= first < n:
-            return first == n
+            return first == n and (player is None or _called(player.play, room, kept))
 
 
 def _called(function, *args):
@@ -223,6 +232,27 @@ def in_own_lines(array):
     own = np.empty(array.size + 2 * LINE)[LINE:-LINE].reshape(array.shape)
     own[...] = array
     return own
+
+
+def layout_of(module, rule, scratch):
+    """Class for the first row of each field that models by a class of rules may have, and of scratch below them.
+
+    Parameters
+    ----------
+    module : str
+        Where the class is to be, as ``Fields``.
+    rule : type
+        Class of the rules.
+    scratch : tuple of str
+        Names of the rows for intermediate results.
+
+    Returns
+    -------
+    type
+        Of named tuples; 0 stands for what is absent.
+    """
+    names = (*(field.name for field in rule.FIELDS), *scratch)
+    return namedtuple("Fields", names, defaults=[0] * len(names), module=module)
 
 
 @lru_cache

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..state.lifts import LARGEST
+from .jit import fast
+
 # Not of type int: Numba takes those for literals, and compiles a function anew for each literal that it is given.
 (
     TARGET,  # relative to the origin of the targets
+    MEAN_BEFORE,  # of the targets before the row, from which predictions are counted
+    PLAYED_LEAST,  # between which predictions are held
+    PLAYED_MOST,
+    UNIT,  # of the targets
     PREDICTION,  # margins, or predictions after the mean of the targets has moved: where derivatives are taken
     CLIPPED,  # predictions held within the range of the targets
     PLAYED,  # predictions to return
-    GRADIENT,  # derivatives of the loss
-    UNIT,  # of the targets
+    LOSS,  # its value and its derivative there
+    GRADIENT,
     SHARE,  # of each expert, or scratch
     EXPERT_LOSS,
     LOW,  # the least prediction, where that is a given number
     HIGH,
-    LATEST,  # predictions by the latest weights and by their average, held within the range of the targets
-    AVERAGE,
-) = map(np.int64, range(12))
-N_ROWS = 12
+    LATEST,  # predictions by the latest weights
+    AVERAGE,  # those by the average; while a row is learnt, by how much they are less
+) = map(np.int64, range(16))
+N_ROWS = 16
+
+
+@fast
+def held(heads, row, k, j):
+    """A prediction for target ``j``, counted from the origin of the targets and within the range to hold it in."""
+    return min(max(heads[row, k] + heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j]), heads[PLAYED_MOST, j])
 
 
 def new_heads(state):
@@ -27,6 +40,7 @@ def new_heads(state):
     rule = state.rule
     heads = np.zeros((N_ROWS, max(rule.n_heads, 2)))  # 2 as some rows serve mixtures of the two
     heads[UNIT, : rule.n_heads] = state.unit()
+    heads[PLAYED_LEAST], heads[PLAYED_MOST] = -LARGEST, LARGEST
     if rule.clip not in (None, "targets"):
         for row, end in zip((LOW, HIGH), rule.clip, strict=True):
             heads[row] = end * state.targets.lift

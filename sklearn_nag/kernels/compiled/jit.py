@@ -68,6 +68,28 @@ def entry(function):
     return _compiled(function, {"nogil": True, "error_model": "numpy", "fastmath": FAST})
 
 
+def bound(function, module, functions):
+    """A copy of what `entry` has returned that calls some functions by the names that it has for them.
+
+    Parameters
+    ----------
+    function : Dispatcher
+        What is copied.
+    module : str
+        Name of the module that the copy is of.
+    functions : dict of str to Dispatcher
+        What stands for names of its own module that are `UNBOUND`.
+
+    Returns
+    -------
+    Dispatcher
+    """
+    plain = function.py_func
+    copy = FunctionType(plain.__code__, {**plain.__globals__, **functions}, plain.__name__, plain.__defaults__)
+    copy.__module__, copy.__qualname__ = module, plain.__qualname__
+    return _compiled(copy, _options[function])
+
+
 @cache
 def for_rule(function, constants):
     """A compiled function for the rules that have some constants.

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import HALLEY_STEPS, LARGEST, LEAST_MARGIN, LONGEST, MOST_MARGIN
-from .constants import IS_COUPLED, OF_MARGIN
+from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN
 from .heads import SHARE, TARGET
-from .jit import fast, slow
+from .jit import fast, slow, strict
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
@@ -105,15 +105,22 @@ def loss_of_residual(loss, parameter, residual):
     return beyond * beyond, 2.0 * beyond * sign
 
 
-@fast
-def loss_of(heads, row, loss, parameter, k, n_targets):
-    """Loss of a prediction in a row of the table; of coupled ones it is all in the one that came true."""
-    p, y = heads[row, k], heads[TARGET, k % n_targets]
+@strict
+def loss_of(heads, row, loss, of_target, unit, k, n_targets):
+    """Loss of a prediction in a row of the table, both over ``unit``; of coupled ones it is all in what came true.
+
+    Divided strictly, as one over the least units is infinite. ``of_target`` is the unit of the target.
+    """
+    p, y = heads[row, k], heads[TARGET, k]
     if IS_COUPLED:
         if y < 0.0:
             return 0.0
         p = margin(heads, row, k, n_targets)
-    value, _ = loss_and_gradient(loss, parameter, p, y)
+    if OF_MARGIN and not HAS_TARGET_UNIT:
+        value, _ = loss_and_gradient(loss.code, 0.0, p, y)
+        return value
+    parameter = loss.parameter * (of_target / unit) if loss.scaled else loss.parameter
+    value, _ = loss_and_gradient(loss.code, parameter, p / unit, y / unit)
     return value
 
 

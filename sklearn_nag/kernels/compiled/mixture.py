@@ -5,16 +5,13 @@ Differences of losses are taken as they are written: rearranged, a loss that all
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..state.lifts import LARGEST
-from ..state.mixture import SLOPES, STEEPEST
-from .constants import IS_COUPLED
-from .heads import AVERAGE, CLIPPED, EXPERT_LOSS, LATEST, N_ROWS, PLAYED, SHARE, TARGET, UNIT
+from ..state.mixture import ROUNDING, SLOPES, STEEPEST, FixedShare
+from .heads import AVERAGE, CLIPPED, EXPERT_LOSS, LATEST, N_ROWS, PLAYED, SHARE, UNIT
 from .jit import entry, strict_slow
-from .losses import loss_and_gradient, margin
+from .losses import loss_of
 
 
 @strict_slow
@@ -33,6 +30,12 @@ def expert_shares(heads, excess, gap, group):
 
 
 @strict_slow
+def beyond(loss, least):
+    """By how much a loss exceeds another, 0 where rounding may have done it."""
+    return loss - least if loss - least > ROUNDING * abs(loss) else 0.0
+
+
+@strict_slow
 def suffer(heads, excess, gap, group):
     """As `Mixture.suffer`, for one group."""
     n_experts = excess.shape[1]
@@ -45,14 +48,41 @@ def suffer(heads, excess, gap, group):
             leader = min(leader, heads[EXPERT_LOSS, k])
     for k in range(n_experts):
         if heads[SHARE, k] > 0:
-            behind = heads[EXPERT_LOSS, k] - leader
+            behind = beyond(heads[EXPERT_LOSS, k], leader)
             mean += heads[SHARE, k] * behind
             mixed += heads[SHARE, k] * np.exp(-rate * behind)
-        excess[group, k] = min(excess[group, k] + (heads[EXPERT_LOSS, k] - least), LARGEST)
+        excess[group, k] = min(excess[group, k] + beyond(heads[EXPERT_LOSS, k], least), LARGEST)
         ahead = min(ahead, excess[group, k])
     for k in range(n_experts):
         excess[group, k] -= ahead
     gap[group] = min(gap[group] + max(0.0, mean - (-np.log(mixed) / rate if gap[group] > 0 else 0.0)), LARGEST)
+
+
+@strict_slow
+def share_out(heads, excess, gap, rounds, unit):
+    """As `FixedShare.suffer`, for one group."""
+    n_experts = excess.shape[1]
+    rounds[0] += 1.0
+    mean = 0.0
+    least = ahead = LARGEST
+    for k in range(n_experts):
+        mean += heads[SHARE, k] * heads[EXPERT_LOSS, k]
+        least = min(least, heads[EXPERT_LOSS, k])
+    if unit > 0.0:
+        gap[0] = min(gap[0] + (np.log(n_experts) * unit * mean - gap[0]) / rounds[0], LARGEST)
+    for k in range(n_experts):
+        excess[0, k] = min(excess[0, k] + (heads[EXPERT_LOSS, k] - least), LARGEST)
+        ahead = min(ahead, excess[0, k])
+    for k in range(n_experts):
+        excess[0, k] -= ahead
+    expert_shares(heads, excess, gap, 0)
+    part, ahead = 1.0 / (rounds[0] + 1.0), LARGEST
+    for k in range(n_experts):
+        weight = (1.0 - part) * heads[SHARE, k] + part / n_experts
+        excess[0, k] = -np.log(weight) * (gap[0] / np.log(n_experts))
+        ahead = min(ahead, excess[0, k])
+    for k in range(n_experts):
+        excess[0, k] -= ahead
 
 
 @strict_slow
@@ -72,19 +102,6 @@ def mix(heads, mixture, n_targets):
 
 
 @strict_slow
-def loss_in_units(heads, row, loss, k, n_targets):
-    """As `losses.loss_of`, with predictions and targets in units; strict, as one over the least units is infinite."""
-    unit = heads[UNIT, k] if heads[UNIT, k] > 0 else 1.0
-    p, y = heads[row, k], heads[TARGET, k % n_targets] / unit
-    if IS_COUPLED:
-        if y < 0.0:
-            return 0.0
-        p = margin(heads, row, k, n_targets)
-    value, _ = loss_and_gradient(loss.code, loss.parameter, p / unit, y)
-    return value
-
-
-@strict_slow
 def judge(heads, loss, c, mixture, n_targets):
     """Count the losses of the experts, by their clipped predictions."""
     excess, gap = mixture
@@ -95,69 +112,24 @@ def judge(heads, loss, c, mixture, n_targets):
             heads[EXPERT_LOSS, k] = 0.0
             for j in range(group, n_targets, n_groups):
                 head = k * n_targets + j
-                heads[EXPERT_LOSS, k] += loss_in_units(heads, CLIPPED, loss, head, n_targets) * c
+                unit = heads[UNIT, head] if heads[UNIT, head] > 0.0 else 1.0
+                heads[EXPERT_LOSS, k] += loss_of(heads, CLIPPED, loss, unit, unit, head, n_targets) * c
             heads[EXPERT_LOSS, k] = min(heads[EXPERT_LOSS, k], LARGEST)
         suffer(heads, excess, gap, group)
 
 
-@strict_slow
-def judge_average(heads, loss, c, trust, latest, average, k, n_targets):
-    """Count the losses of predictions by the latest weights and by their average; negative if not known yet."""
-    due, group = trust.due, trust.groups[k]
-    if latest < 0.0:
-        latest = loss_in_units(heads, LATEST, loss, k, n_targets)
-    if average < 0.0:
-        average = loss_in_units(heads, AVERAGE, loss, k, n_targets)
-    due[group, 0] = min(due[group, 0] + min(latest * c, LARGEST), LARGEST)
-    due[group, 1] = min(due[group, 1] + min(average * c, LARGEST), LARGEST)
-
-
-@strict_slow
-def end_round(heads, trust):
-    """Let AdaHedge suffer the losses of a round, as `State.judge` of `nag.rule`."""
-    for group in range(trust.gap.size):
-        expert_shares(heads, trust.excess, trust.gap, group)
-        for k in range(2):
-            heads[EXPERT_LOSS, k] = trust.due[group, k]
-            trust.due[group, k] = 0.0
-        suffer(heads, trust.excess, trust.gap, group)
-
-
-@strict_slow
-def share_average(heads, trust):
-    """Note the share that the average has in what predicts."""
-    for group in range(trust.gap.size):
-        expert_shares(heads, trust.excess, trust.gap, group)
-        trust.share[group] = heads[SHARE, 1]
-
-
-class Trust(NamedTuple):
-    """What is known of the latest weights and their average, the share of the latter, and the group of each head."""
-
-    excess: np.ndarray
-    gap: np.ndarray
-    due: np.ndarray
-    share: np.ndarray
-    groups: np.ndarray
-
-
-def compiled_trust(state):
-    """`Trust` of a model of the NAG family; compiled code fills shares that change."""
-    rule = state.rule
-    groups = rule.groups(np.arange(rule.n_heads))
-    share = np.full(groups.max() + 1, 1.0 - rule.last)
-    return Trust(state.trust.excess, state.trust.gap, state.due, share, groups)
-
-
 @entry
-def play(excess, gap, grows, losses, shares, heads):
-    """As `Mixture.play`; ``shares`` is filled."""
+def play(excess, gap, grows, rounds, unit, losses, shares, heads):
+    """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`."""
     for i in range(losses.shape[0]):
         before = gap[0]
         expert_shares(heads, excess, gap, 0)
         for k in range(excess.shape[1]):
             shares[i, k] = heads[SHARE, k]
             heads[EXPERT_LOSS, k] = losses[i, k]
+        if rounds.size > 0:
+            share_out(heads, excess, gap, rounds, unit)
+            continue
         suffer(heads, excess, gap, 0)
         if not grows:
             gap[0] = before
@@ -200,5 +172,7 @@ def play_blend(mixture, forecasts, loss, row_weight):
 def play_mixture(mixture, losses):
     """As `Mixture.play`."""
     shares = np.empty_like(losses)
-    play(mixture.excess, mixture.gap, mixture.grows, losses, shares, np.zeros((N_ROWS, losses.shape[1])))
+    heads = np.zeros((N_ROWS, losses.shape[1]))
+    rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (np.empty(0), 0.0)
+    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), losses, shares, heads)
     return shares

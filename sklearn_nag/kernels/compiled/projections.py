@@ -8,7 +8,7 @@ from ...constraints import FLATTEST, STEPS, L2Ball, Simplex
 from .columns import lift_of
 from .jit import strict_slow
 
-L2_BALL, SIMPLEX = L2Ball.code, Simplex.code
+NO_SET, L2_BALL, SIMPLEX = -1, L2Ball.code, Simplex.code
 
 
 @strict_slow
@@ -106,5 +106,5 @@ def project(table, v, metric, key, inverse, n, code, radius):
 
 
 def compiled_constraint(constraint):
-    """Code and radius of a set; None where there is none, so that nothing for it is compiled."""
-    return None if constraint is None else (constraint.code, float(constraint.radius))
+    """Code and radius of a set; a code of no set where there is none."""
+    return (NO_SET, 0.0) if constraint is None else (constraint.code, float(constraint.radius))

@@ -8,7 +8,20 @@ from ..state.lifts import LARGEST, TINY
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED
 from .handover import T
-from .heads import AVERAGE, CLIPPED, GRADIENT, HIGH, LATEST, LOW, PLAYED, PREDICTION, TARGET, UNIT
+from .heads import (
+    CLIPPED,
+    GRADIENT,
+    HIGH,
+    LOW,
+    MEAN_BEFORE,
+    PLAYED,
+    PLAYED_LEAST,
+    PLAYED_MOST,
+    PREDICTION,
+    TARGET,
+    UNIT,
+    held,
+)
 from .jit import fast, slow, strict
 from .losses import loss_and_gradient, loss_of, margins
 
@@ -57,7 +70,7 @@ def read_row(y, codes, row, heads, n_targets):
 def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
     """As `vectorized.targets.read_targets`, for one row: targets become relative to the first.
 
-    The mean of the targets with the row is added to ``PREDICTION``, that without it to the others.
+    The mean of the targets with the row is added to ``PREDICTION``; `heads.held` adds that without it to the others.
     """
     n_targets = target.shape[1]
     for j in range(n_targets):
@@ -75,11 +88,8 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
         unit = target[SPREAD, j] / np.sqrt(clock[T])
-        heads[PLAYED, j] = min(max(heads[PLAYED, j] + old, least), most)
+        heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = old, least, most
         for k in range(j, n_heads, n_targets):
-            heads[CLIPPED, k] = min(max(heads[CLIPPED, k] + old, least), most)
-            heads[LATEST, k] = min(max(heads[LATEST, k] + old, least), most)
-            heads[AVERAGE, k] = min(max(heads[AVERAGE, k] + old, least), most)
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k] + mean, floor), ceiling)
             heads[UNIT, k] = unit
 
@@ -122,11 +132,8 @@ def clip_alone(heads, target, intercept, clip, before, n_heads):
         if clip == TO_TARGETS:
             target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
-        heads[PLAYED, j] = min(max(heads[PLAYED, j], least), most)
+        heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = least, most
         for k in range(j, n_heads, n_targets):
-            heads[CLIPPED, k] = min(max(heads[CLIPPED, k], least), most)
-            heads[LATEST, k] = min(max(heads[LATEST, k], least), most)
-            heads[AVERAGE, k] = min(max(heads[AVERAGE, k], least), most)
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor), ceiling)
 
 
@@ -157,6 +164,8 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
             heads[PREDICTION, j] = min(max(heads[PREDICTION, j], -LARGEST), LARGEST)
         if rule.clip != FREE:
             clip_alone(heads, target, rule.intercept, rule.clip, before, n)
+            for j in range(n):
+                heads[CLIPPED, j] = held(heads, CLIPPED, j, j)
     for j in range(n):
         heads[PLAYED, j] = heads[CLIPPED, j]
     if IS_COUPLED:
@@ -164,7 +173,6 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
     for j in range(n):
         parameter = loss.parameter * heads[UNIT, j] if loss.scaled else loss.parameter
         _, heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, j], heads[TARGET, j])
-        value = loss_of(heads, PLAYED, loss.code, parameter, j, n)
-        losses[j] = min(losses[j] + min(value * c, LARGEST), LARGEST)
+        losses[j] = min(losses[j] + min(loss_of(heads, PLAYED, loss, heads[UNIT, j], 1.0, j, n) * c, LARGEST), LARGEST)
     make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)

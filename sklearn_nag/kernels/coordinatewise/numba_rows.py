@@ -11,28 +11,19 @@ from ..compiled.arithmetic import exp, exp_minus_1, inverse_sqrt, inverse_sqrt_o
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import (
     add_squares,
-    all_finite,
     centre_frequent,
-    count_entries,
-    gather,
-    is_unusual,
-    needs_lift,
-    padded,
-    read_entries,
-    scatter,
-    switches,
-    update_maxima,
 )
 from ..compiled.constants import IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
-from ..compiled.handover import Preparation, T, entries_of_row, put_back, run, table_layout, workspace
-from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, new_heads
-from ..compiled.jit import entry, fast, for_rule, strict
-from ..compiled.losses import compiled_loss, loss_constants
-from ..compiled.targets import compiled_clip, read_row
+from ..compiled.driver import bind, never_waits, note_played, nothing_due
+from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
+from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, new_heads
+from ..compiled.jit import fast, for_rule, strict
+from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
+from ..compiled.targets import compiled_clip
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import TINY
 from ..state.model import Diverged
-from .rule import LARGEST_WEALTH
+from .rule import LARGEST_WEALTH, Rule
 
 UPDATES = ("potential", "scinol1", "scinol2")
 POTENTIAL, SCINOL1, SCINOL2 = range(3)
@@ -139,14 +130,14 @@ def play_scinol2(table, f, k, largest_weight, counts, n):
 
 
 @fast
-def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
-    """Learn the row ``x`` of the table, whose lifts are up to date; tell whether predictions are finite."""
+def predict(table, heads, f, rule, model, clock, c, bias, width, n):
+    """Play the weights that are made for the row, and suffer their losses."""
     before = clock[T]
     clock[T] += c
     clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
     t, largest_weight = clock[T], clock[LARGEST_WEIGHT]
     normalise(table, f, clock, before, c, n, bias)
-    for k in range(losses.size):
+    for k in range(rule.n_targets):
         if UPDATE == POTENTIAL:
             p, q = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)
         elif UPDATE == SCINOL1:
@@ -156,9 +147,13 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradie
         heads[PREDICTION, k] = p
         heads[CLIPPED, k] = q if rule.averaged else p
     add_credit(table, f, c * t, n)
-    if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
-        return False
-    for k in range(losses.size):
+    return suffer(heads, rule, model.loss, clock, before, c, model.target, model.losses, model.largest_gradient)
+
+
+@fast
+def step(table, heads, f, rule, model, clock, c, bias, width, n):
+    """Add what the row teaches to what weights are made of."""
+    for k in range(rule.n_targets):
         weighted_gradient = c * heads[GRADIENT, k]
         if weighted_gradient == 0.0:
             continue
@@ -167,121 +162,39 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradie
                 table[f.weight + k, i] -= weighted_gradient * table[f.x, i]
             continue
         for i in range(n):
-            step = weighted_gradient * table[f.x, i]
-            table[f.weight + k, i] -= step
-            table[f.G + k, i] += step * step
+            change = weighted_gradient * table[f.x, i]
+            table[f.weight + k, i] -= change
+            table[f.G + k, i] += change * change
         if UPDATE == SCINOL2:
-            share = weighted_gradient / largest_weight
+            share = weighted_gradient / clock[LARGEST_WEIGHT]
             for i in range(n):
                 table[f.beta + k, i] = min(table[f.beta + k, i] - share * table[f.contribution + k, i], LARGEST_WEALTH)
-    return True
 
 
-@entry
-def learn_dense(
-    X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, largest_gradient, played, first,
-):  # fmt: skip
-    """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`."""
-    d, n_heads = X.shape[1], losses.size
-    width = d + rule.intercept
-    n = padded(width)
-    bias = width - 1 if rule.intercept else -1
-    keep = played.shape[0] > 0
-    n_rows = order.size if order.size > 0 else X.shape[0]
-    for step in range(max(first, 0), n_rows):
-        row = order[step] if order.size > 0 else step
-        c = weights[row] if weights.size > 0 else 1.0
-        read_row(y, codes, row, heads, n_heads)
-        grew = 0
-        for i in range(d):
-            value = X[row, i]
-            table[f.x, i] = value
-            grew |= abs(value) > table[f.largest, i]
-        if bias >= 0:
-            table[f.x, bias] = 1.0
-            grew |= table[f.largest, bias] < 1.0
-        if grew and step != first and needs_lift(table, f, n):
-            return step
-        if IS_CENTRED and is_unusual(table, f, width):
-            if step != first and switches(table, f, clock[T], c, width):
-                return step
-            count_entries(table, f, c, width)
-        if grew:
-            update_maxima(table, f, n, False)
-        if not learn_row(table, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
-            return -1
-        if keep:
-            for j in range(n_heads):
-                played[step, j] = heads[PLAYED, j]
-    return n_rows if all_finite(table, f.lift, f.x, n) else -1
-
-
-@entry
-def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, rule, heads, clock,
-    loss, losses, target, largest_gradient, played, first,
-):  # fmt: skip
-    """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
-    fields, n_heads = columns.shape[1], losses.size
-    keep = played.shape[0] > 0
-    n_rows = order.size if order.size > 0 else indptr.size - 1
-    for step in range(max(first, 0), n_rows):
-        row = order[step] if order.size > 0 else step
-        c = weights[row] if weights.size > 0 else 1.0
-        read_row(y, codes, row, heads, n_heads)
-        start, stop = indptr[row], indptr[row + 1]
-        width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
-        bias = width - 1 if rule.intercept else -1
-        n = padded(width)
-        gather(subset, f, columns, index, width, n)
-        if step != first:
-            if needs_lift(subset, f, n):
-                return step
-            if IS_CENTRED and switches(subset, f, clock[T], c, width):
-                return step
-        if IS_CENTRED:
-            count_entries(subset, f, c, width)
-        update_maxima(subset, f, n, False)
-        if not learn_row(subset, heads, f, rule, clock, loss, losses, target, largest_gradient, c, bias, n):
-            return -1
-        if keep:
-            for j in range(n_heads):
-                played[step, j] = heads[PLAYED, j]
-        if not all_finite(subset, f.largest + 1, fields, n):
-            return -1
-        scatter(subset, columns, index, width, f.largest, fields)
-    return n_rows
+learn_dense, learn_sparse = bind(
+    __name__, settle=nothing_due, predict=predict, must_wait=never_waits, step=step, note=note_played
+)
 
 
 # -- from arrays and names to what compiled code takes
 
 
-class Fields(NamedTuple):
-    """First row of each field in the table; 0 for those that are absent."""
+Fields = layout_of(__name__, Rule, SCRATCH)
 
-    largest: int = 0
-    lift: int = 0
-    credit: int = 0
-    squares: int = 0
-    tally: int = 0
-    frequent: int = 0
-    origin: int = 0
-    sum: int = 0
-    deviation: int = 0
-    weight: int = 0
-    G: int = 0
-    beta: int = 0
-    past: int = 0
-    x: int = 0
-    z: int = 0
-    size: int = 0
-    inverse: int = 0
-    contribution: int = 0
+
+class Model(NamedTuple):
+    """What rows read, or change, of a model of this family alone."""
+
+    loss: CompiledLoss
+    losses: np.ndarray
+    target: np.ndarray
+    largest_gradient: np.ndarray
 
 
 class CompiledRule(NamedTuple):
     """What rows read of a `Rule`, with the bound of the loss: negative where it is the largest so far."""
 
+    n_targets: int
     alpha: float
     n_columns: int
     intercept: bool
@@ -298,6 +211,8 @@ class Constants(NamedTuple):
     norm: int
     is_centred: bool
     is_selective: bool
+    is_lifted: bool
+    counts_entries: bool
     has_target_unit: bool
     of_margin: bool
     is_coupled: bool
@@ -311,7 +226,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     columns = state.columns
     columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(SCRATCH) - 1 + state.rule.n_heads, X.indptr if by_row else None)
-    clock = np.array([state.t, state.largest_weight])
+    clock = np.array([state.t, 0.0, state.largest_weight])
     heads = new_heads(state)
     model = (
         *tables,
@@ -319,10 +234,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         compiled_rule(state.rule, loss, columns.lift.size),
         heads,
         clock,
-        compiled_loss(loss),
-        state.loss,
-        state.targets.table,
-        state.largest_gradient,
+        Model(compiled_loss(loss), state.loss, state.targets.table, state.largest_gradient),
     )
     constants = compiled_constants(state.rule, type(loss))
     dense, sparse = for_rule(learn_dense, constants), for_rule(learn_sparse, constants) if by_row else None
@@ -332,7 +244,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     )  # fmt: skip
     if ok:
         put_back(state, tables)
-    state.t, state.largest_weight = clock.tolist()
+    state.t, _, state.largest_weight = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 
@@ -341,6 +253,7 @@ def compiled_rule(rule, loss, n_columns):
     """`CompiledRule` of a rule and the bound of a loss."""
     bound, bound_scaled = compiled_bound(loss)
     return CompiledRule(
+        n_targets=rule.n_targets,
         alpha=rule.alpha,
         n_columns=n_columns,
         intercept=rule.intercept,
@@ -359,6 +272,8 @@ def compiled_constants(rule, loss):
         norm=NORMALIZATIONS.index(rule.normalization),
         is_centred=rule.centred,
         is_selective=rule.selective,
+        is_lifted=rule.lifted,
+        counts_entries=rule.counts_entries,
         has_target_unit=rule.target_unit,
         **loss_constants(loss),
     )

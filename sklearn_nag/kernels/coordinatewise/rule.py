@@ -13,10 +13,27 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..state.bounded import LARGEST_POWER, BoundedState
+from ..state.fields import INPUTS, PAST, WEIGHT, Field, G, once, twice
 from ..state.lifts import TINY, positive
 from ..state.rule import LinearRule
 
 LARGEST_WEALTH = 1e300  # beta is cut off there
+
+
+def is_scinol(rule):
+    """Whether a rule is one of the paper of 2019, and not the potential."""
+    return rule.update != "potential"
+
+
+# What is kept of each column; `State` says what weights and their average are.
+FIELDS = (
+    *INPUTS,
+    Field("credit", least=0.0, lift_power=twice),  # what the average of weights is divided by
+    WEIGHT._replace(lift_power=once),
+    G._replace(needed=is_scinol),
+    Field("beta", is_scinol, per_head=True, initial=1.0, least=0.0),  # the wealth of the column
+    PAST._replace(lift_power=once),
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +60,7 @@ class Rule(LinearRule):
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("alpha",)
+    FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     update: Literal["potential", "scinol1", "scinol2"]
     n_targets: int
@@ -84,28 +102,6 @@ class Rule(LinearRule):
         """The scale without which ``z`` has no unit: root mean square for the potential, largest size for ScInOL."""
         return "rms" if self.update == "potential" else "max"
 
-    @property
-    def fields(self):
-        """Fields of `Columns` that heads share; ``credit`` is what the average of weights is divided by."""
-        fields = ("credit",)
-        if self.normalization == "rms":
-            fields += ("squares",)
-        if self.centred:
-            fields += ("tally", "frequent", "origin", "sum")
-            if self.normalization == "max":
-                fields += ("deviation",)
-        return fields
-
-    @property
-    def fields_per_head(self):
-        """Fields of `Columns` that each head has of its own; ``beta`` is the wealth of a column."""
-        return ("weight", "past") if self.update == "potential" else ("weight", "G", "beta", "past")
-
-    @property
-    def lift_powers(self):
-        """By which power of a lift each field is multiplied, but for ``G``."""
-        return {"origin": 1, "sum": 1, "deviation": 1, "squares": 2, "credit": 2, "weight": 1, "past": 1}
-
 
 @dataclass(eq=False)
 class State(BoundedState):
@@ -115,14 +111,6 @@ class State(BoundedState):
     ``columns.past / columns.credit``, the sums of ``c t s^2 w`` and of ``c t s^2`` over the rows where the feature is
     not 0: when its values grow late, the rows before count for next to nothing.
     """
-
-    @classmethod
-    def new(cls, rule, n_features):
-        """State before the first row."""
-        state = super().new(rule, n_features)
-        if state.columns.beta is not None:
-            state.columns.beta[:] = 1.0
-        return state
 
     def unit_free_weight(self):
         """``u`` to predict with, in units of the target: the average, or what a row of zeros would be played with."""

@@ -11,48 +11,37 @@ from ..compiled.arithmetic import inverse_sqrt_of_any
 from ..compiled.columns import (
     add_deviations,
     add_squares,
-    all_finite,
     centre,
     centre_frequent,
-    count_entries,
     fill_inverse_sizes,
-    gather,
-    inverse_size,
-    is_unusual,
     lift_of,
-    needs_lift,
-    padded,
-    read_entries,
-    scatter,
-    switches,
-    update_maxima,
 )
 from ..compiled.constants import (
     AUTO,
     HAS_CONSTRAINT,
     HAS_RARE,
     IS_CENTRED,
-    IS_SELECTIVE,
     MAX,
     NORM,
     NORMALIZATIONS,
     REGULARIZER,
     RMS,
 )
-from ..compiled.handover import Preparation, T, entries_of_row, put_back, run, table_layout, workspace
-from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, UNIT, new_heads
-from ..compiled.jit import contracted, entry, fast, for_rule, slow
-from ..compiled.losses import compiled_loss, loss_constants
+from ..compiled.driver import bind, never_waits, note_played, nothing_due
+from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
+from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, UNIT, new_heads
+from ..compiled.jit import contracted, fast, for_rule, slow
+from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
-from ..compiled.targets import compiled_clip, read_row, suffer
+from ..compiled.targets import compiled_clip, suffer
 from ..state.lifts import TINY
 from ..state.model import Diverged
 from .numpy_rows import FAR
+from .rule import Rule
 
 REGULARIZERS = ("proximal", "l2", "entropy")
 PROXIMAL, L2, ENTROPY = range(3)
-FREE = -1  # code of no constraint
-N = 1  # entry of ``clock`` after ``T``
+N = 2  # a further entry of ``clock``
 # Rows below the fields of a table; each head has its own last one.
 SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
@@ -212,13 +201,13 @@ def add_row(table, f, k, rule, slope, n):
 
 
 @fast
-def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
-    """Learn the row ``x`` of the table, whose lifts are up to date; tell whether predictions are finite."""
+def predict(table, heads, f, rule, model, clock, c, bias, width, n):
+    """Play the leader of each head, and suffer its losses."""
     before = clock[T]
     clock[T] += c
     length = normalise(table, f, rule, clock, before, c, bias, n)
     growth = max(clock[T], 1.0) ** rule.power_t if rule.power_t > 0.0 else 1.0
-    for k in range(losses.size):
+    for k in range(rule.n_targets):
         factor = length * (heads[UNIT, k] if rule.degree == 2 else 1.0)
         if REGULARIZER == ENTROPY:
             p = play_entropy(table, f, k, rule, factor, growth, bias, width)
@@ -227,123 +216,41 @@ def learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width
             if HAS_CONSTRAINT:
                 p = play_constrained(table, f, k, rule, length, bias, width)
         heads[PREDICTION, k] = heads[CLIPPED, k] = p / length
-    if not suffer(heads, rule, loss, clock, before, c, target, losses):
-        return False
-    for k in range(losses.size):
+    return suffer(heads, rule, model.loss, clock, before, c, model.target, model.losses)
+
+
+@fast
+def step(table, heads, f, rule, model, clock, c, bias, width, n):
+    """Add the row to the sums that weights are made of."""
+    for k in range(rule.n_targets):
         slope = c * heads[GRADIENT, k]
         if slope != 0.0:
             add_row(table, f, k, rule, slope, n)
-    return True
 
 
-@entry
-def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, played, first):
-    """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`."""
-    d, n_heads = X.shape[1], losses.size
-    width = d + rule.intercept
-    n = padded(width)
-    bias = width - 1 if rule.intercept else -1
-    keep = played.shape[0] > 0
-    n_rows = order.size if order.size > 0 else X.shape[0]
-    if NORM == MAX and not IS_CENTRED:
-        for i in range(n):
-            table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
-    for step in range(max(first, 0), n_rows):
-        row = order[step] if order.size > 0 else step
-        c = weights[row] if weights.size > 0 else 1.0
-        read_row(y, codes, row, heads, n_heads)
-        grew = 0
-        for i in range(d):
-            value = X[row, i]
-            table[f.x, i] = value
-            grew |= abs(value) > table[f.largest, i]
-        if bias >= 0:
-            table[f.x, bias] = 1.0
-            grew |= table[f.largest, bias] < 1.0
-        if grew and step != first and needs_lift(table, f, n):
-            return step
-        if NORM == AUTO and is_unusual(table, f, width):
-            if IS_CENTRED and step != first and switches(table, f, clock[T], c, width):
-                return step
-            count_entries(table, f, c, width)
-        if grew:
-            update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
-        if not learn_row(table, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
-            return -1
-        if keep:
-            for j in range(n_heads):
-                played[step, j] = heads[PLAYED, j]
-    return n_rows if all_finite(table, f.lift, f.x, n) else -1
-
-
-@entry
-def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, rule, heads, clock,
-    loss, losses, target, played, first,
-):  # fmt: skip
-    """As `learn_dense`, for CSR rows; see `nag.numba_rows.learn_sparse`."""
-    fields, n_heads = columns.shape[1], losses.size
-    keep = played.shape[0] > 0
-    n_rows = order.size if order.size > 0 else indptr.size - 1
-    for step in range(max(first, 0), n_rows):
-        row = order[step] if order.size > 0 else step
-        c = weights[row] if weights.size > 0 else 1.0
-        read_row(y, codes, row, heads, n_heads)
-        start, stop = indptr[row], indptr[row + 1]
-        width = read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept)
-        bias = width - 1 if rule.intercept else -1
-        n = padded(width)
-        gather(subset, f, columns, index, width, n)
-        if step != first:
-            if needs_lift(subset, f, n):
-                return step
-            if IS_SELECTIVE and switches(subset, f, clock[T], c, width):
-                return step
-        if NORM == AUTO:
-            count_entries(subset, f, c, width)
-        update_maxima(subset, f, n, NORM == MAX)
-        if not learn_row(subset, heads, f, rule, clock, loss, losses, target, c, bias, width, n):
-            return -1
-        if keep:
-            for j in range(n_heads):
-                played[step, j] = heads[PLAYED, j]
-        if not all_finite(subset, f.largest + 1, fields, n):
-            return -1
-        scatter(subset, columns, index, width, f.largest, fields)
-    return n_rows
+learn_dense, learn_sparse = bind(
+    __name__, settle=nothing_due, predict=predict, must_wait=never_waits, step=step, note=note_played
+)
 
 
 # -- from arrays and names to what compiled code takes
 
 
-class Fields(NamedTuple):
-    """First row of each field in the table; 0 for those that are absent."""
+Fields = layout_of(__name__, Rule, SCRATCH)
 
-    largest: int = 0
-    lift: int = 0
-    squares: int = 0
-    tally: int = 0
-    frequent: int = 0
-    origin: int = 0
-    sum: int = 0
-    deviation: int = 0
-    weight: int = 0
-    root: int = 0
-    G: int = 0
-    past: int = 0
-    x: int = 0
-    z: int = 0
-    size: int = 0
-    inverse: int = 0
-    metric: int = 0
-    key: int = 0
-    other: int = 0
-    v: int = 0
+
+class Model(NamedTuple):
+    """What rows read, or change, of a model of this family alone."""
+
+    loss: CompiledLoss
+    losses: np.ndarray
+    target: np.ndarray
 
 
 class CompiledRule(NamedTuple):
     """What rows read of a `Rule`, without names and without heads."""
 
+    n_targets: int
     shrinks: bool
     eta: float
     beta: float
@@ -368,6 +275,8 @@ class Constants(NamedTuple):
     is_selective: bool
     has_rare: bool
     has_constraint: bool
+    is_lifted: bool
+    counts_entries: bool
     has_target_unit: bool
     of_margin: bool
     is_coupled: bool
@@ -381,7 +290,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(SCRATCH) - 1 + rule.n_heads, X.indptr if by_row else None)
-    clock = np.array([state.t, state.N])
+    clock = np.array([state.t, 0.0, state.N])
     heads = new_heads(state)
     model = (
         *tables,
@@ -389,9 +298,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         compiled_rule(rule),
         heads,
         clock,
-        compiled_loss(loss),
-        state.loss,
-        state.targets.table,
+        Model(compiled_loss(loss), state.loss, state.targets.table),
     )
     preparation = Preparation(state, tables, clock)
 
@@ -405,7 +312,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     )  # fmt: skip
     if ok:
         put_back(state, tables)
-    state.t, state.N = clock.tolist()
+    state.t, _, state.N = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 
@@ -415,8 +322,8 @@ def compiled_rule(rule):
     """`CompiledRule` of a rule."""
     named = ("shrinks", "clip", "constraint", "bound")
     values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
-    code, bound = compiled_constraint(rule.constraint) or (FREE, 0.0)
-    return CompiledRule(rule.shrinks_rows(), clip=compiled_clip(rule), constraint=code, bound=bound, **values)
+    code, bound = compiled_constraint(rule.constraint)
+    return CompiledRule(shrinks=rule.shrinks_rows(), clip=compiled_clip(rule), constraint=code, bound=bound, **values)
 
 
 @lru_cache
@@ -429,6 +336,8 @@ def compiled_constants(rule, loss, has_rare=True):
         is_selective=rule.selective,
         has_rare=has_rare,
         has_constraint=rule.constraint is not None,
+        is_lifted=rule.lifted,
+        counts_entries=rule.counts_entries,
         has_target_unit=rule.target_unit,
         **loss_constants(loss),
     )

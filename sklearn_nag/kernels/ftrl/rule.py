@@ -19,9 +19,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ...constraints import L2Ball, Simplex, WeightedL1Ball
+from ..state.fields import INPUTS, WEIGHT, Field, once
 from ..state.lifts import LARGEST, positive
 from ..state.model import LinearState
 from ..state.rule import LinearRule
+
+# What is kept of each column; `State` says what weights are.
+FIELDS = (
+    *INPUTS,
+    WEIGHT._replace(lift_power=once),
+    Field("root", lambda rule: rule.regularizer == "proximal", per_head=True, least=0.0, lift_power=once),
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,7 @@ class Rule(LinearRule):
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("eta", "radius")
+    FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     regularizer: Literal["proximal", "l2", "entropy"]
     n_targets: int
@@ -96,29 +105,6 @@ class Rule(LinearRule):
     def columnwise(self):
         """Whether the weight of a column that is not centred is a function of what is kept for it."""
         return self.lazy
-
-    @property
-    def fields(self):
-        """Fields of `Columns` that heads share."""
-        needed = {
-            "squares": self.normalization in ("rms", "auto"),
-            "tally": self.normalization == "auto",
-            "frequent": self.normalization == "auto",
-            "origin": self.centred,
-            "sum": self.centred,
-            "deviation": self.centred and self.normalization == "max",
-        }
-        return tuple(name for name, is_needed in needed.items() if is_needed)
-
-    @property
-    def fields_per_head(self):
-        """Fields of `Columns` that each head has of its own."""
-        return ("weight", "root") if self.regularizer == "proximal" else ("weight",)
-
-    @property
-    def lift_powers(self):
-        """By which power of a lift each field is multiplied."""
-        return {"origin": 1, "sum": 1, "deviation": 1, "squares": 2, "weight": 1, "root": 1}
 
     def shrinks_rows(self):
         """Whether rows are divided by the root of their mean square length."""

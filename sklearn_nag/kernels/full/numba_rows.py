@@ -9,15 +9,15 @@ import numpy as np
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import PADDING, finite, lift_of, padded
 from ..compiled.constants import HAS_TARGET_UNIT, UPDATE
-from ..compiled.handover import T, run
-from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, new_heads
+from ..compiled.handover import T, layout_of, run
+from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, held, new_heads
 from ..compiled.jit import entry, fast, for_rule, slow, strict, strict_slow
-from ..compiled.losses import compiled_loss, loss_and_gradient, loss_constants
+from ..compiled.losses import compiled_loss, loss_constants, loss_of
 from ..compiled.targets import FREE, SUM, clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import HIGHEST, LARGEST, LOWEST, TINY
 from ..state.model import Diverged
-from .rule import ROUNDING
+from .rule import ROUNDING, Rule
 
 LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 POTENTIAL, LEAST_SQUARES = range(2)
@@ -144,9 +144,9 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is
         clip_alone(heads, target, rule.intercept, rule.clip, before, losses.size)
     for k in range(losses.size):
         y = heads[TARGET, k]
-        value, _ = loss_and_gradient(loss.code, loss.parameter, heads[CLIPPED, k], y)
+        heads[PLAYED, k] = held(heads, CLIPPED, k, k)
+        value = loss_of(heads, PLAYED, loss, heads[UNIT, k], 1.0, k, losses.size)
         losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
-        heads[PLAYED, k] = heads[CLIPPED, k]
         for i in range(n):
             table[f.weight + k, i] += root * y * v[i]
     make_absolute(heads, target, rule, before, losses.size)
@@ -246,6 +246,9 @@ def learn_dense(
     return True
 
 
+Fields = layout_of(__name__, Rule, ())
+
+
 class CompiledRule(NamedTuple):
     """`Rule`, with the bound of the loss: negative where it is the largest so far."""
 
@@ -266,23 +269,12 @@ class Constants(NamedTuple):
     is_coupled: bool
 
 
-class Fields(NamedTuple):
-    """First row of each field in the table."""
-
-    largest: int
-    lift: int
-    origin: int
-    deviation: int
-    weight: int
-    past: int
-
-
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `numpy_rows.learn_rows`."""
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
         return
     state.columns.arrange("C")
-    clock = np.array([state.t, state.largest_weight])
+    clock = np.array([state.t, 0.0, state.largest_weight])
     heads = new_heads(state)
     model = (
         state.columns.table,
@@ -301,7 +293,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     update = LEAST_SQUARES if state.rule.update == "least_squares" else POTENTIAL
     dense = for_rule(learn_dense, Constants(update, state.rule.target_unit, **loss_constants(loss)))
     ok = run(None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
-    state.t, state.largest_weight = clock.tolist()
+    state.t, _, state.largest_weight = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 

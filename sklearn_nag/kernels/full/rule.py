@@ -15,10 +15,20 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..state.bounded import LARGEST_POWER, BoundedState
+from ..state.fields import DEVIATION, LARGEST_SEEN, LIFT, ORIGIN, PAST, WEIGHT, Field, always
 from ..state.lifts import TINY, positive
 from ..state.rule import LinearRule
 
 ROUNDING = np.finfo(np.float64).eps
+# What is kept of each column; `State` says what weights are. They and their average are relative to the factor.
+FIELDS = (
+    LIFT,
+    ORIGIN._replace(needed=always),
+    LARGEST_SEEN,
+    DEVIATION._replace(needed=always),
+    WEIGHT,
+    PAST,
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,7 @@ class Rule(LinearRule):
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("alpha",)
+    FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     update: Literal["potential", "least_squares"]
     n_targets: int
@@ -60,8 +71,6 @@ class Rule(LinearRule):
     penalised = False
     normalization = "rms"
     lazy = False
-    fields = ("origin", "deviation")
-    fields_per_head = ("weight", "past")
 
     @property
     def by_latest(self):
@@ -70,11 +79,6 @@ class Rule(LinearRule):
     @property
     def n_heads(self):
         return self.n_targets
-
-    @property
-    def lift_powers(self):
-        """By which power of a lift each field is multiplied; weights and their sum are relative to the factor."""
-        return {"origin": 1, "deviation": 1}
 
 
 @dataclass(eq=False)

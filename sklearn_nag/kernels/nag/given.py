@@ -50,6 +50,8 @@ def set_linear(state, coef, intercept):
     if rule.l1 > 0:
         columns.received[:] = state.t * np.sign(columns.weight)
     state.averaged, state.cached = 0.0, None
+    for other in state.others:
+        set_linear(other, coef, intercept)
 
 
 def forget_gradients(state, losses=True):
@@ -59,6 +61,8 @@ def forget_gradients(state, losses=True):
     if state.columns.G is not None:
         state.columns.G[:] = TINY
         state.gradient_lift[:] = LARGEST_LIFT
+    for other in state.others:
+        forget_gradients(other, losses)
 
 
 def take_gradients(state, other):
@@ -67,3 +71,5 @@ def take_gradients(state, other):
     if state.columns.G is not None:
         state.columns.G[:] = other.columns.G
         state.gradient_lift[:] = other.gradient_lift
+    for mine, theirs in zip(state.others, other.others):
+        take_gradients(mine, theirs)

@@ -14,35 +14,24 @@ from ..compiled.arithmetic import inverse_sqrt, inverse_sqrt_of_any
 from ..compiled.columns import (
     add_deviations,
     add_squares,
-    all_finite,
     centre,
     centre_frequent,
-    count_entries,
     fill_inverse_sizes,
-    finite,
-    gather,
-    inverse_size,
-    is_unusual,
-    needs_lift,
-    padded,
-    read_entries,
-    scatter,
-    switches,
-    update_maxima,
 )
 from ..compiled.constants import (
     AUTO,
+    HAS_CONSTRAINT,
     HAS_L1,
     HAS_L2,
     HAS_RARE,
     HAS_TARGET_UNIT,
+    HAS_TARGETS,
     IS_ADAPTIVE,
     IS_AVERAGED,
     IS_CENTRED,
     IS_COUPLED,
     IS_IMPORTANCE_AWARE,
     IS_LAZY,
-    IS_LIFTED,
     IS_SELECTIVE,
     MAX,
     NONE,
@@ -51,40 +40,39 @@ from ..compiled.constants import (
     RMS,
     SHARES_G,
 )
+from ..compiled.driver import bind
 from ..compiled.handover import (
+    PENDING,
     Preparation,
     T,
     constant,
     entries_of_row,
     in_own_lines,
+    layout_of,
     put_back,
     run,
     table_layout,
     workspace,
 )
-from ..compiled.heads import AVERAGE, CLIPPED, GRADIENT, LATEST, PLAYED, PREDICTION, TARGET, UNIT, new_heads
-from ..compiled.jit import entry, fast, for_rule, slow, strict
+from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, TARGET, UNIT, new_heads
+from ..compiled.jit import fast, for_rule, slow, strict
 from ..compiled.losses import (
+    CompiledLoss,
     compiled_loss,
     importance_aware_move,
     loss_and_gradient,
     loss_constants,
-    loss_of,
     margins,
 )
-from ..compiled.mixture import compiled_trust, end_round, judge, judge_average, mix, share_average
 from ..compiled.projections import compiled_constraint, project
-from ..compiled.targets import clip_alone, compiled_clip, make_absolute, read_row, read_targets
+from ..compiled.targets import clip_alone, compiled_clip, read_targets
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
+from .numba_played import Player, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
-from .rule import ROUND, STEEPEST
+from .rule import STEEPEST, Rule
 
-# Entries of ``clock`` after ``T``. ``RATE`` is the factor of eta; ``PENDING`` is not 0 while a row waits for other
-# lifts of gradients: 1 more than the number of its columns, if it is sparse, as an empty row has none. ``WAITING`` is
-# that of the state.
-N, SHRINKAGE, AVERAGED, RATE, PENDING, WAITING = range(1, 7)
-ALMOST_NONE = 1e-15  # a share that changes no digit: what is played alone has been judged then
+N, SHRINKAGE, AVERAGED, RATE = range(2, 6)  # further entries of ``clock``; ``RATE`` is the factor of eta
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 FOR_CONSTRAINTS = ("start", "own")  # further ones
 
@@ -285,12 +273,13 @@ def normalise(table, f, rule, clock, before, c, bias, n):
 
 
 @fast
-def play(table, heads, f, rule, loss, clock, target, losses, mixture, trust, c, bias, n_heads, n):
-    """Normalise the row, predict for each head and each target, suffer the losses.
+def predict(table, heads, f, rule, model, clock, c, bias, width, n):
+    """Normalise the row and predict for each head.
 
     Derivatives are left in the row ``GRADIENT``, the factor of eta in the clock. Tells whether predictions are finite.
     """
-    n_targets, n_played, before, averaged = rule.n_targets, losses.size, clock[T], clock[AVERAGED]
+    loss, n_heads, n_targets = model.loss, model.eta.size, rule.n_targets
+    before, averaged = clock[T], clock[AVERAGED]
     inverse = 1.0 / averaged if averaged > 0.0 else 0.0
     clock[RATE] = normalise(table, f, rule, clock, before, c, bias, n)
     for k in range(n_heads):
@@ -306,50 +295,19 @@ def play(table, heads, f, rule, loss, clock, target, losses, mixture, trust, c, 
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
             return False
         heads[PREDICTION, k] = heads[LATEST, k] = value
-        heads[AVERAGE, k] = value - behind
-        heads[PLAYED, k] = heads[CLIPPED, k] = value - trust.share[trust.groups[k]] * behind
-    if mixture is not None:
-        mix(heads, mixture, n_targets)
-    if target is not None:
-        if HAS_TARGET_UNIT:
-            read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, n_heads)
-        else:
-            clip_alone(heads, target, rule.intercept, rule.clip, before, n_heads)
-    if mixture is not None:
-        judge(heads, loss, c, mixture, n_targets)
-    else:
-        for j in range(n_played):
-            heads[PLAYED, j] = heads[CLIPPED, j]
-    if rule.plays_latest:
-        for j in range(n_played):
-            heads[PLAYED, j] = heads[LATEST, j]
+        heads[AVERAGE, k] = behind
+    if HAS_TARGET_UNIT:
+        read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads)
+    elif HAS_TARGETS:
+        clip_alone(heads, model.target, rule.intercept, rule.clip, before, n_heads)
     if IS_COUPLED:
         for k in range(0, n_heads, n_targets):
             margins(heads, PREDICTION, k, k + n_targets)
     for k in range(n_heads):
-        y = heads[TARGET, k % n_targets]
         parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
-        value, heads[GRADIENT, k] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, k], y)
-        if k < n_played:
-            latest, average, share = value, -1.0, trust.share[trust.groups[k]]
-            if target is not None or mixture is not None:
-                latest = -1.0
-            if latest < 0.0 or (IS_AVERAGED and share > ALMOST_NONE):
-                value = loss_of(heads, PLAYED, loss.code, parameter, k, n_targets)
-            losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
-            if rule.judged:
-                if latest >= 0.0 and share > 1.0 - ALMOST_NONE and not rule.plays_latest:
-                    average = value
-                judge_average(heads, loss, c, trust, latest, average, k, n_targets)
-    if rule.judged:
-        clock[WAITING] += 1.0
-        if clock[WAITING] >= ROUND:
-            clock[WAITING] = 0.0
-            end_round(heads, trust)
-            share_average(heads, trust)
-    if target is not None:
-        make_absolute(heads, target, rule, before, n_played)
-    return finite(heads, PLAYED, n_played)
+        p, y = heads[PREDICTION, k], heads[TARGET, k % n_targets]
+        heads[LOSS, k], heads[GRADIENT, k] = loss_and_gradient(loss.code, parameter, p, y)
+    return True
 
 
 @fast
@@ -485,124 +443,34 @@ def needs_gradient_lift(gradient_lift, heads, rule, c):
     return False
 
 
-@entry
-def learn_dense(
-    X, y, codes, weights, order, table, f, rule, eta, heads, gradient_lift, clock, loss, losses, target, mixture,
-    trust, constraint, played, first,
-):  # fmt: skip
-    """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`.
-
-    A row whose gradients need other lifts stops with what follows its prediction still to be done.
-
-    ``target``, ``mixture`` and ``constraint`` are None for models that neither learn the unit of targets nor clip
-    predictions, mix no experts, or have no constraint, so that what is for these alone is not compiled.
-    """
-    d, n_targets = X.shape[1], rule.n_targets
-    width = d + rule.intercept
-    n = padded(width)
-    bias = width - 1 if rule.intercept else -1
-    keep = played.shape[0] > 0
-    n_rows = order.size if order.size > 0 else X.shape[0]
-    if rule.judged:
-        share_average(heads, trust)
-    if NORM == MAX and not IS_CENTRED:  # for the other rules each row fills ``inverse`` anew
-        for i in range(n):
-            table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
-    for step in range(max(first, 0), n_rows):
-        row = order[step] if order.size > 0 else step
-        c = weights[row] if weights.size > 0 else 1.0
-        if clock[PENDING] == 0.0:
-            read_row(y, codes, row, heads, n_targets)
-            grew = 0
-            for i in range(d):
-                value = X[row, i]
-                table[f.x, i] = value
-                grew |= abs(value) > table[f.largest, i]
-            if bias >= 0:
-                table[f.x, bias] = 1.0
-                grew |= table[f.largest, bias] < 1.0
-            if HAS_L1:
-                shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
-            elif HAS_L2:
-                shrink(table, f, rule, eta, gradient_lift, clock, heads, width, bias)
-            if IS_LIFTED and grew and step != first and needs_lift(table, f, n):
-                return step
-            if NORM == AUTO and is_unusual(table, f, width):
-                if IS_CENTRED and step != first and switches(table, f, clock[T], c, width):
-                    return step
-                count_entries(table, f, c, width)
-            if grew:
-                update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
-            if not play(table, heads, f, rule, loss, clock, target, losses, mixture, trust, c, bias, eta.size, n):
-                return -1
-            if keep:
-                for j in range(losses.size):
-                    played[step, j] = heads[PLAYED, j]
-            if IS_ADAPTIVE and needs_gradient_lift(gradient_lift, heads, rule, c):
-                clock[PENDING] = 1.0
-                return step
-        clock[PENDING] = 0.0
-        descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n)
-        if constraint is not None:
-            constrain(table, heads, f, rule, constraint, clock, eta.size, width - rule.intercept)
-    return n_rows if all_finite(table, f.lift, f.x, n) else -1
+@fast
+def settle(table, heads, f, rule, model, clock, width, bias):
+    """Make up for the penalty that is due."""
+    if HAS_L1:
+        shrink_by_l1(table, f, rule, model.eta, model.gradient_lift, clock, heads, width, bias)
+    elif HAS_L2:
+        shrink(table, f, rule, model.eta, model.gradient_lift, clock, heads, width, bias)
+    return HAS_L1 or HAS_L2
 
 
-@entry
-def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, rule, eta, heads,
-    gradient_lift, clock, loss, losses, target, mixture, trust, constraint, played, first,
-):  # fmt: skip
-    """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
+@fast
+def must_wait(heads, rule, model, c):
+    """Whether gradients need other lifts, of those that can change."""
+    if not IS_ADAPTIVE:
+        return False
+    return needs_gradient_lift(model.gradient_lift, heads, rule, c)
 
-    ``subset`` has room for the columns of a row, ``index`` for their places.
-    """
-    fields, n_targets = columns.shape[1], rule.n_targets
-    keep = played.shape[0] > 0
-    n_rows = order.size if order.size > 0 else indptr.size - 1
-    if rule.judged:
-        share_average(heads, trust)
-    for step in range(max(first, 0), n_rows):
-        row = order[step] if order.size > 0 else step
-        c = weights[row] if weights.size > 0 else 1.0
-        width = np.int64(clock[PENDING]) - 1
-        if width < 0:
-            read_row(y, codes, row, heads, n_targets)
-            start, stop = indptr[row], indptr[row + 1]
-            width = read_entries(
-                subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept
-            )  # fmt: skip
-            bias = width - 1 if rule.intercept else -1
-            n = padded(width)
-            gather(subset, f, columns, index, width, n)
-            if HAS_L1:
-                shrink_by_l1(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
-            elif HAS_L2:
-                shrink(subset, f, rule, eta, gradient_lift, clock, heads, width, bias)
-            if step != first and (
-                (IS_LIFTED and needs_lift(subset, f, n))
-                or (IS_SELECTIVE and switches(subset, f, clock[T], c, width))
-            ):  # fmt: skip
-                if HAS_L1 or HAS_L2:
-                    scatter(subset, columns, index, width, f.largest, fields)
-                return step
-            if NORM == AUTO:
-                count_entries(subset, f, c, width)
-            update_maxima(subset, f, n, NORM == MAX)
-            if not play(subset, heads, f, rule, loss, clock, target, losses, mixture, trust, c, bias, eta.size, n):
-                return -1
-            if keep:
-                for j in range(losses.size):
-                    played[step, j] = heads[PLAYED, j]
-            if IS_ADAPTIVE and needs_gradient_lift(gradient_lift, heads, rule, c):
-                clock[PENDING] = width + 1
-                return step
-        clock[PENDING], n = 0.0, padded(width)
-        descend(subset, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n)
-        if not all_finite(subset, f.squares if f.squares > 0 else f.weight, fields, n):
-            return -1
-        scatter(subset, columns, index, width, f.largest, fields)
-    return n_rows
+
+@fast
+def step(table, heads, f, rule, model, clock, c, bias, width, n):
+    """One step of each head, held in its set."""
+    descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, rule.n_targets, n)
+    if HAS_CONSTRAINT:
+        inner = width - rule.intercept
+        constrain(table, heads, f, rule, model.constraint, clock, model.eta.size, inner)
+
+
+learn_dense, learn_sparse = bind(__name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note)
 
 
 class NagPreparation(Preparation):
@@ -634,28 +502,7 @@ class NagPreparation(Preparation):
             raise_gradient_lift(self.state, columns, root_mean_square(gradients, self.state.rule.sharing))
 
 
-class Fields(NamedTuple):
-    """First row of each field in the table; 0 for those that are absent."""
-
-    largest: int = 0
-    lift: int = 0
-    shrunk: int = 0
-    squares: int = 0
-    tally: int = 0
-    frequent: int = 0
-    origin: int = 0
-    sum: int = 0
-    deviation: int = 0
-    weight: int = 0
-    G: int = 0
-    past: int = 0
-    received: int = 0
-    x: int = 0
-    z: int = 0
-    inverse: int = 0
-    direction: int = 0
-    start: int = 0
-    own: int = 0
+Fields = layout_of(__name__, Rule, SCRATCH + FOR_CONSTRAINTS)
 
 
 class CompiledRule(NamedTuple):
@@ -666,13 +513,22 @@ class CompiledRule(NamedTuple):
     l1: float
     l2: float
     average_from: float
-    judged: bool
-    plays_latest: bool
+    n_heads: int
     n_targets: int
     sharing: int
     degree: int
     clip: int
     radius: float
+
+
+class Model(NamedTuple):
+    """What rows read, or change, of a model of this family alone."""
+
+    eta: np.ndarray
+    gradient_lift: np.ndarray
+    loss: CompiledLoss
+    target: np.ndarray
+    constraint: tuple[int, float]
 
 
 class Constants(NamedTuple):
@@ -690,6 +546,9 @@ class Constants(NamedTuple):
     has_l2: bool
     has_rare: bool
     shares_g: bool
+    counts_entries: bool
+    has_constraint: bool
+    has_targets: bool
     has_target_unit: bool
     of_margin: bool
     is_coupled: bool
@@ -703,25 +562,18 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(scratch_rows(rule)), X.indptr if by_row else None)
-    clock = in_own_lines(np.array([state.t, state.N, state.shrinkage, state.averaged, 0.0, 0.0, state.waiting]))
-    needs_targets = rule.target_unit or rule.clip is not None
-    losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table) if needs_targets else None
+    clock = in_own_lines(np.array([state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0]))
+    losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table)
     heads = in_own_lines(new_heads(state))
-    shaped, sparse, *dense_by_rare = compiled(rule, type(loss), state.columns.shared, state.columns.per_head)
+    shaped, eta, sparse, *dense_by_rare = compiled(rule, type(loss), state.columns.shared, state.columns.per_head)
     model = (
         *tables,
         *shaped,
         heads,
-        state.gradient_lift,
         clock,
-        compiled_loss(loss),
-        losses,
-        target,
-        (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
-        compiled_trust(state),
-        compiled_constraint(rule.constraint),
+        Model(eta, state.gradient_lift, compiled_loss(loss), target, compiled_constraint(rule.constraint)),
     )
-
+    player = Player(state, loss, losses, target, heads)
     preparation = NagPreparation(state, tables, clock, heads, rule.importance_aware and loss.move is not None)
 
     def dense(*args):
@@ -730,14 +582,14 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     row_cost = entries_of_row(X) * rule.n_heads
     ok = run(
         sparse if by_row else None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost,
-        prepare=preparation,
+        prepare=preparation, player=player,
     )  # fmt: skip
     if ok:
         put_back(state, tables)
     state.loss[:] = losses
-    if target is not None:
-        state.targets.table[:] = target
-    state.t, state.N, state.shrinkage, state.averaged, *_, state.waiting = clock.tolist()
+    state.targets.table[:] = target
+    state.t, _, state.N, state.shrinkage, state.averaged, _ = clock.tolist()
+    state.waiting = float(player.waiting[0])
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 
@@ -751,8 +603,8 @@ def scratch_rows(rule):
 def compiled(rule, loss, shared, per_head):
     """What compiled code takes for a rule, and the loops for the rule and a class of losses.
 
-    The former are `Fields`, `CompiledRule` and the learning rates; the latter that for sparse rows, that for dense ones
-    of which all columns are frequent, and that for other dense ones.
+    The former are `Fields` and `CompiledRule`, and the learning rates; the latter that for sparse rows, that for dense
+    ones of which all columns are frequent, and that for other dense ones.
     """
     values = {name: getattr(rule, name) for name in CompiledRule._fields}
     values["clip"] = compiled_clip(rule)
@@ -769,9 +621,12 @@ def compiled(rule, loss, shared, per_head):
         has_l2=rule.l2 > 0,
         has_rare=True,
         shares_g=rule.sharing > 1,
+        counts_entries=rule.counts_entries,
+        has_constraint=rule.constraint is not None,
+        has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
         **loss_constants(loss),
     )
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
     dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, True))
-    return (fields, CompiledRule(**values), constant(rule.eta)), for_rule(learn_sparse, constants), *dense
+    return (fields, CompiledRule(**values)), constant(rule.eta), for_rule(learn_sparse, constants), *dense

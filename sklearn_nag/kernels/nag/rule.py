@@ -16,12 +16,27 @@ import numpy as np
 
 from ...constraints import L2Ball, Simplex, WeightedL1Ball
 from ..state.columns import Columns
+from ..state.fields import INPUTS, PAST, WEIGHT, Field, G
 from ..state.lifts import LARGEST, LARGEST_LIFT, positive
 from ..state.mixture import Mixture
 from ..state.model import LinearState
 from ..state.rule import LinearRule
 
 STEEPEST = 1e150
+
+# What is kept of each column; `State` says what weights are.
+FIELDS = (
+    *INPUTS,
+    Field("shrunk", lambda rule: rule.l2 > 0),  # reading of the clock up to which an L2 penalty has been applied
+    WEIGHT._replace(lift_power=lambda rule: 0 if rule.adaptive else 1),
+    G._replace(needed=lambda rule: rule.adaptive),
+    # ``State.averaged * weight`` less the sum of ``c t weight`` over the weights played, so that rows which do not name
+    # a column leave it as it is; that sum itself while averaging is turned off.
+    PAST._replace(needed=lambda rule: rule.averaged, lift_power=lambda rule: 0 if rule.adaptive else 1, fades=True),
+    # Subgradients of ``|u|`` that an L1 penalty has applied, summed over rows: within ``t`` of 0, at its ends where
+    # ``u`` is not 0.
+    Field("received", lambda rule: rule.l1 > 0, per_head=True, fades=True),
+)
 ROUND = 32  # rows after which the share of the latest weights changes: exponentials cost more than a narrow row
 
 
@@ -76,6 +91,7 @@ class Rule(LinearRule):
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("half_life",)
+    FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     normalization: Literal["max", "rms", "auto"] | None
     adaptive: bool
@@ -178,32 +194,6 @@ class Rule(LinearRule):
     def weight_power(self):
         """By which power of ``s`` weights per unit of ``x`` are smaller than those kept."""
         return 1 if self.adaptive or self.normalization is None else 2
-
-    @property
-    def fields(self):
-        """Fields of `Columns` that heads share."""
-        needed = {
-            "shrunk": self.l2 > 0,
-            "tally": self.normalization == "auto",
-            "squares": self.normalization in ("rms", "auto"),
-            "frequent": self.normalization == "auto",
-            "origin": self.centred,
-            "sum": self.centred,
-            "deviation": self.centred and self.normalization == "max",
-        }
-        return tuple(name for name, is_needed in needed.items() if is_needed)
-
-    @property
-    def fields_per_head(self):
-        """Fields of `Columns` that each head has of its own."""
-        needed = {"weight": True, "G": self.adaptive, "past": self.averaged, "received": self.l1 > 0}
-        return tuple(name for name, is_needed in needed.items() if is_needed)
-
-    @property
-    def lift_powers(self):
-        """By which power of a lift each field is multiplied, but for ``G``."""
-        powers = {"origin": 1, "sum": 1, "deviation": 1, "squares": 2}
-        return powers if self.adaptive else {**powers, "weight": 1, "past": 1}
 
 
 @dataclass(eq=False)
@@ -445,6 +435,10 @@ class State(LinearState):
         experts = u.reshape(rule.experts, rule.n_targets, -1)
         mixed = [share[:, None] * own for share, own in zip(self.shares().T, experts)]
         return np.add.reduce(mixed)  # one after the other, whatever the number of columns
+
+    def eta0_weights(self):
+        """How much each expert is trusted, of shape (n_groups, n_experts)."""
+        return self.mixture.weights()
 
     def shares(self):
         """How much each expert is trusted, of shape (n_targets, n_experts)."""

@@ -2,7 +2,7 @@
 
 Compiled loops do not look whether a place lies within an array, so all that such loops are given is checked here when a
 model has been loaded. What a model must look like nobody writes down a second time: types of a rule's parameters are
-the annotations of its class, names and shapes of arrays those of ``State.new``, and ranges those of `Columns.LEAST`.
+the annotations of its class, names and shapes of arrays those of ``State.new``, and ranges those of `fields`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ import numpy as np
 from .columns import Columns, rows_of_fields
 from .frequent import ENDS
 from .lifts import LARGEST
-from .mixture import FixedRate, Mixture
+from .mixture import FixedRate, FixedShare, Mixture
 from .model import LinearState
 from .rule import LinearRule
 from .targets import Targets
 
 AT_ONCE = 2**14  # columns that are looked at at a time, so that a large model needs little memory besides
-FIELDS = {*typing.get_type_hints(Columns), *(name for name, value in vars(Columns).items() if value is None)}
 WHOLE = 2**53  # the largest integer among parameters
 ROUNDING = 1e-9  # by which sums of weights may differ from what they are bounded by
 
@@ -58,6 +57,8 @@ def check(state: Any) -> None:
         raise ValueError("targets.spread has negative entries")
     if not state.targets.lift > 0.0:
         raise ValueError(f"targets.lift is {state.targets.lift}; it must be positive")
+    for model in state.others:
+        check(model)
 
 
 def check_layout(state: Any) -> None:
@@ -81,7 +82,7 @@ def check_layout(state: Any) -> None:
         missing = set(expected[kind]) - set(getattr(columns, kind))
         if missing:
             raise ValueError(f"columns lacks {', '.join(sorted(missing))}, which the rule needs")
-    unknown = set(columns.names).difference(FIELDS)
+    unknown = set(columns.names).difference(field.name for field in rule.FIELDS)
     if unknown:
         raise ValueError(f"columns has {', '.join(sorted(unknown))}, of which nothing is known")
     n_columns = columns.table.shape[1]
@@ -96,12 +97,16 @@ def check_layout(state: Any) -> None:
         if like is np.ndarray:
             of_model = tuple(n + by * (n_columns - expected["n_columns"]) for n, by in zip(shape, growth))
             check_array(name, values, of_model)
-        elif like is Mixture:
+        elif like in (Mixture, FixedShare):
+            if isinstance(values, FixedShare) != (like is FixedShare):
+                raise ValueError(f"{name} is a {type(values).__name__}; it must be a {like.__name__}")
             check_mixture(name, values, *shape)
         elif like in (float, int):
             check_number(name, values, like)
         elif type(values) is not like:
             raise ValueError(f"{name} is a {type(values).__name__}; it must be a {like.__name__}")
+
+    state.check_others()
 
 
 # -- rules
@@ -172,7 +177,8 @@ def _shapes(rule):
             growth = tuple(np.subtract(getattr(more, name).shape, shape).tolist())
         elif isinstance(value, Mixture):
             shape = value.excess.shape
-        like = next((kind for kind in (np.ndarray, Mixture, float, int) if isinstance(value, kind)), type(value))
+        kinds = (np.ndarray, FixedShare, Mixture, float, int)
+        like = next((kind for kind in kinds if isinstance(value, kind)), type(value))
         parts[name] = (like, shape, growth)
     columns = few.columns
     return {"shared": columns.shared, "per_head": columns.per_head, "n_columns": columns.lift.size, "parts": parts}
@@ -229,15 +235,22 @@ def check_number(name: str, value: Any, kind: type = float) -> None:
 
 def check_mixture(name: str, mixture: Any, n_groups: int, n_experts: int) -> None:
     """Raise unless ``mixture`` is a `Mixture` of so many groups and experts."""
-    if type(mixture) not in (Mixture, FixedRate) or vars(mixture).keys() != {"excess", "gap"}:
+    more = {"rounds", "unit"} if type(mixture) is FixedShare else set()
+    known = type(mixture) in (Mixture, FixedRate, FixedShare)
+    if not known or vars(mixture).keys() != {"excess", "gap", *more}:
         raise ValueError(f"{name} is a {type(mixture).__name__}; it must be a mixture of experts")
+    if more:
+        check_array(f"{name}.rounds", mixture.rounds, (n_groups,))
+        check_number(f"{name}.unit", mixture.unit)
     check_array(f"{name}.excess", mixture.excess, (n_groups, n_experts))
     check_array(f"{name}.gap", mixture.gap, (n_groups,))
 
 
 def check_shares(name: str, mixture: Mixture) -> None:
     """Raise unless what is kept of the losses of experts is finite and not negative."""
-    for what, values in (("excess", mixture.excess), ("gap", mixture.gap)):
+    for what, values in vars(mixture).items():
+        if what == "unit":
+            continue
         check_finite(f"{name}.{what}", values)
         if not (values >= 0.0).all():
             raise ValueError(f"{name}.{what} has negative entries")
@@ -246,7 +259,7 @@ def check_shares(name: str, mixture: Mixture) -> None:
 def _check_columns(state):
     """Raise for what is kept of columns that is not finite or out of range, a block of columns at a time."""
     columns, rule, table = state.columns, state.rule, state.columns.table
-    least, most = _ranges(columns.shared, columns.per_head, columns.n_heads, columns.sharing)
+    least, most = _ranges(rule.FIELDS, columns.shared, columns.per_head, columns.n_heads, columns.sharing)
     for start in range(0, table.shape[1], AT_ONCE):
         block = table[:, start : start + AT_ONCE]
         within = (block >= least) & (block <= most)
@@ -268,9 +281,8 @@ def _check_columns(state):
 
 
 @lru_cache
-def _ranges(*layout):
+def _ranges(declared, *layout):
     """The least and the largest value of each row of a table of columns."""
-    named = [name for name, rows in rows_of_fields(*layout).items() for _ in rows]
-    least = np.array([[Columns.LEAST.get(name, -LARGEST)] for name in named])
-    most = np.array([[1.0 if name == "frequent" else LARGEST] for name in named])
-    return least, most
+    by_name = {field.name: field for field in declared}
+    fields = [by_name[name] for name, rows in rows_of_fields(*layout).items() for _ in rows]
+    return np.array([[field.least] for field in fields]), np.array([[field.most] for field in fields])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
+from .fields import INPUTS
 from .lifts import TINY, positive
 
-# Fields that few rows change come first, as compiled code for sparse rows writes those from "largest" on back.
-SELDOM = ("lift", "frequent", "origin")
-SMALLEST = np.nextafter(0.0, 1.0)
+SELDOM = tuple(field.name for field in INPUTS if field.seldom)
 
 
 @lru_cache
@@ -64,53 +63,17 @@ class Columns:
     sharing : int
         How many heads, side by side, have one ``G``.
 
-    Attributes
-    ----------
-    largest : ndarray of shape (n_columns,)
-        The largest ``|x|`` seen.
-    lift : ndarray of shape (n_columns,)
-        Powers of two; below, ``x'`` is ``x * lift``.
-    shrunk : ndarray of shape (n_columns,) or None
-        Reading of the clock up to which an L2 penalty has been applied.
-    squares : ndarray of shape (n_columns,) or None
-        ``sum c x'^2``, for "rms"; of deviations from the mean, where centred.
-    origin : ndarray of shape (n_columns,) or None
-        ``x'`` of the first row, for centred rules; 0 for a column that is not frequent, or was not always.
-    sum : ndarray of shape (n_columns,) or None
-        ``sum c (x' - origin)``, for centred rules.
-    frequent : ndarray of shape (n_columns,) or None
-        1 for a column that is centred, else 0, for selective rules, where the intercept counts as frequent.
-    tally : ndarray of shape (n_columns,) or None
-        Total weight of the rows in which a frequent column is 0; of those in which any other column is not.
-    deviation : ndarray of shape (n_columns,) or None
-        The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
-    weight : ndarray of shape (n_heads, n_columns)
-        ``u`` for adaptive rules, ``theta * lift = u s'`` for the others.
-    G : ndarray of shape (n_heads / sharing, n_columns) or None
-        ``sum g'^2 x'^2``, for adaptive rules; the mean over the heads that share it.
-    past : ndarray of shape (n_heads, n_columns) or None
-        ``State.averaged * weight`` less the sum of ``c t weight`` over the weights played, so that rows which do not
-        name a column leave it as it is; that sum itself while averaging is turned off.
-
-    received : ndarray of shape (n_heads, n_columns) or None
-        Subgradients of ``|u|`` that an L1 penalty has applied, summed over rows: within ``t`` of 0, at its ends where
-        ``u`` is not 0.
-
     Notes
     -----
-    Families may keep further fields, and give ``weight``, ``G`` and ``past`` another meaning: see their rules.
+    Each field is an attribute: a view of shape (n_columns,), or (n_heads, n_columns); None where it is absent. `fields`
+    says what those of features stand for, the rule of a family what those of weights do.
     """
 
-    lift: np.ndarray
-    largest: np.ndarray
-    weight: np.ndarray
-    shrunk = squares = origin = sum = frequent = tally = deviation = G = past = received = root = credit = beta = None
-
-    # The least that fields can be which are not negative.
-    LEAST: ClassVar[dict[str, float]] = {
-        "lift": SMALLEST, "largest": 0.0, "squares": 0.0, "frequent": 0.0, "tally": 0.0, "deviation": 0.0,
-        "G": SMALLEST, "root": 0.0, "credit": 0.0, "beta": 0.0,
-    }  # fmt: skip
+    def __getattr__(self, name: str) -> Any:
+        """None, for a field that is absent."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return None
 
     def __init__(self, table, shared, per_head, n_heads, sharing=1):
         self.table, self.shared, self.per_head, self.n_heads, self.sharing = table, shared, per_head, n_heads, sharing
@@ -120,20 +83,22 @@ class Columns:
     @classmethod
     def new(cls, rule, n_columns, like=None):
         """Columns before the first row, with the fields that the rule needs and those that ``like`` has."""
-        needed, per_head = ("lift", "largest", *rule.fields), rule.fields_per_head
-        shared = tuple(sorted(needed, key=lambda name: name not in SELDOM))
+        shared, per_head = rule.fields, rule.fields_per_head
         if like is not None:
             shared = tuple(dict.fromkeys(like.shared + shared))
             per_head = tuple(dict.fromkeys(like.per_head + per_head))
-        fields = (shared, per_head, rule.n_heads, rule.sharing)
-        n_rows = sum(map(len, rows_of_fields(*fields).values()))
-        columns = cls(np.zeros((n_rows, n_columns)), *fields)
-        columns.lift[:] = 1.0
+        layout = (shared, per_head, rule.n_heads, rule.sharing)
+        n_rows = sum(map(len, rows_of_fields(*layout).values()))
+        columns = cls(np.zeros((n_rows, n_columns)), *layout)
+        for field in columns.declared(rule):
+            getattr(columns, field.name)[...] = field.initial
         if rule.selective and rule.intercept:
             columns.frequent[-1] = 1.0
-        if columns.G is not None:
-            columns.G[:] = TINY
         return columns
+
+    def declared(self, rule):
+        """Declarations of the fields that are there."""
+        return [field for field in rule.FIELDS if field.name in self.names]
 
     @property
     def names(self):
@@ -186,19 +151,22 @@ class Columns:
             self.__init__(np.array(self.table, order=order), self.shared, self.per_head, self.n_heads, self.sharing)
 
     def finite(self):
-        """Whether the fields that can leave the range of float64 have not; lifts keep the others small."""
-        fields = (self.largest, self.weight, self.squares, self.past, self.sum, self.G)
-        return all(np.isfinite(values).all() for values in fields if values is not None)
+        """Whether no number has left the range of float64."""
+        return bool(np.isfinite(self.table).all())
 
     def relift(self, rule, new):
         """Change the lifts and rescale the fields. A lift that rises finds only zeros in its column: see `lifts`."""
         ratio = np.minimum(new / self.lift, 1.0)
         self.lift[:] = new
-        for name, power in rule.lift_powers.items():
-            if name in self.names:
-                getattr(self, name)[...] *= ratio**power
-        if self.G is not None:
-            self.rescale_G(ratio**2)
+        for field in self.declared(rule):
+            if power := field.lift_power(rule):
+                field.times(getattr(self, field.name), ratio**power)
+
+    def fade(self, rule, factor):
+        """Multiply whatever fades by ``factor``."""
+        for field in self.declared(rule):
+            if field.fades:
+                field.times(getattr(self, field.name), factor)
 
     def rescale_G(self, factor):
         """Multiply ``G``, which stays positive."""
@@ -236,7 +204,7 @@ def _check_saved(table, shared, per_head, n_heads, sharing):
         if not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
             raise ValueError(f"columns cannot have fields {names!r:.60}; they are a tuple of names")
     names = shared + per_head
-    hidden = [name for name in names if getattr(Columns, name, None) is not None or not name.isidentifier()]
+    hidden = [name for name in names if hasattr(Columns, name) or name[:1] == "_" or not name.isidentifier()]
     if hidden or len(set(names)) < len(names) or not {"lift", "largest"} <= set(shared) or "weight" not in per_head:
         raise ValueError(f"columns cannot have the fields {names!r:.200}")
     if set(SELDOM).intersection(shared[shared.index("largest") :] + per_head):

@@ -181,13 +181,17 @@ def _merge_inputs(parts, lift, origin):
         setattr(merged, name, float(parts.total(lambda state, name=name: getattr(state, name))))
     merged.loss[:] = np.minimum(parts.total(lambda state: state.loss), LARGEST)
     columns.lift[:] = lift
-    columns.largest[:] = np.max([state.columns.largest for state in everyone], axis=0)
     if origin is not None:
         columns.origin[:] = origin
-    if columns.deviation is not None:
-        columns.deviation[:] = np.max([state.columns.deviation for state in everyone], axis=0)
-    if columns.sum is not None:
-        columns.sum[:] = parts.total(lambda state: state.columns.sum)
+    for field in columns.declared(merged.rule):
+
+        def read(state, name=field.name):
+            return getattr(state.columns, name)
+
+        if field.merged == "max":
+            read(merged)[...] = np.max([read(state) for state in everyone], axis=0)
+        elif field.merged == "sum":
+            read(merged)[...] = parts.total(read)
     if columns.squares is not None and columns.sum is None:
         columns.squares[:] = parts.total(lambda state: state.columns.squares)
     elif columns.squares is not None:

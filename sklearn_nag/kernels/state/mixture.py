@@ -6,6 +6,7 @@ import numpy as np
 
 from .lifts import LARGEST, positive
 
+ROUNDING = 2.0**-50  # of a loss: what it exceeds another by no more than this is no difference
 STEEPEST = LARGEST / 4.0  # the largest loss on a tangent, so that differences stay in range
 SLOPES = {"log_loss": lambda p: -1.0 / p, "squared_error": lambda p: p, "absolute_error": np.sign}
 
@@ -98,19 +99,27 @@ class Mixture:
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
         if self.grows:
             self._widen(share, losses)
-        self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
+        self.excess[:] = np.minimum(self.excess + _beyond(losses, losses), LARGEST)
         self.excess -= self.excess.min(axis=1, keepdims=True)
 
     def _widen(self, share, losses):
         """Add the mixability gap of a row."""
         n_experts = share.shape[1]
-        behind = np.where(share > 0, losses, np.inf)
-        behind = np.where(share > 0, losses - behind.min(axis=1, keepdims=True), 0.0)
+        behind = np.where(share > 0, _beyond(losses, np.where(share > 0, losses, np.inf)), 0.0)
         mean = np.add.reduce(share * behind, axis=1)
         with np.errstate(over="ignore"):
             rate = np.minimum(np.log(n_experts) / positive(self.gap), LARGEST)
         mixed = -np.log(np.add.reduce(share * np.exp(-rate[:, None] * behind), axis=1)) / rate
         self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, 0.0)), LARGEST)
+
+
+def _beyond(losses, others):
+    """By how much losses exceed the least of others, of shape (n_groups, n_experts); 0 where rounding may have done it.
+
+    `Mixture` knows no unit: while experts differ by rounding alone, it would follow that.
+    """
+    beyond = losses - others.min(axis=1, keepdims=True)
+    return np.where(beyond <= ROUNDING * np.abs(losses), 0.0, beyond)
 
 
 class FixedRate(Mixture):
@@ -122,3 +131,58 @@ class FixedRate(Mixture):
     def new(cls, n_experts, rate):
         """One group, before the first row."""
         return cls(np.zeros((1, n_experts)), np.array([np.log(n_experts) / rate]))
+
+
+class FixedShare(Mixture):
+    """Hedge that goes back to experts that were bad for long: against the best sequence of experts, not the best one.
+
+    After each row the weights are mixed with equal ones (Herbster and Warmuth, Machine Learning 32, 1998), in the share
+    ``1 / (rounds + 1)``, which needs no horizon and no number of changes (Adamskiy, Koolen, Chernov and Vovk, "A closer
+    look at adaptive regret", JMLR 17, 2016). Log losses are taken as they are. Others have a unit: they are divided by
+    their mean so far, which is to them what its spread is to the error of a Gaussian or a Laplacian.
+
+    Parameters
+    ----------
+    excess : ndarray of shape (n_groups, n_experts)
+        Minus the logarithm of the weight of each expert, over the rate, less that of the best.
+    gap : ndarray of shape (n_groups,)
+        ``log(n_experts)`` over the rate, as in `Mixture`.
+    rounds : ndarray of shape (n_groups,)
+        Number of rows.
+    unit : float
+        By which to multiply mean losses, so that one over that is the rate; 0 for the rate 1 of log losses.
+    """
+
+    def __init__(self, excess, gap, rounds, unit):
+        super().__init__(excess, gap)
+        self.rounds, self.unit = rounds, unit
+
+    @classmethod
+    def new(cls, n_groups, n_experts, unit):
+        """Before the first row."""
+        gap = 0.0 if unit else np.log(n_experts)
+        return cls(np.zeros((n_groups, n_experts)), np.full(n_groups, gap), np.zeros(n_groups), unit)
+
+    def copy(self):
+        """Independent copy."""
+        return FixedShare(self.excess.copy(), self.gap.copy(), self.rounds.copy(), self.unit)
+
+    def group(self, i):
+        """One of the groups; what it learns is written here."""
+        own = slice(i, i + 1)
+        return FixedShare(self.excess[own], self.gap[own], self.rounds[own], self.unit)
+
+    def suffer(self, share, losses):
+        """As `Mixture.suffer`."""
+        n_experts = share.shape[1]
+        self.rounds += 1.0
+        if self.unit:
+            mean = np.add.reduce(share * losses, axis=1)
+            gap = self.gap + (np.log(n_experts) * self.unit * mean - self.gap) / self.rounds
+            self.gap[:] = np.minimum(gap, LARGEST)
+        self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
+        self.excess -= self.excess.min(axis=1, keepdims=True)
+        part = (1.0 / (self.rounds + 1.0))[:, None]
+        weight = (1.0 - part) * self.weights() + part / n_experts
+        self.excess[:] = -np.log(weight) * (self.gap / np.log(n_experts))[:, None]
+        self.excess -= self.excess.min(axis=1, keepdims=True)

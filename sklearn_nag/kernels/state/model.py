@@ -61,6 +61,8 @@ class LinearState:
     # What is found anew in a model that was loaded, and what it is until then.
     TRANSIENT: ClassVar[dict[str, Any]] = {"cached": None, "looked_up": 0, "frequent": None, "G_before": None}
 
+    others = ()  # models that learn the same rows beside it
+
     rule: Any
     columns: Columns
     t: float
@@ -90,6 +92,13 @@ class LinearState:
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays."""
         self.rule = rule
+
+    def check_others(self):
+        """Raise ValueError unless the models in ``others`` go with this one."""
+
+    def models(self):
+        """For a mixture of models pairs of the share of each, of shape (n_played,), and the model; none for others."""
+        return []
 
     def unit_free_weight(self):
         """``u`` to predict with, in units of the target.
@@ -320,33 +329,38 @@ class LinearState:
             and no mean is so far from 0 that digits are lost.
         """
         if self.cached is None:
-            rule = self.rule
-            with np.errstate(all="ignore"):
-                u = self.unit_free_weight()
-                used = (u != 0).any(axis=0)
-                size = self.size()
-                scale = self.scale(size)
-                w = u / positive(scale)
-                n_features = w.shape[1] - rule.intercept
-                coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
-                if rule.target_unit:
-                    for origin in (self.targets.origin, self.targets.mean(self.t)):
-                        intercept = intercept + np.resize(origin, rule.n_played)
-                distance = self.means_in_scales(size)
-                if rule.centred:
-                    centred = slice(0, n_features) if not rule.selective else np.flatnonzero(self.columns.frequent)
-                    shifts = (u * distance)[:, centred]
-                    intercept = intercept - shifts.sum(axis=1)
-                coef, intercept = coef / self.targets.lift, intercept / self.targets.lift
-                sizes = np.abs(coef)
-                in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
-                near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
-                exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
-            if not exact:
-                coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
-            coef.flags.writeable = intercept.flags.writeable = False
-            self.cached = coef, intercept, exact
+            self.cached = self._linear()
+            for values in self.cached[:2]:
+                values.flags.writeable = False
         return self.cached
+
+    def _linear(self):
+        """As `linear`, made anew."""
+        rule = self.rule
+        with np.errstate(all="ignore"):
+            u = self.unit_free_weight()
+            used = (u != 0).any(axis=0)
+            size = self.size()
+            scale = self.scale(size)
+            w = u / positive(scale)
+            n_features = w.shape[1] - rule.intercept
+            coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
+            if rule.target_unit:
+                for origin in (self.targets.origin, self.targets.mean(self.t)):
+                    intercept = intercept + np.resize(origin, rule.n_played)
+            distance = self.means_in_scales(size)
+            if rule.centred:
+                centred = slice(0, n_features) if not rule.selective else np.flatnonzero(self.columns.frequent)
+                shifts = (u * distance)[:, centred]
+                intercept = intercept - shifts.sum(axis=1)
+            coef, intercept = coef / self.targets.lift, intercept / self.targets.lift
+            sizes = np.abs(coef)
+            in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
+            near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
+            exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
+        if not exact:
+            coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
+        return coef, intercept, exact
 
 
 class Undo:

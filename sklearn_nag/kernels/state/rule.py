@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+
+from .fields import Field
+
+
+class Family(NamedTuple):
+    """What a family of learners consists of, declared by its package.
+
+    Attributes
+    ----------
+    package : str
+        Its name; the modules ``numpy_rows`` and ``numba_rows`` in it have ``learn_rows`` each.
+    merge : callable or None
+        As `sklearn_nag.kernels.merge`, of several models; None where there is no such thing.
+    lead : callable or None
+        As `sklearn_nag.kernels.lead`; None where that is a copy.
+    learns_apart : bool
+        Whether its states have ``for_targets`` and ``put_targets``, so that threads can learn some targets each.
+    """
+
+    package: str
+    merge: Callable[..., Any] | None = None
+    lead: Callable[..., Any] | None = None
+    learns_apart: bool = False
 
 
 class LinearRule:
     """Base of the rules of all families.
 
     A rule is a frozen dataclass with the parameters of a family. The shared parts of the kernel read from it ``State``,
-    the class of the models that learn by it, and
+    the class of the models that learn by it, ``family``, and
 
     ============================ ======================================================================================
     ``intercept``                whether the last column is the constant 1; it is never penalised
@@ -36,13 +60,13 @@ class LinearRule:
     ``penalised``, ``averaged``  whether weights are penalised, and whether their average makes predictions
     ``lazy``                     whether a row leaves the columns that it does not name as they are, or to be brought up
                                  to date when they are next read
-    ``fields``                   names of what is kept for each column beside ``lift`` and ``largest``
-    ``fields_per_head``          the same for what each head has of its own
-    ``lift_powers``              by which power of a lift each field is multiplied, but for ``G``, which stays positive
+    ``FIELDS``                   what may be kept for each column, as declared in `fields`; the same for the family
     ============================ ======================================================================================
     """
 
     State: ClassVar[type]
+    family: ClassVar[Family]
+    FIELDS: ClassVar[tuple[Field, ...]]
     not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
     columnwise: ClassVar[bool] = False
     forgets: ClassVar[bool] = False
@@ -53,6 +77,21 @@ class LinearRule:
     def selective(self):
         """Whether only frequent columns are centred."""
         return self.centred and self.normalization == "auto"
+
+    @property
+    def counts_entries(self):
+        """Whether rows in which a column is 0, or is not, are counted."""
+        return self.selective or self.normalization == "auto"
+
+    @property
+    def fields(self):
+        """Names of the fields that heads share, in the order of the table."""
+        return tuple(field.name for field in self.FIELDS if not field.per_head and field.needed(self))
+
+    @property
+    def fields_per_head(self):
+        """Names of those that each head has of its own."""
+        return tuple(field.name for field in self.FIELDS if field.per_head and field.needed(self))
 
     def time_factor(self, t):
         """What the scale of a column falls by while it is not named, from ``t = 1`` on."""

@@ -30,6 +30,8 @@ def predict(state, X):
         ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
         instead, and cut off at the largest double. Clipped, where the rule clips predictions.
     """
+    if state.rule.clip is not None and (models := state.models()):  # as each is clipped
+        return _mean(predict, models, X)
     if state.cached is None and state.rule.columnwise and not isinstance(X, np.ndarray):
         # To look up the weight of an entry takes about as long as to make that of a column. Once as much time has gone
         # into looking up as making all of them takes, they are made.
@@ -47,6 +49,8 @@ def predict(state, X):
 
 def predict_by_row(state, X):
     """As `predict`, with the same bits however rows come in batches."""
+    if state.rule.clip is not None and (models := state.models()):
+        return _mean(predict_by_row, models, X)
     coef, intercept, exact = state.linear()
     if not exact:
         return predict_unit_free(state, X)
@@ -60,6 +64,15 @@ def predict_by_row(state, X):
     if beyond.any():
         p[beyond] = predict_unit_free(state, X[beyond])
     return p
+
+
+def _mean(predict, models, X):
+    """Mean of the predictions of several models, by their shares."""
+    total = np.zeros((X.shape[0], len(models[0][0])))
+    with np.errstate(over="ignore"):  # shares add up to 1 but for rounding
+        for share, model in models:
+            total += share * predict(model, X)
+    return np.clip(total, -LARGEST, LARGEST, out=total)
 
 
 def _named(state, X):
@@ -78,6 +91,8 @@ def _named(state, X):
 
 def predict_unit_free(state, X):
     """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits however rows come in batches."""
+    if models := state.models():
+        return _mean(predict_unit_free, models, X)
     if isinstance(X, np.ndarray) or X.shape[1] < WIDE or not state.rule.columnwise:
         return _sum_unit_free(state, X)
     p = [_sum_unit_free(*_named(state, X[i : i + 1])) for i in range(X.shape[0])]
@@ -118,6 +133,14 @@ def contributions(state, X):
     list of (ndarray or CSR array) of shape (n_rows, n_features + 1), one for each prediction of the kernel
         ``u (x - mean) / s`` of dense rows, ``u x / s`` of sparse ones, and the rest.
     """
+    if models := state.models():
+        parts = [(share, contributions(model, X)) for share, model in models]
+        with np.errstate(over="ignore"):
+            means = [sum(share[k] * own[k] for share, own in parts) for k in range(state.rule.n_played)]
+        for mean in means:
+            values = mean if isinstance(mean, np.ndarray) else mean.data
+            np.clip(values, -LARGEST, LARGEST, out=values)
+        return means
     with np.errstate(all="ignore"):
         u, rest, origin = unit_free(state)
         if isinstance(X, np.ndarray):

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sklearn_nag import config_context
 
-from ..helpers import make_state, needs_numba, progressive
+from ..helpers import flat, make_data, make_state, needs_numba, progressive
 
 
 @needs_numba
@@ -34,3 +34,23 @@ def test_few_rows_leave_the_compiled_loop_whatever_they_are(rng, monkeypatch, co
     with config_context(kernel="numba"):
         progressive(make_state(3), container(X), rng.choice([-1.0, 1.0], 500))
     assert 0 < len(prepared) <= 14 * 3
+
+
+@needs_numba
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_long_streams_are_learnt_call_by_call(rng, monkeypatch, container):
+    """With and without an order of rows: the bits of one call."""
+    from sklearn_nag.kernels.compiled import handover
+
+    X, y = make_data(rng, n=60)
+    order, weights = rng.permutation(60), rng.random(60) + 0.5
+    found = []
+    for at_once in (2**22, 40):
+        monkeypatch.setattr(handover, "AT_ONCE", at_once)
+        with config_context(kernel="numba"):
+            for rows in (None, order):
+                state = make_state(6, "auto", centred=True, average_from=0.0, judged=True)
+                found.append((progressive(state, container(X), y, weights, order=rows), flat(state)))
+    for whole, parts in zip(found[:2], found[2:]):
+        assert np.array_equal(parts[0], whole[0])
+        assert np.array_equal(parts[1], whole[1])

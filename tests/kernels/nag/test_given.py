@@ -47,7 +47,7 @@ def logistic(X, y):
     return coef, solved.intercept_ - coef @ scaler.mean_
 
 
-@pytest.mark.parametrize(("options", "kernel"), on_both(zip(RULES), 4))
+@pytest.mark.parametrize(("options", "kernel"), on_both(zip(RULES), 2))
 def test_a_model_becomes_what_is_given(options, kernel):
     X, y = DIABETES
     with config_context(kernel=kernel):
@@ -64,7 +64,7 @@ def test_a_model_becomes_what_is_given(options, kernel):
         assert not np.allclose(reg.coef_, SOLVED.coef_)
 
 
-@pytest.mark.parametrize(("options", "kernel"), on_both(zip(RULES), 4))
+@pytest.mark.parametrize(("options", "kernel"), on_both(zip(RULES), 2))
 def test_a_fit_begins_at_what_is_given(options, kernel):
     """Without steps it stays there, and its progressive loss is that of what was given."""
     X, y = DIABETES
@@ -109,7 +109,7 @@ def test_losses_and_sizes_of_gradients_are_those_of_the_weights_given():
         itertools.product(
             [{}, {"multi_class": "ovr"}, {"loss": "hinge"}, {"adaptive": False}], [np.asarray, sparse.csr_array]
         ),
-        3,
+        1,
     ),
 )
 def test_classes(options, kernel, container):

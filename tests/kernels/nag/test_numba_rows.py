@@ -35,8 +35,8 @@ CONTAINERS = {
 
 
 AUTO = [("auto", True), ("auto", False)]
-CUT = some(itertools.product([*RULES, AUTO[0]], PENALTIES, [(), *EXTENSIONS]), 12)
-POWERS = some(itertools.product(PENALTIES, [(), *EXTENSIONS]), 4)
+CUT = some(itertools.product([*RULES, AUTO[0]], PENALTIES, [(), *EXTENSIONS]), 6)
+POWERS = some(itertools.product(PENALTIES, [(), *EXTENSIONS]), 2)
 SOME_LOSSES = ["log_loss", "hinge", "squared_error", "quantile", "softmax"]
 
 
@@ -65,7 +65,7 @@ def assert_same(X, y, weights, loss, order=None, **options):
 @needs_numba
 @pytest.mark.parametrize(
     ("normalization", "adaptive", "loss", "container"),
-    some(((*rule, loss, container) for rule in RULES for loss in BY_ITSELF for container in CONTAINERS), 24),
+    some(((*rule, loss, container) for rule in RULES for loss in BY_ITSELF for container in CONTAINERS), 16),
 )
 def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
     X, y = make_data(rng, n=150, d=5, loss=loss)
@@ -91,7 +91,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
                 for extension in EXTENSIONS
                 for container in ("float64", "csr")
             ),
-            12,
+            8,
         ),
         *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in LOSSES),
     ],
@@ -121,7 +121,7 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
 @needs_numba
 @pytest.mark.parametrize(
     ("normalization", "adaptive", "penalty", "container"),
-    some(((*rule, *rest) for rule in [*RULES, *AUTO] for rest in itertools.product(PENALTIES, CONTAINERS)), 16),
+    some(((*rule, *rest) for rule in [*RULES, *AUTO] for rest in itertools.product(PENALTIES, CONTAINERS)), 8),
 )
 def test_every_penalty(rng, normalization, adaptive, penalty, container):
     X, y = make_data(rng, n=150, d=5, density=0.4)
@@ -239,7 +239,7 @@ def test_dense_and_sparse_rows_in_turn(rng):
 
 @needs_numba
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("d", [1, 7, 8, 71, 72, 73, 199, 200, 201])
+@pytest.mark.parametrize("d", [1, 7, 8, 72, 73, 200, 201])
 def test_rows_of_any_width(rng, d, container):
     X, y = make_data(rng, n=30, d=d)
     for intercept in (False, True):

@@ -1,4 +1,4 @@
-"""The updates of the NAG family, by the backend in use: against the paper, and what the unit-free form promises."""
+"""The updates of the NAG family in NumPy: against the paper, and what the unit-free form promises."""
 
 import itertools
 import math
@@ -15,13 +15,15 @@ from sklearn_nag.kernels import learn, predict
 from ..helpers import BY_ITSELF, EXTENSIONS, KERNELS, LOSSES, RULES, flat, make_data, make_state, progressive
 from . import reference
 
+pytestmark = pytest.mark.usefixtures("in_numpy")
+
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("loss", BY_ITSELF)
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)
 def test_agrees_with_the_paper(rng, normalization, adaptive, loss, weighted, intercept):
-    X, y = make_data(rng, n=2000, d=4, loss=loss)
+    X, y = make_data(rng, n=250, d=4, loss=loss)
     eta = 0.1 if adaptive else 0.02
     if normalization is None:
         X /= np.abs(X).max(axis=0)

@@ -19,7 +19,7 @@ from sklearn_nag.kernels import predict
 from sklearn_nag.kernels.state.frequent import switch
 
 from ...estimators.helpers import bits
-from ..helpers import KERNELS
+from ..helpers import KERNELS, on_both
 
 MODELS = {
     "nag": (NAGClassifier, {}),
@@ -38,6 +38,8 @@ MODELS = {
     "ftrl l2": (FTRLClassifier, {"normalization": "auto", "regularizer": "l2"}),
     "ftrl entropy": (FTRLClassifier, {"normalization": "auto", "regularizer": "entropy"}),
 }
+
+BY_KERNEL = pytest.mark.parametrize(("name", "kernel"), on_both(((name,) for name in MODELS), 4), indirect=["kernel"])
 
 
 @pytest.fixture(autouse=True, params=KERNELS)
@@ -131,7 +133,7 @@ def test_equals_the_formulas():
         np.testing.assert_allclose(model.scale_, expected.scales(expected.frequent)[1], rtol=1e-7)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@BY_KERNEL
 def test_sparse_rows_predict_what_dense_ones_do(name):
     X, z, weight = mixed_rows()
     dense, csr = (learn(name, rows, z, weight) for rows in (X, sparse.csr_array(X)))
@@ -142,7 +144,7 @@ def test_sparse_rows_predict_what_dense_ones_do(name):
     )
 
 
-@pytest.mark.parametrize("name", MODELS)
+@BY_KERNEL
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_batches_change_no_bit(name, make):
     X, z, weight = mixed_rows()
@@ -223,7 +225,7 @@ def test_a_row_costs_its_entries_and_no_more():
     assert len(model._state.followed()) <= model._state.most_followed() <= 8 / 0.375 + 1
 
 
-@pytest.mark.parametrize("name", MODELS)
+@BY_KERNEL
 def test_few_sparse_rows_are_predicted_by_the_columns_that_they_name(name):
     """The same bits as by all weights, which are not made for that."""
     X, z, weight = mixed_rows()

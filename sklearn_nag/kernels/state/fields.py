@@ -1,0 +1,105 @@
+"""What can be kept for a column: each field is declared once, and tables, merging, fading and checks read it here.
+
+A family lists the fields that its models may have, in the order of the table, as ``FIELDS`` of its `LinearRule`: those
+of `INPUTS`, which know of features alone, and its own. ``x'`` below is ``x * lift``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from .lifts import LARGEST, TINY
+
+SMALLEST = np.nextafter(0.0, 1.0)
+
+
+def always(rule: Any) -> bool:
+    """Whether a rule needs a field that every rule of its family has."""
+    return True
+
+
+class Field(NamedTuple):
+    """Declaration of a field.
+
+    Attributes
+    ----------
+    name : str
+        An attribute of `Columns`.
+    needed : callable
+        Tells for a rule whether its models have the field.
+    per_head : bool
+        Whether each head has one of its own; of ``G``, each group of heads that share it.
+    initial : float
+        Value of a column before the first row; of a field that stays positive, also the least that products become.
+    least, most : float
+        Between which all values are.
+    lift_power : callable
+        By which power of a lift a rule has the field multiplied.
+    merged : {"sum", "max"} or None
+        What it is of the rows, so that models are merged by that; None where merging has a function for it.
+    fades : bool
+        Whether it is a sum that fades with a half-life.
+    seldom : bool
+        Whether few rows change it. These come first in a table: compiled rows do not put them back.
+    """
+
+    name: str
+    needed: Callable[[Any], bool] = always
+    per_head: bool = False
+    initial: float = 0.0
+    least: float = -LARGEST
+    most: float = LARGEST
+    lift_power: Callable[[Any], int] = lambda rule: 0
+    merged: Literal["sum", "max"] | None = None
+    fades: bool = False
+    seldom: bool = False
+
+    def times(self, values, factor):
+        """Multiply values of the field in place."""
+        values *= factor
+        if self.least > 0.0:
+            np.maximum(values, self.initial, out=values)
+
+
+def once(rule):
+    """Power of the lift of what is a multiple of ``x'``."""
+    return 1
+
+
+def twice(rule):
+    """Power of the lift of what is a multiple of its square."""
+    return 2
+
+
+# -- what is kept of features
+
+# Powers of two that keep squares in range; see `lifts`.
+LIFT = Field("lift", initial=1.0, least=SMALLEST, seldom=True)
+# 1 for a column that is centred by selective rules, where the intercept is, else 0.
+FREQUENT = Field("frequent", lambda rule: rule.counts_entries, least=0.0, most=1.0, seldom=True)
+# ``x'`` of the first row, for centred rules; 0 for a column that is not frequent, or was not always.
+ORIGIN = Field("origin", lambda rule: rule.centred, lift_power=once, seldom=True)
+# The largest ``|x|``.
+LARGEST_SEEN = Field("largest", least=0.0, merged="max")
+# ``sum c x'^2``; of deviations from the mean, where centred.
+SQUARES = Field("squares", lambda rule: rule.normalization in ("rms", "auto"), least=0.0, lift_power=twice, fades=True)
+# Total weight of the rows in which a frequent column is 0; of those in which any other column is not.
+TALLY = Field("tally", lambda rule: rule.counts_entries, least=0.0, fades=True)
+# ``sum c (x' - origin)``, for centred rules.
+SUM = Field("sum", lambda rule: rule.centred, lift_power=once, merged="sum", fades=True)
+# The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
+DEVIATION = Field(
+    "deviation", lambda rule: rule.centred and rule.normalization == "max", least=0.0, lift_power=once, merged="max"
+)
+
+INPUTS = (LIFT, FREQUENT, ORIGIN, LARGEST_SEEN, SQUARES, TALLY, SUM, DEVIATION)
+
+# -- what families keep for a column and a head
+
+WEIGHT = Field("weight", per_head=True)
+# A sum of squared gradients, which stays positive: it is divided by.
+G = Field("G", per_head=True, initial=TINY, least=SMALLEST, lift_power=twice, fades=True)
+PAST = Field("past", per_head=True)
