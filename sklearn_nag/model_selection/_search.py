@@ -18,9 +18,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import share
-from .._typing import available_if
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
 from ..estimators._validation import Rows, as_labels, check_weights, converted
+from ._best import AnswersOfTheBest
 from ._sweep import Sweep, check_sweep
 
 _shared = share(
@@ -75,17 +75,7 @@ def _score_fold(estimator, eta0s, X, y, weight, train, test, scorer):
     return scores, fit_time, score_times
 
 
-def _best_has(method):
-    """Check for `available_if`: whether the best estimator, or before fitting the one searched, has the method."""
-
-    def check(search):
-        getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search._learner(), method)
-        return True
-
-    return check
-
-
-class _EtaSearch:
+class _EtaSearch(AnswersOfTheBest):
     """Base of both searches.
 
     A subclass names by ``_default`` the class of the estimators it searches, and by ``_target_options`` how their
@@ -194,21 +184,6 @@ class _EtaSearch:
         self.best_params_ = results["params"][self.best_index_]
         self.eta0_ = eta0s[self.best_index_]
 
-    def predict(self, X: Rows) -> np.ndarray:
-        """Predict with the best estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Its predictions.
-        """
-        return self._best().predict(X)
-
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score the best estimator by ``scoring``.
 
@@ -232,6 +207,9 @@ class _EtaSearch:
     def _best(self):
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
+
+    def _speaker(self):
+        return self.best_estimator_ if hasattr(self, "best_estimator_") else self._learner()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -289,54 +267,6 @@ class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
     """
 
     _default = NAGClassifier
-
-    @available_if(_best_has("decision_function"))
-    def decision_function(self, X: Rows) -> np.ndarray:
-        """Confidence of each class, by the best estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As `NAGClassifier.decision_function` gives it.
-        """
-        return self._best().decision_function(X)
-
-    @available_if(_best_has("predict_proba"))
-    def predict_proba(self, X: Rows) -> np.ndarray:
-        """Probability of each class, by the best estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return self._best().predict_proba(X)
-
-    @available_if(_best_has("predict_log_proba"))
-    def predict_log_proba(self, X: Rows) -> np.ndarray:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return self._best().predict_log_proba(X)
 
 
 @_shared

@@ -1,0 +1,506 @@
+"""A search over any parameters in one pass: candidates side by side, of which the worse half leaves again and again."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..estimators._locks import between_calls
+from ..estimators._online import OnlineLinear
+from ..estimators._validation import (
+    Rows,
+    as_labels,
+    as_numpy,
+    check_as_begun,
+    check_classes,
+    check_number,
+    check_option,
+    check_sparse,
+    check_weights,
+    class_codes,
+    converted,
+    two_or_more,
+    unchanged_on_error,
+)
+from ..preprocessing._steps import is_by_row
+from ._best import AnswersOfTheBest
+from ._judge import count_unscored
+from ._streams import StreamPipeline, count_rows, cut_batches
+
+LOSSES = ("auto", "log_loss", "zero_one", "squared_error", "absolute_error")
+_LEAST_PROBABILITY = np.finfo(np.float64).tiny
+_LARGEST = np.finfo(np.float64).max
+_MOST_ROWS = 2**14  # that are predicted at once, where cuts do not matter
+
+
+class Candidate(StreamPipeline):
+    """A setting of parameters, and how well the estimator that has it predicts rows before it learns them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As `StreamPipeline` takes it; cloned.
+    parameters : dict
+        What is set.
+
+    Attributes
+    ----------
+    lost, weight : list of float
+        Total loss, and weight of the rows judged, up to the last cut but one, from there to the last cut, and since.
+    n_rows, n_cuts : int
+        Rows learnt, and cuts survived.
+    seconds : float
+        Time spent in predicting and learning.
+    """
+
+    def __init__(self, estimator, parameters):
+        super().__init__(clone(estimator).set_params(**{name: clone(v, safe=False) for name, v in parameters.items()}))
+        self.parameters = parameters
+        self.lost, self.weight = [0.0, 0.0], [0.0, 0.0]
+        self.n_rows, self.n_cuts, self.seconds = 0, 0, 0.0
+
+    @property
+    def by_row(self):
+        """Whether what is predicted does not depend on how rows are cut into batches."""
+        return isinstance(self.learner, OnlineLinear) and all(is_by_row(step) for _, step in self.transformers)
+
+    @property
+    def mean_loss(self):
+        """Mean loss since the last cut but one; infinite before a row has been judged."""
+        weight = sum(self.weight)
+        return sum(self.lost) / weight if weight > 0 else np.inf
+
+    def play(self, method, X, y, weight, options):
+        """Learn a batch; return what ``method`` said of its rows before, None where nothing had been learnt."""
+        start = time.perf_counter()
+        rows, learner = self.transform(X), self.learner
+        if isinstance(learner, OnlineLinear):
+            response = learner._respond(method, learner._play(rows, y, sample_weight=weight, **options))
+        else:
+            response = getattr(learner, method)(rows) if self.n_rows > 0 else None
+            weights = {} if weight is None else {"sample_weight": weight}
+            learner.partial_fit(rows, y, **(options if self.n_rows == 0 else {}), **weights)
+        self.n_rows += len(y)
+        self.seconds += time.perf_counter() - start
+        return response
+
+    def suffer(self, losses, weight):
+        """Count the losses of rows."""
+        with np.errstate(over="ignore"):
+            lost = np.minimum(
+                np.add.accumulate(np.append(self.lost[-1], np.minimum(losses * weight, _LARGEST))), _LARGEST
+            )
+        self.lost[-1] = float(lost[-1])
+        self.weight[-1] = float(np.add.accumulate(np.append(self.weight[-1], weight))[-1])
+
+    def leave(self):
+        """Give up what was learnt, as nobody will ask for it."""
+        del self.estimator, self.learner, self.transformers
+
+    def survive(self):
+        """Begin to count anew, but for what has been counted since the last cut."""
+        self.lost, self.weight = [self.lost[-1], 0.0], [self.weight[-1], 0.0]
+        self.n_cuts += 1
+
+
+class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
+    """Search over parameters in one pass over a stream, by progressive loss.
+
+    All candidates see each batch once, and predict each row before they learn it. After ``min_rows`` rows, and whenever
+    there are twice as many, the worse half of those that are left leaves; so most rows are learnt by few candidates.
+    What is best at any moment predicts.
+
+    It is an estimator with ``partial_fit``: `sklearn_nag.streams.fit_stream` reads files for it, shows its progress and
+    resumes it from a checkpoint.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor with ``partial_fit``, or a Pipeline that ends with one, as `progressive_validation`
+        takes it. Several learners are compared as in `sklearn.model_selection.GridSearchCV`: as values of a step of a
+        Pipeline.
+    param_grid : dict or list of dict
+        Values to try, by the name of the parameter, as for `sklearn.model_selection.ParameterGrid`.
+    loss : {"auto", "log_loss", "zero_one", "squared_error", "absolute_error"}, default="auto"
+        What candidates are judged by. For ``"auto"`` the log loss, or the share of errors where a candidate has no
+        ``predict_proba``; for regressors the squared error.
+    min_rows : int, default=1000
+        Rows after which the first half leaves.
+    batch_size : int, default=100
+        Rows that learners of other packages predict before they learn the first of them. Learners of this package
+        predict each row just before they learn it; it has no effect where all candidates are such.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The best candidate, which has learnt all rows.
+    best_params_ : dict
+        Its parameters.
+    best_index_ : int
+        Its place among the candidates.
+    best_score_ : float
+        Minus its mean loss, over the rows since the last time but one that candidates left.
+    cv_results_ : dict of ndarray
+        A row for each candidate, as `sklearn.model_selection.HalvingGridSearchCV` has it: ``"params"`` and
+        ``"param_*"``; ``"iter"``, how often others left before it did; ``"n_resources"``, rows that it has learnt;
+        ``"mean_test_score"``, minus its mean loss when it left, or now; ``"rank_test_score"``, where those that stayed
+        longer come first; ``"fit_time"``, seconds of predicting and learning.
+    n_candidates_ : int
+        How many are left.
+    n_rows_ : int
+        Rows of the stream.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, of classifiers.
+
+    See Also
+    --------
+    eta_sweep : Learning rates alone, of which none leaves, for the price of a pass.
+    progressive_validation : One learner, with any scores and their curve.
+    sklearn.model_selection.HalvingGridSearchCV : Successive halving by cross-validation, which needs all rows at once.
+
+    Notes
+    -----
+    Successive halving (Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML 2013;
+    Jamieson and Talwalkar, AISTATS 2016) with rows for a budget. Halves are judged over the rows since the last cut but
+    one, about the last three quarters, as early losses tell of the speed of learning alone.
+
+    Rows that come before anything has been learnt are not judged: the first one, or the first batch with learners of
+    other packages. A candidate that raises an error where others do not leaves with a warning.
+
+    A call works on copies of the candidates, so that it can be undone when it fails: give rows in batches. With
+    learners of this package alone, no bit of the result depends on how the stream is cut into batches.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_nag import NAGClassifier
+    >>> from sklearn_nag.model_selection import ProgressiveSearch
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> grid = {"loss": ["log_loss", "hinge"], "eta0": [0.1, 1.0, 10.0]}
+    >>> search = ProgressiveSearch(NAGClassifier(), grid, min_rows=100, loss="zero_one").fit(X, y)
+    >>> search.n_candidates_
+    1
+    >>> search.score(X, y) > 0.95
+    True
+    """
+
+    _candidates: list[Candidate]
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        param_grid: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]],
+        *,
+        loss: Literal["auto", "log_loss", "zero_one", "squared_error", "absolute_error"] = "auto",
+        min_rows: int = 1000,
+        batch_size: int = 100,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.loss = loss
+        self.min_rows = min_rows
+        self.batch_size = batch_size
+
+    # -- learning
+
+    @unchanged_on_error
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Search from scratch, in one pass over the rows in the order in which they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the candidates take them.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, in learning and in losses; 1 by default.
+
+        Returns
+        -------
+        self : object
+            The fitted search.
+
+        Raises
+        ------
+        ValueError
+            For parameters that cannot be used, and for rows that every candidate refuses.
+        """
+        self._begin()
+        X, targets, weight = self._validate(X, y, sample_weight, first=True)
+        if self._classifies():
+            self.classes_ = two_or_more(np.unique(targets))
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight is zero for all rows: there is nothing to learn from.")
+        return self._learn(X, targets, weight)
+
+    @unchanged_on_error
+    def partial_fit(
+        self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Let each candidate that is left predict each row, and then learn it, in the order given.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the candidates take them.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Targets.
+        classes : array-like of shape (n_classes,), optional
+            All classes that will ever come; classifiers need them at the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, in learning and in losses; 1 by default.
+
+        Returns
+        -------
+        self : object
+            The search.
+
+        Raises
+        ------
+        ValueError
+            For parameters that cannot be used or have changed, and for rows that every candidate refuses.
+        """
+        first = not self.__sklearn_is_fitted__()
+        if first and classes is None and self._classifies():
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if first:
+            self._begin()
+        if classes is not None:
+            named = check_classes(classes)
+            if not (first or np.array_equal(named, self.classes_)):
+                raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
+            self.classes_ = named
+        return self._learn(*self._validate(X, y, sample_weight, first))
+
+    def _classifies(self):
+        return is_classifier(self.estimator)
+
+    def _settings(self):
+        return {"loss": self.loss, "min_rows": int(self.min_rows), "batch_size": int(self.batch_size)}
+
+    def _begin(self):
+        """Make the candidates, after a check of the parameters."""
+        check_option("loss", self.loss, LOSSES)
+        check_number("min_rows", self.min_rows, Integral, min_val=1)
+        check_number("batch_size", self.batch_size, Integral, min_val=1)
+        self._candidates = [Candidate(self.estimator, parameters) for parameters in ParameterGrid(self.param_grid)]
+        self._alive = list(range(len(self._candidates)))
+        learners = [candidate.learner for candidate in self._candidates]
+        self._judged_by = self._loss_for(learners)
+        self._n_rows, self._next_cut, self._is_new = 0, int(self.min_rows), True
+        self._begun_with = self._settings()
+
+    def _validate(self, X, y, sample_weight, first):
+        """Rows, targets and weights, checked as far as pipelines among the candidates let them be."""
+        check_sparse(X)
+        if any(self._candidates[i].transformers for i in self._alive):
+            X, y = as_numpy(X, "X"), as_numpy(y, "y")
+            validate_data(self, X, reset=first, skip_check_array=True)
+            check_consistent_length(X, y)
+            y = np.asarray(y)
+        else:
+            options = {} if self._classifies() else {"y_numeric": True, "multi_output": True}
+            X, y = converted(self, X, y, reset=first, **options)
+        if self._classifies():
+            y = as_labels(column_or_1d(y, warn=True), "y")
+            check_classification_targets(y)
+        return X, y, check_weights(sample_weight, count_rows(X))
+
+    def _loss_for(self, learners):
+        """The loss that candidates are judged by; raise where it does not suit them."""
+        has = all(hasattr(learner, "predict_proba") for learner in learners)
+        allowed = ("log_loss", "zero_one") if self._classifies() else ("squared_error", "absolute_error")
+        if self.loss == "auto":
+            return "squared_error" if not self._classifies() else "log_loss" if has else "zero_one"
+        if self.loss not in allowed:
+            kind = "classifiers" if self._classifies() else "regressors"
+            raise ValueError(
+                f"loss={self.loss!r} does not suit {kind}; it must be 'auto', {' or '.join(map(repr, allowed))}."
+            )
+        if self.loss == "log_loss" and not has:
+            raise ValueError("loss='log_loss' needs candidates that all have predict_proba; use 'zero_one'.")
+        return self.loss
+
+    def _learn(self, X, y, weight):
+        """Play and learn rows, with the cuts that fall among them; on copies, so that a failed call can be undone."""
+        check_as_begun(self._begun_with, self._settings())
+        alive = [self._candidates[i] for i in self._alive]
+        by_row = all(candidate.by_row for candidate in alive)
+        self._candidates = [
+            copy.deepcopy(candidate) if i in self._alive else candidate for i, candidate in enumerate(self._candidates)
+        ]
+        n, n_before = count_rows(X), self._n_rows
+        stops = [self._next_cut * 2**k - n_before for k in range(64) if self._next_cut * 2**k - n_before < n]
+        for rows, targets, weights in cut_batches(X, y, weight, _MOST_ROWS if by_row else int(self.batch_size), stops):
+            self._play(rows, targets, weights)
+            self._n_rows += len(targets)
+            if self._n_rows == self._next_cut:
+                self._cut()
+        return self
+
+    def _play(self, X, y, weight):
+        """Let the candidates that are left predict a batch and learn it."""
+        options = {"classes": self.classes_} if self._classifies() else {}
+        method = "predict_proba" if self._judged_by == "log_loss" else "predict"
+        left, errors, responses = [], [], []
+        for i in self._alive:
+            try:
+                responses.append(self._candidates[i].play(method, X, y, weight, options))
+                left.append(i)
+            except Exception as error:
+                errors.append((i, error))
+        if not left:
+            raise errors[0][1]
+        for i, failure in errors:
+            warnings.warn(
+                f"{self._candidates[i].parameters} left the search after {self._candidates[i].n_rows} rows, as it "
+                f"failed: {failure}",
+                FitFailedWarning,
+                stacklevel=6,
+            )
+        self._alive = left
+        skip, self._is_new = count_unscored(weight, len(y), self._is_new)
+        if skip == len(y) or any(response is None for response in responses):
+            return
+        c = np.ones(len(y)) if weight is None else weight
+        for i, response in zip(left, responses):
+            self._candidates[i].suffer(self._losses(response[skip:], y[skip:]), c[skip:])
+
+    def _losses(self, response, y):
+        """Loss of each row."""
+        if self._judged_by == "zero_one":
+            return (response != y).astype(np.float64)
+        if self._judged_by == "log_loss":
+            codes = class_codes(y, self.classes_).astype(np.intp)
+            right = np.take_along_axis(np.asarray(response), codes[:, None], axis=1)[:, 0]
+            return -np.log(np.maximum(np.where(right >= 0, right, 0.0), _LEAST_PROBABILITY))
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = np.abs(np.asarray(response, dtype=np.float64) - y)
+            losses = away if self._judged_by == "absolute_error" else away**2
+            return np.nan_to_num(losses.reshape(len(y), -1), nan=np.inf).clip(max=_LARGEST).mean(axis=1)
+
+    def _cut(self):
+        """Let the worse half of the candidates leave, and set the number of rows for the next time."""
+        self._next_cut *= 2
+        order = sorted(self._alive, key=lambda i: self._candidates[i].mean_loss)
+        self._alive = sorted(order[: (len(order) + 1) // 2])
+        for i in order:
+            candidate = self._candidates[i]
+            if i in self._alive:
+                candidate.survive()
+            else:
+                candidate.leave()
+
+    # -- what was found
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_candidates")
+
+    def _found(self):
+        """The search; raise before the first row."""
+        check_is_fitted(self)
+        return self
+
+    def _best(self):
+        return self._found()._candidates[self.best_index_].estimator
+
+    def _speaker(self):
+        return self._best() if self.__sklearn_is_fitted__() else self.estimator
+
+    @property
+    def best_index_(self) -> int:
+        """Place of the best candidate."""
+        candidates = self._found()._candidates
+        return min(self._alive, key=lambda i: candidates[i].mean_loss)
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The best candidate, which has learnt all rows."""
+        return self._best()
+
+    @property
+    def best_params_(self) -> dict:
+        """Parameters of the best candidate."""
+        return self._found()._candidates[self.best_index_].parameters
+
+    @property
+    def best_score_(self) -> float:
+        """Minus the mean loss of the best candidate."""
+        return -self._found()._candidates[self.best_index_].mean_loss
+
+    @property
+    def n_candidates_(self) -> int:
+        """How many candidates are left."""
+        return len(self._found()._alive)
+
+    @property
+    def n_rows_(self) -> int:
+        """Rows of the stream."""
+        return self._found()._n_rows
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """A row for each candidate."""
+        candidates = self._found()._candidates
+        names = sorted({name for candidate in candidates for name in candidate.parameters})
+        results: dict[str, Any] = {"params": [candidate.parameters for candidate in candidates]}
+        for name in names:
+            column = np.ma.masked_all(len(candidates), dtype=object)
+            for i, candidate in enumerate(candidates):
+                if name in candidate.parameters:
+                    column[i] = candidate.parameters[name]
+            results[f"param_{name}"] = column
+        losses = np.array([candidate.mean_loss for candidate in candidates])
+        stayed = np.array([candidate.n_rows for candidate in candidates])
+        results["iter"] = np.array([candidate.n_cuts for candidate in candidates])
+        results["n_resources"] = stayed
+        results["mean_test_score"] = -losses
+        order = np.lexsort([losses, -stayed])
+        steps = (np.diff(losses[order]) != 0) | (np.diff(stayed[order]) != 0)
+        ranks = np.empty(len(candidates), np.int32)
+        ranks[order] = 1 + np.maximum.accumulate(np.append(0, np.arange(1, len(order)) * steps))
+        results["rank_test_score"] = ranks
+        results["fit_time"] = np.array([candidate.seconds for candidate in candidates])
+        return results
+
+    @between_calls
+    def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score the best candidate, as its own ``score`` does: accuracy or R².
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Greater is better.
+        """
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self._best().score(X, y, **weights)
+
+    def __sklearn_tags__(self):
+        tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = of_estimator.estimator_type
+        tags.classifier_tags, tags.regressor_tags = of_estimator.classifier_tags, of_estimator.regressor_tags
+        tags.input_tags, tags.target_tags = of_estimator.input_tags, of_estimator.target_tags
+        return tags

@@ -1,0 +1,192 @@
+"""ProgressiveSearch against a plain simulation of it, and as an estimator among others."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_digits
+from sklearn.exceptions import FitFailedWarning, NotFittedError
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import ProgressiveSearch
+from sklearn_nag.streams import fit_stream
+
+pytestmark = pytest.mark.usefixtures("in_numpy")
+
+DIGITS = tuple(a[:900] for a in load_digits(return_X_y=True))
+DIABETES = load_diabetes(return_X_y=True, scaled=False)
+RATES = [1e-4, 0.01, 0.3, 1.0, 10.0, 100.0, 1000.0]
+REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
+
+
+@parametrize_with_checks(
+    [ProgressiveSearch(NAGClassifier(), {"eta0": [0.5, 1.0]}), ProgressiveSearch(NAGRegressor(), {"eta0": [0.5, 1.0]})],
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": REASON,
+        "check_sample_weight_equivalence_on_sparse_data": REASON,
+    },
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def search(min_rows=50, **options):
+    return ProgressiveSearch(NAGClassifier(), {"eta0": RATES}, min_rows=min_rows, **options)
+
+
+def row_losses(model, X, y, weight, loss):
+    """Losses of each row as it is predicted one at a time, before it is learnt."""
+    losses = np.zeros(len(y))
+    for i in range(len(y)):
+        if i > 0 and loss == "log_loss":
+            losses[i] = -np.log(model.predict_proba(X[i : i + 1])[0, y[i]])
+        elif i > 0:
+            losses[i] = np.sum((model.predict(X[i : i + 1])[0] - y[i]) ** 2)
+        first = {"classes": range(10)} if loss == "log_loss" and i == 0 else {}
+        model.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=weight[i : i + 1], **first)
+    return losses
+
+
+def simulate(losses, weight, min_rows):
+    """Who leaves when, by the definition: after min_rows, 2 min_rows, ... by losses since the last cut but one."""
+    n_candidates, n = losses.shape
+    alive, marks, left = list(range(n_candidates)), [1, 1], {}  # the first row is not judged
+    mean = lambda k, stop: losses[k, marks[-2] : stop] @ weight[marks[-2] : stop] / weight[marks[-2] : stop].sum()  # noqa: E731
+    at = min_rows
+    while at <= n:
+        order = sorted(alive, key=lambda k: mean(k, at))
+        for k in order[(len(order) + 1) // 2 :]:
+            left[k] = (at, mean(k, at))
+        alive = order[: (len(order) + 1) // 2]
+        marks.append(at)
+        at *= 2
+    return left | {k: (n, mean(k, n)) for k in alive}
+
+
+@pytest.mark.parametrize("estimator", [NAGClassifier(), NAGRegressor()], ids=str)
+def test_it_is_halving_by_progressive_loss(rng, estimator):
+    """Unit scales from "max" and no averages, so that a row's own features do not change what it is predicted."""
+    is_classifier = isinstance(estimator, NAGClassifier)
+    X, y = DIGITS if is_classifier else DIABETES
+    X, y = np.vstack([np.abs(X).max(axis=0), X[:420]]), np.append(y[0], y[:420])
+    weight, loss = rng.uniform(0.5, 2.0, len(y)), "log_loss" if is_classifier else "squared_error"
+    estimator = clone(estimator).set_params(normalization="max", centering=False, average=False)
+    losses = np.array([row_losses(clone(estimator).set_params(eta0=eta), X, y, weight, loss) for eta in RATES])
+    expected = simulate(losses, weight, 50)
+    found = ProgressiveSearch(estimator, {"eta0": RATES}, min_rows=50).fit(X, y, sample_weight=weight)
+    results = found.cv_results_
+    assert results["n_resources"].tolist() == [expected[k][0] for k in range(len(RATES))]
+    np.testing.assert_allclose(-results["mean_test_score"], [expected[k][1] for k in range(len(RATES))], rtol=1e-6)
+    assert results["iter"].tolist() == [sum(50 * 2**j < expected[k][0] for j in range(9)) for k in range(len(RATES))]
+    order = sorted(expected, key=lambda k: (-expected[k][0], expected[k][1]))
+    assert results["rank_test_score"].tolist() == [1 + order.index(k) for k in range(len(RATES))]
+    assert found.best_index_ == order[0]
+    assert found.best_params_ == {"eta0": RATES[order[0]]}
+    alone = clone(estimator).set_params(eta0=RATES[order[0]])
+    alone.partial_fit(X, y, sample_weight=weight, **({"classes": range(10)} if is_classifier else {}))
+    assert np.array_equal(found.best_estimator_.coef_, alone.coef_)
+
+
+def test_cuts_and_pickles_change_no_bit():
+    X, y = DIGITS
+    whole, parts = search().fit(X, y), search()
+    for i, rows in enumerate(np.split(np.arange(len(y)), [1, 49, 51, 333, 334])):
+        parts = pickle.loads(pickle.dumps(parts.partial_fit(X[rows], y[rows], range(10) if i == 0 else None)))
+    assert np.array_equal(parts.best_estimator_.coef_, whole.best_estimator_.coef_)
+    assert np.array_equal(parts.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"])
+    assert parts.n_rows_ == 900
+
+
+def test_streams_resume_it(tmp_path):
+    X, y = DIGITS
+    batches = [(X[i : i + 100], y[i : i + 100]) for i in range(0, 900, 100)]
+
+    def fails():
+        yield from batches[:5]
+        raise OSError("the disk is gone")
+
+    options = {"classes": range(10), "checkpoint": tmp_path / "search", "checkpoint_every": 100, "progress": False}
+    with pytest.raises(OSError, match="gone"):
+        fit_stream(search(), fails(), **options)
+    found = fit_stream(search(), batches, **options)
+    assert found.cv_results_["params"] == search().fit(X, y).cv_results_["params"]
+    assert found.best_score_ == search().fit(X, y).best_score_
+
+
+def test_learners_of_several_kinds_as_steps_of_a_pipeline():
+    X, y = DIGITS
+    sgd = SGDClassifier(loss="log_loss", random_state=0)
+    grid = [
+        {"learner": [sgd], "learner__alpha": [1e-4, 1.0]},
+        {"scaler": ["passthrough"], "learner": [NAGClassifier()]},
+    ]
+    model = Pipeline([("scaler", StandardScaler()), ("learner", sgd)])
+    found = ProgressiveSearch(model, grid, min_rows=200).fit(X, y)
+    assert found.score(X, y) > 0.9
+    assert found.n_candidates_ == 1
+    assert found.predict_proba(X).shape == (900, 10)
+    masked = found.cv_results_["param_learner__alpha"]
+    assert masked.mask.tolist() == [False, False, True]
+    hinge = ProgressiveSearch(sgd, {"loss": ["hinge", "log_loss"]}, min_rows=200).fit(X, y)
+    assert 0.0 < -hinge.best_score_ < 0.3  # a share of errors, as hinge gives no probabilities
+    assert not hasattr(ProgressiveSearch(SGDClassifier(), {"alpha": [1.0]}), "predict_proba")
+
+
+def test_a_candidate_that_fails_leaves():
+    X, y = DIABETES
+    grid = [{"eta0": [1.0]}, {"eta0": [1e9], "normalization": [None], "adaptive": [False], "importance_aware": [False]}]
+    found = ProgressiveSearch(NAGRegressor(target_normalization=None, clip=None), grid, min_rows=10**6)
+    with pytest.warns(FitFailedWarning, match="left the search after 0 rows, as it failed: these rows made the model"):
+        found.fit(X * 1e100, y)
+    assert found.n_candidates_ == 1
+    assert found.best_params_ == {"eta0": 1.0}
+
+
+def test_what_cannot_be_used():
+    X, y = DIGITS
+    for options, message in [
+        ({"loss": "squared_error"}, "loss='squared_error' does not suit classifiers; it must be 'auto', 'log_loss' or"),
+        ({"loss": "brier"}, "The 'loss' parameter must be one of"),
+        ({"min_rows": 0}, "The 'min_rows' parameter must be"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            search(**options).fit(X, y)
+    with pytest.raises(ValueError, match="needs candidates that all have predict_proba; use 'zero_one'"):
+        ProgressiveSearch(NAGClassifier(), {"loss": ["hinge", "log_loss"]}, loss="log_loss").fit(X, y)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        search().partial_fit(X, y)
+    with pytest.raises(NotFittedError):
+        search().predict(X)
+    found = search().partial_fit(X[:60], y[:60], classes=range(10))
+    before = pickle.dumps(found)
+    for call, message in [
+        (lambda: found.partial_fit(X[60:70], y[60:70], classes=[0, 1]), "but was .* at the first call"),
+        (lambda: found.partial_fit(X[60:70], np.full(10, 11)), "y contains 11"),
+        (lambda: found.partial_fit(np.full((5, 64), np.nan), y[:5]), "NaN"),
+        (lambda: clone_with(found, min_rows=7).partial_fit(X[60:70], y[60:70]), "min_rows was 50 when this"),
+    ]:
+        with warnings.catch_warnings(), pytest.raises(ValueError, match=message):
+            call()
+    assert pickle.dumps(found) == before
+
+
+def clone_with(found, **parameters):
+    return pickle.loads(pickle.dumps(found)).set_params(**parameters)
+
+
+def test_sparse_rows():
+    X, y = DIGITS
+    grid = {"eta0": [0.1, 1.0, 10.0]}
+    dense, csr = (
+        ProgressiveSearch(NAGClassifier(centering=False), grid, min_rows=100).fit(rows, y)
+        for rows in (X, sparse.csr_array(X))
+    )
+    assert csr.best_params_ == dense.best_params_
+    assert csr.best_score_ == pytest.approx(dense.best_score_)
