@@ -7,7 +7,8 @@ one standard error of its folds, and the etas that are good: with an error withi
 error of all learners.
 
 ``python -m sklearn_nag train FILE --target NAME`` trains a model from files larger than memory instead;
-``train --help`` lists its options. ``python -m sklearn_nag warm-up`` compiles what models will need, as for a container
+``train --help`` lists its options. ``python -m sklearn_nag predict MODEL FILE --out predictions.csv`` lets the model
+predict the rows of further files. ``python -m sklearn_nag warm-up`` compiles what models will need, as for a container
 image, and says where that is kept.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from ._main_job.comparison import ETAS, PASSES, compare
 from ._main_job.figures import SUFFIXES, draw_curves, draw_summary
+from ._main_job.predicting import main as predict
 from ._main_job.report import progress, table
 from ._main_job.tables import Choices, read_task
 from ._main_job.tasks import bundled_tasks
@@ -60,7 +62,7 @@ def parse(arguments):
 def main(arguments=None):
     """Run the experiment; print the tables, save the figures. Or what the first argument says, if it is a word."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    words = {"train": train, "warm-up": warm_up}
+    words = {"train": train, "predict": predict, "warm-up": warm_up}
     if arguments[:1] and arguments[0] in words:
         words[arguments[0]](arguments[1:])
         return

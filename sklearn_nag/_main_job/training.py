@@ -1,9 +1,10 @@
 """Train a model from files that need not fit in memory: Parquet, CSV, or svmlight.
 
 Batches are read by sklearn_nag.streams.read_batches and learnt by fit_stream, so the model is what these two give.
-Numbers are taken as they are, words are hashed. With --prepare the first 100,000 rows decide what is made of each
-column, also of missing values, dates, money and text; a line says so of each. Without --estimator a first pass over the
-target decides: words, or at most 20 different whole numbers, are classes, anything else is a quantity.
+The first 100,000 rows decide what is made of each column (numbers, words, dates, money, text, missing values), and a
+line says so of each; the model knows its columns. svmlight files hold numbers, which are taken as they are. Without
+--estimator a first pass over the target decides: words, or at most 20 different whole numbers, are classes, anything
+else is a quantity.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from pathlib import Path
 import joblib
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.preprocessing import FunctionTransformer
 
 from .. import estimators
 from ..preprocessing import prepare
@@ -32,7 +32,6 @@ PROGRAM = "python -m sklearn_nag train"
 ESTIMATORS = [f"{family}{task}" for family in ("NAG", "ScaleInvariant", "FTRL") for task in ("Classifier", "Regressor")]
 SUFFIXES = (".joblib", ".pkl", ".skops")
 LARGEST_CLASS = 2.0**63  # scikit-learn compares classes that are numbers with 64-bit integers
-ROWS_SHOWN = 100_000  # by which --prepare decides what columns are
 MOST_WORDS = 1000  # classes in a target of words, unless an estimator or classes are given
 WHAT_FILES_DO = (ValueError, OSError, EOFError, ImportError, NotImplementedError, zlib.error)
 
@@ -46,10 +45,10 @@ def parse(arguments):
     add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
     add("--target", metavar="NAME", help="column to predict; not for svmlight, where each line begins with it")
     add("--columns", nargs="+", metavar="NAME", help="columns that are features (all others)")
-    add("--prepare", action="store_true", help="look at the first rows, and say what is made of each column")
-    add("--drop", nargs="+", default=[], metavar="NAME", help="with --prepare: columns to leave out")
+    add("--prepare", action="store_true", help=argparse.SUPPRESS)  # as is done in any case
+    add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out")
     add("--as", nargs="+", default=[], metavar="NAME=KIND", dest="kinds",
-        help=f"with --prepare: what columns are, of {', '.join(KINDS)}")  # fmt: skip
+        help=f"what columns are, of {', '.join(KINDS)}")  # fmt: skip
     add("--sample-weight", metavar="NAME", help="column with weights of rows")
     add("--estimator", choices=ESTIMATORS, help="what to train (NAGClassifier or NAGRegressor, by the target)")
     add("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of the estimator, such as eta0=0.5")
@@ -63,13 +62,12 @@ def parse(arguments):
         help="where to save the model, in the format of its suffix: .joblib, .pkl or .skops (%(default)s)")  # fmt: skip
     add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
     add("--n-hashed", type=int, default=2**16, metavar="N", help="columns that words are hashed to (%(default)s)")
-    add("--delimiter", help="of CSV files (a comma; a tab for .tsv)")
+    add("--delimiter", help="of CSV files (what the header has most of: comma, semicolon, tab or bar)")
+    add("--encoding", default="utf-8", help="of CSV files (%(default)s)")
     add("--n-features", type=int, metavar="N", help="number of features of svmlight files, which do not say")
     add("--max-row-bytes", type=int, default=2**25, metavar="BYTES", help="most bytes of a row of text (%(default)s)")
     add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
     options = parser.parse_args(arguments)
-    if (options.drop or options.kinds) and not options.prepare:
-        parser.error("--drop and --as go with --prepare")
     if options.model.suffix not in SUFFIXES:
         parser.error(f"--model {options.model}: its name must end in {', '.join(SUFFIXES)}")
     for path in (options.model, options.checkpoint):
@@ -113,15 +111,13 @@ def train(options):
     check_writable(options.model)
     batches = batches_of(options, read_batches, options.columns)
     estimator, classes = learner(options)
-    if options.prepare:
+    if options.target is not None:
         estimator = prepared(options, batches, estimator)
     n_read = 0
 
     def counted():
         nonlocal n_read
         for batch in batches:
-            if batch[0].shape[1] == 0:
-                raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
             n_read += len(batch[1])
             yield batch
 
@@ -133,7 +129,7 @@ def train(options):
     )  # fmt: skip
     seconds = time.perf_counter() - start
     write_whole(options.model, lambda file: save(model, file, options.model.suffix))
-    learnt = model[-1] if options.prepare else model
+    learnt = model if options.target is None else model[-1]
     kind = f"{len(learnt.classes_)} classes" if is_classifier(learnt) else "a quantity"
     return "\n".join([
         f"{type(learnt).__name__}, {learnt.n_features_in_} features, {options.target or 'target'}: {kind}",
@@ -148,32 +144,22 @@ def batches_of(options, read, columns):
     """Batches of the files, by `read_batches` or, for targets alone, by `open_batches` without columns."""
     return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
-        batch_size=options.batch_size, n_hashed=options.n_hashed, transformer=as_frames(options),
-        delimiter=options.delimiter, n_features=options.n_features, zero_based=not options.one_based,
-        max_row_bytes=options.max_row_bytes,
+        batch_size=options.batch_size, n_hashed=options.n_hashed, transformer=None, frames=options.target is not None,
+        delimiter=options.delimiter, encoding=options.encoding, n_features=options.n_features,
+        zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
     )  # fmt: skip
-
-
-def as_frames(options):
-    """A transformer that lets frames pass as they are; None where rows are to be arrays."""
-    return FunctionTransformer() if options.prepare else None
 
 
 def prepared(options, batches, estimator):
     """A pipeline for the columns of the first rows, with the estimator at its end; prints a line for each column."""
-    import pandas as pd
-
-    first, n_rows = [], 0
-    for frame, *_ in batches:
-        first.append(frame)
-        n_rows += len(frame)
-        if n_rows >= ROWS_SHOWN:
-            break
-    if not first:
-        raise ValueError(f"{target_of(options)} has no rows to learn from.")
+    first = batches.head()
+    if first.num_columns == 0:
+        raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
     kinds = dict(text.rpartition("=")[::2] for text in options.kinds)
-    print(f"columns, by the first {n_rows} rows:")
-    return prepare(pd.concat(first), estimator, drop=options.drop, kinds=kinds, say=lambda line: print(f"  {line}"))
+    print(f"columns, by the first {first.num_rows} rows:")
+    return prepare(
+        first, estimator, drop=options.drop, kinds=kinds, n_hashed=options.n_hashed, say=lambda line: print(f"  {line}")
+    )
 
 
 def learner(options):

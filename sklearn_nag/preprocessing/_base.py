@@ -49,6 +49,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     """
 
     _state: Any
+    _takes_tables = False  # whether rows may be a `Table`, whose columns nobody has to make an array of
 
     # -- what a class defines
 
@@ -299,6 +300,9 @@ def table_in(transformer: Any, X: Any, first: bool) -> Table:
     if sparse.issparse(X):
         raise TypeError(f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows alone.")
     check_some(table)
+    known = not first and not hasattr(transformer, "feature_names_in_")
+    if table.names is None and known and len(table.columns) == transformer.n_features_in_:
+        return table
     if table.names is None or hasattr(X, "iloc"):
         validate_data(transformer, X, reset=first, skip_check_array=True)
     else:

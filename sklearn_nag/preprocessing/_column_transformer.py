@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import Counter
 from typing import Any, NamedTuple, Self
@@ -20,7 +21,7 @@ from ..estimators._validation import (
     unchanged_on_error,
 )
 from ._base import OnlineTransformer, check_some
-from ._frames import DATES, EMPTY, NUMBERS, Column, read_table
+from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
 from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, places_in
 
 
@@ -44,6 +45,9 @@ class _Missing(Column):
 
     kind = EMPTY
 
+    def head(self):
+        return type(self)(self.name, 1)
+
     def numbers(self):
         return np.full(self.values, np.nan)
 
@@ -58,6 +62,9 @@ class _Changed(Column):
     """A column that held something else before: what can be read is read, and the rest is missing."""
 
     kind = EMPTY
+
+    def head(self):
+        return type(self)(self.name, self.values.head())
 
     def numbers(self):
         return np.array([self._as_number(word) for word in self.values.words()], dtype=np.float64)
@@ -274,7 +281,7 @@ class OnlineColumnTransformer(OnlineTransformer):
             if step == "drop":
                 continue
             try:
-                rows = self._group(columns, places, single, table)
+                rows = self._group(columns, places, single, table, step)
                 if is_left_out(step):
                     blocks.append(rows)
                 elif refits:
@@ -292,7 +299,9 @@ class OnlineColumnTransformer(OnlineTransformer):
         _, step, places, single = entry
         if is_left_out(step):
             return len(places) if step == "passthrough" else 0
-        rows = step.transform(self._group(columns, places, single, table)[:1])
+        columns = [column and column.head() for column in columns]
+        table = Table(table.names, columns, 1, None if table.array is None else table.array[:1])
+        rows = step.transform(self._group(columns, places, single, table, step))
         return rows.shape[1] if len(rows.shape) > 1 else 1
 
     def _begin(self, X, table):
@@ -395,8 +404,8 @@ class OnlineColumnTransformer(OnlineTransformer):
             for kind, column in zip(self._state.kinds, columns)
         )
 
-    def _group(self, columns, places, single, table):
-        """The columns that a transformer takes, as an array."""
+    def _group(self, columns, places, single, table, step):
+        """The columns that a transformer takes, as an array or, for one of this package, as a table of words."""
         if table.array is not None:
             rows = table.array[:, list(places)]
             if not sparse.issparse(rows):
@@ -405,13 +414,14 @@ class OnlineColumnTransformer(OnlineTransformer):
         kinds = {self._state.kinds[place] for place in places} - {EMPTY}
         chosen = [columns[place] for place in places]
         if kinds == {NUMBERS}:
-            rows = np.empty((table.n_rows, len(places)))
-            for i, column in enumerate(chosen):
-                rows[:, i] = column.numbers()
+            rows = side_by_side([column.numbers() for column in chosen], table.n_rows)
+            _check_sizes(rows, chosen)
         elif kinds == {DATES}:
             rows = np.empty((table.n_rows, len(places)), dtype="datetime64[us]")
             for i, column in enumerate(chosen):
                 rows[:, i] = column.dates()
+        elif kinds == {WORDS} and not single and getattr(step, "_takes_tables", False):
+            return Table(None, chosen, table.n_rows, None)
         else:
             rows = np.empty((table.n_rows, len(places)), dtype=object)
             for i, place in enumerate(places):
@@ -435,7 +445,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         for _, step, places, single in self._fitted:
             if is_left_out(step) and step != "passthrough":
                 continue
-            rows = self._group(columns, places, single, table)
+            rows = self._group(columns, places, single, table, step)
             blocks.append(rows if is_left_out(step) else step.transform(rows))
         return stacked(blocks, table.n_rows)
 
@@ -538,6 +548,17 @@ def _place(column, table, name):
     raise ValueError(f"X has no column {as_given(column)}, which {name!r} of transformers is to take; {known}.")
 
 
+def _check_sizes(rows, columns):
+    """Raise for an infinite number, naming its column, as the transformer does not know it."""
+    with np.errstate(all="ignore"):
+        if np.isfinite(rows.sum()) or not np.isinf(rows).any():
+            return
+    name = columns[int(np.argwhere(np.isinf(rows))[0][1])].name
+    raise ValueError(
+        f"X contains infinity in column {as_given(name)}; numbers must be finite, or NaN where they are missing."
+    )
+
+
 def stacked(blocks: list, n_rows: int) -> Any:
     """Blocks of columns side by side: an array where all are arrays, else CSR, whatever values they hold."""
     blocks = [block if sparse.issparse(block) else _two_dimensional(block) for block in blocks]
@@ -545,7 +566,11 @@ def stacked(blocks: list, n_rows: int) -> Any:
         return np.empty((n_rows, 0))
     if not any(map(sparse.issparse, blocks)):
         return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
-    parts = [block.tocsr() if sparse.issparse(block) else _as_csr(block) for block in blocks]
+    blocks = [block.tocsr() if sparse.issparse(block) else block for block in blocks]
+    parts: list[Any] = []
+    for is_even, run in itertools.groupby(blocks, _is_even):
+        together = list(run)
+        parts += [_joined(together, n_rows)] if is_even else together
     if len(parts) == 1:
         return sparse.csr_array(parts[0])
     counts = [np.diff(part.indptr) for part in parts]
@@ -570,9 +595,39 @@ def _two_dimensional(block):
     return block.reshape(len(block), -1) if block.ndim != 2 else block
 
 
-def _as_csr(block):
-    """A dense block as CSR, without its zeros."""
-    rows, columns = np.nonzero(block)
-    indptr = np.zeros(len(block) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=len(block)), out=indptr[1:])
-    return sparse.csr_array((block[rows, columns].astype(np.float64), columns, indptr), shape=block.shape)
+def _is_even(block):
+    """Whether all rows of a block have as many entries: an array, or CSR of that kind."""
+    if not sparse.issparse(block):
+        return True
+    n_rows = block.shape[0]
+    each = int(block.indptr[-1]) // max(n_rows, 1)
+    return np.array_equal(block.indptr, np.arange(0, n_rows * each + 1, each or 1)[: n_rows + 1]) and each > 0
+
+
+def _joined(blocks, n_rows):
+    """Even blocks side by side as CSR, without the zeros of arrays."""
+    entries = [block.shape[1] if not sparse.issparse(block) else int(block.indptr[-1]) // n_rows for block in blocks]
+    kind = np.int32 if sum(block.shape[1] for block in blocks) < 2**31 else np.int64
+    columns = np.empty((n_rows, sum(entries)), dtype=kind)
+    values = np.empty(columns.shape)
+    is_entry = np.ones(columns.shape, dtype=bool)
+    begin = first_column = 0
+    for block, n in zip(blocks, entries):
+        taken = slice(begin, begin + n)
+        if sparse.issparse(block):
+            indices, data = (part[: n_rows * n].reshape(n_rows, n) for part in (block.indices, block.data))
+            columns[:, taken] = indices
+            columns[:, taken] += first_column
+            values[:, taken] = data
+        else:
+            columns[:, taken] = np.arange(first_column, first_column + n)
+            values[:, taken] = block
+            np.not_equal(values[:, taken], 0.0, out=is_entry[:, taken])
+        begin, first_column = begin + n, first_column + block.shape[1]
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    np.cumsum(np.count_nonzero(is_entry, axis=1), out=indptr[1:])
+    if indptr[-1] == columns.size:
+        columns, values = columns.ravel(), values.ravel()
+    else:
+        columns, values = columns[is_entry], values[is_entry]
+    return sparse.csr_array((values, columns, indptr), shape=(n_rows, first_column))

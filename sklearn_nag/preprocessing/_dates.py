@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
+from ..estimators._validation import InvalidParameterError, as_given, check_flag, check_option, shown
 from ._base import OnlineTransformer, checked_numbers, table_in
 from ._frames import NUMBERS, WORDS
 from ._numbers import is_missing_word
@@ -21,6 +23,7 @@ PARTS = {  # columns of each part, as their names have them; "days" is a single 
     "hour": tuple(range(24)),
 }
 _DAY = np.timedelta64(1, "D")
+_HOUR = 3_600_000_000  # microseconds
 _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
 
 
@@ -45,6 +48,8 @@ class DateEncoder(OnlineTransformer):
         since 1970.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no date: an error, or a missing date.
+    sparse_output : bool, default=False
+        Whether rows come out as a CSR array, with an entry for each part of a date, or as a dense one.
 
     Attributes
     ----------
@@ -72,13 +77,20 @@ class DateEncoder(OnlineTransformer):
     """
 
     _state: Nothing
+    _takes_tables = True
 
     def __init__(
-        self, parts: tuple = ("days", "month", "weekday", "hour"), *, format: Any = None, errors: str = "raise"
+        self,
+        parts: tuple = ("days", "month", "weekday", "hour"),
+        *,
+        format: Any = None,
+        errors: str = "raise",
+        sparse_output: bool = False,
     ):
         self.parts = parts
         self.format = format
         self.errors = errors
+        self.sparse_output = sparse_output
 
     def _check_parameters(self):
         known = isinstance(self.parts, tuple | list) and all(part in PARTS for part in self.parts) and self.parts
@@ -91,6 +103,7 @@ class DateEncoder(OnlineTransformer):
         ):
             raise InvalidParameterError("format", "a str, a list of them, or None", shown(self.format))
         check_option("errors", self.errors, ("raise", "missing"))
+        check_flag("sparse_output", self.sparse_output)
 
     def _rows(self, X, first):
         table = table_in(self, X, first)
@@ -117,9 +130,8 @@ class DateEncoder(OnlineTransformer):
 
     def _read(self, column):
         """Words as dates; each word is read once."""
-        words = column.words().tolist()
-        read = {word: self._date(word, column.name) for word in dict.fromkeys(words)}
-        return np.array([read[word] for word in words], dtype="datetime64[us]")
+        codes, words = column.coded()
+        return np.array([self._date(word, column.name) for word in words], dtype="datetime64[us]")[codes]
 
     def _date(self, word, name):
         if word is None or is_missing_word(word):
@@ -141,19 +153,29 @@ class DateEncoder(OnlineTransformer):
         return state, self._transform_rows(state, rows) if transform else None
 
     def _transform_rows(self, state, dates):
-        out = np.zeros((len(dates), dates.shape[1] * sum(len(PARTS[part]) for part in self.parts)))
+        n_rows, n_parts = len(dates), len(self.parts)
         missing = np.isnat(dates)
-        place = 0
+        columns = np.empty((n_rows, dates.shape[1] * n_parts), dtype=np.int32)
+        values = np.ones(columns.shape)
+        width = 0
         for i in range(dates.shape[1]):
-            is_there = np.flatnonzero(~missing[:, i])
-            of_column = dates[is_there, i]
-            for part in self.parts:
+            of_column = np.where(missing[:, i], np.datetime64(0, "us"), dates[:, i])
+            for place, part in enumerate(self.parts, i * n_parts):
                 if part == "days":
-                    out[missing[:, i], place] = np.nan
-                    out[is_there, place] = (of_column - np.datetime64(0, "us")) / _DAY
+                    columns[:, place] = width
+                    values[:, place] = np.where(missing[:, i], np.nan, (of_column - np.datetime64(0, "us")) / _DAY)
                 else:
-                    out[is_there, place + _part(of_column, part)] = 1.0
-                place += len(PARTS[part])
+                    np.add(_part(of_column, part), width, out=columns[:, place], casting="unsafe")
+                    values[missing[:, i], place] = 0.0
+                width += len(PARTS[part])
+        if not self.sparse_output:
+            out = np.zeros((n_rows, width))
+            np.put_along_axis(out, columns, values, axis=1)
+            return out
+        indptr = np.arange(0, columns.size + 1, columns.shape[1], dtype=np.int32)
+        out = sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n_rows, width))
+        if not values.all():
+            out.eliminate_zeros()
         return out
 
     def _names_out(self, state, names):
@@ -173,6 +195,7 @@ class DateEncoder(OnlineTransformer):
         return tags
 
 
+@lru_cache(2**16)
 def read_date(word: str, form: str | None) -> datetime.datetime:
     """A word as a date, by a format of `strptime` or, for None, ISO 8601; with a zone, what the clock shows there.
 
@@ -187,11 +210,13 @@ def read_date(word: str, form: str | None) -> datetime.datetime:
 
 def _part(dates, part):
     """Number of the column, among those of a part, that each date has a 1 in."""
-    days = dates.astype("datetime64[D]")
+    times = dates.astype(np.int64)
+    if part == "hour":
+        return times // _HOUR % 24
+    days = times // (24 * _HOUR)
     if part == "weekday":
-        return (days.astype(np.int64) + 3) % 7  # 1970 began on a Thursday
+        return (days + 3) % 7  # 1970 began on a Thursday
+    first = dates.astype("datetime64[M]")
     if part == "month":
-        return dates.astype("datetime64[M]").astype(np.int64) % 12
-    if part == "day":
-        return (days - dates.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
-    return ((dates - days) // np.timedelta64(1, "h")).astype(np.int64)
+        return first.astype(np.int64) % 12
+    return days - first.astype("datetime64[D]").astype(np.int64)

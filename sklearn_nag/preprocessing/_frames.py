@@ -34,7 +34,9 @@ MISSING_WORDS = {
     "missing",
 }  # in small letters
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
+_FEW = 50  # rows, up to which words are numbered one by one
 _NOT_A_TIME = np.datetime64("NaT", "us")
+_TILE = 512  # rows that are written at a time
 
 
 class Table(NamedTuple):
@@ -57,9 +59,16 @@ class Table(NamedTuple):
     n_rows: int
     array: Any
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns, as those of an array."""
+        return self.n_rows, len(self.columns)
+
 
 def read_table(X: Any) -> Table:
     """Take a frame of pandas or polars, an Arrow table or batch, an array, a sparse matrix or a list of rows apart."""
+    if isinstance(X, Table):
+        return X
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return Table(list(X.columns), [_OfPandas(name, column) for name, column in X.items()], len(X), None)
     if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "get_columns"):
@@ -115,6 +124,10 @@ class Column:
         """What it holds: numbers (booleans are such), words, dates, or no values."""
         return self._kind_of(self.values)
 
+    def head(self) -> Column:
+        """Its first row."""
+        return type(self)(self.name, self.values[:1])
+
     def numbers(self) -> np.ndarray:
         """Numbers as float64, NaN for missing ones."""
         return self._as_numbers(self.values)
@@ -122,6 +135,16 @@ class Column:
     def words(self) -> np.ndarray:
         """Words as an array of objects: str, or None for missing ones. Numbers and dates become words."""
         return self._as_words(self.values.tolist() if self.values.dtype.kind != "M" else list(self.values))
+
+    def coded(self) -> tuple[np.ndarray, list]:
+        """Words by number: a code for each row, and what codes stand for, as `words` has it; all of them are there.
+
+        Several codes may stand for the same word.
+        """
+        words = self.words().tolist()
+        places: dict = {}
+        codes = np.array([places.setdefault(word, len(places)) for word in words], dtype=np.intp)
+        return codes, list(places)
 
     def dates(self) -> np.ndarray:
         """Times by the clock that they are given by, as datetime64[us], NaT for missing ones."""
@@ -202,6 +225,9 @@ class _OfPandas(Column):
         self.is_arrow = isinstance(values, _OfArrow)
         super().__init__(name, values)
 
+    def head(self):
+        return self.values.head() if self.is_arrow else type(self)(self.name, self.values.iloc[:1])
+
     @property
     def kind(self):
         if self.is_arrow:
@@ -220,6 +246,16 @@ class _OfPandas(Column):
 
     def words(self):
         return self.values.words() if self.is_arrow else self._as_words(self.values.tolist())
+
+    def coded(self):
+        if self.is_arrow:
+            return self.values.coded()
+        if hasattr(self.values.dtype, "categories"):
+            return _present(self.values.cat.codes.to_numpy(), self.values.cat.categories.tolist())
+        if type(self.values.dtype).__name__ == "StringDtype" and len(self.values) > _FEW:
+            codes, words = self.values.factorize()
+            return _present(codes, words.tolist())
+        return super().coded()
 
     def dates(self):
         if self.is_arrow:
@@ -251,17 +287,23 @@ class _OfPolars(Column):
 
     def numbers(self):
         dtype = self.values.dtype
-        if dtype.is_numeric() and not dtype.is_decimal() and not self.values.null_count():
-            return self.values.to_numpy().astype(np.float64, copy=False)
+        if (dtype.is_numeric() and not dtype.is_decimal()) or dtype.base_type().__name__ == "Boolean":
+            return self.values.cast(float).to_numpy()
         return self._as_numbers(np.array([*self.values.to_list(), None], dtype=object)[:-1])
 
     def words(self):
         return self._as_words(self.values.to_list())
 
+    def coded(self):
+        if self.values.dtype.base_type().__name__ != "String" or len(self.values) <= _FEW:
+            return super().coded()
+        ranks = self.values.rank("dense").fill_null(0).to_numpy().astype(np.intp)
+        words = self.values.drop_nulls().unique().sort().to_list()
+        return _present(ranks - 1, words)
+
     def dates(self):
-        if self.values.dtype.base_type().__name__ == "Date" or getattr(self.values.dtype, "time_zone", "") is None:
-            return self._as_dates(self.values.to_numpy())
-        return self._as_dates(np.array([*self.values.to_list(), None], dtype=object)[:-1])
+        has_zone = getattr(self.values.dtype, "time_zone", None) is not None
+        return self._as_dates((self.values.dt.replace_time_zone(None) if has_zone else self.values).to_numpy())
 
 
 class _OfArrow(Column):
@@ -285,19 +327,57 @@ class _OfArrow(Column):
         raise self._refused(kind)
 
     def numbers(self):
-        if self.kind == NUMBERS and str(self.values.type) in ("double", "float", "int64", "int32", "int16", "int8"):
-            return self.values.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+        from pyarrow import float64, types
+
+        kind = self.values.type
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+            values = self.values if types.is_float64(kind) else self.values.cast(float64(), safe=False)
+            return values.to_numpy(zero_copy_only=False)
         return self._as_numbers(np.array([*self.values.to_pylist(), None], dtype=object)[:-1])
 
     def words(self):
+        if hasattr(self.values, "indices"):
+            codes, words = self.coded()
+            return np.array([*words, None], dtype=object)[codes]
         return self._as_words(self.values.to_pylist())
+
+    def coded(self):
+        if self.kind != WORDS:
+            return super().coded()
+        values = self.values.combine_chunks() if hasattr(self.values, "combine_chunks") else self.values
+        if not hasattr(values, "indices"):
+            values = values.dictionary_encode()
+        codes = values.indices.cast("int64").fill_null(-1) if values.indices.null_count else values.indices
+        return _present(codes.to_numpy(zero_copy_only=False), values.dictionary)
 
     def dates(self):
         from pyarrow import types
 
-        if types.is_date(self.values.type) or getattr(self.values.type, "tz", "") is None:
-            return self._as_dates(np.asarray(self.values.to_numpy(zero_copy_only=False)))
-        return self._as_dates(np.array([*self.values.to_pylist(), None], dtype=object)[:-1])
+        values = self.values
+        if not types.is_date(values.type) and getattr(values.type, "tz", None) is not None:
+            from pyarrow import compute
+
+            values = compute.local_timestamp(values)
+        return self._as_dates(np.asarray(values.to_numpy(zero_copy_only=False)))
+
+
+def _present(codes, dictionary):
+    """Codes, of which -1 stands for a missing word, and words, without those that no row has."""
+    n = len(dictionary)
+    if n > len(codes):
+        used, codes = np.unique(codes, return_inverse=True)
+    else:
+        is_used = np.zeros(n + 1, dtype=bool)
+        is_used[codes] = True  # the last place is that of -1
+        used = np.flatnonzero(np.append(is_used[-1], is_used[:-1])) - 1
+        new = np.zeros(n + 1, dtype=np.intp)
+        new[used] = np.arange(len(used))
+        codes = new[codes]
+    present = used[used >= 0]
+    words = dictionary.take(present).to_pylist() if hasattr(dictionary, "take") else [dictionary[i] for i in present]
+    if len(present) < len(used):
+        words.insert(0, None)
+    return codes.ravel(), [word if type(word) is str else as_word(word) for word in words]
 
 
 def _is_string_view(types, kind):
@@ -330,3 +410,13 @@ def as_word(value: Any) -> str | None:
     if isinstance(value, datetime.date):
         return value.isoformat()
     return str(value)
+
+
+def side_by_side(columns: list, n_rows: int) -> np.ndarray:
+    """Columns of numbers as an array in C order, some rows at a time: to write by columns misses the cache at each."""
+    X = np.empty((n_rows, len(columns)))
+    for start in range(0, n_rows, _TILE):
+        tile = X[start : start + _TILE]
+        for i, column in enumerate(columns):
+            tile[:, i] = column[start : start + _TILE]
+    return X

@@ -35,16 +35,19 @@ class Means(NamedTuple):
         return np.clip(means, -np.finfo(float).max, np.finfo(float).max)
 
     def learn(self, rows, missing):
-        """What is known after each row, stacked, and after the last one."""
-        present = np.where(missing, 0.0, rows)
-        n_values = np.add.accumulate(np.vstack([self.n_values, ~missing]), dtype=np.int64)[1:]
+        """What is known after each row, stacked, and after the last one; the first is None where nothing is missing."""
+        has_gaps = missing.any()
+        present = np.where(missing, 0.0, rows) if has_gaps else rows.copy()
         is_huge = np.abs(present) > _HUGE
-        huge = np.broadcast_to(self.huge, rows.shape)
         if is_huge.any():
-            scaled = np.where(is_huge, present, 0.0) * _LIFT
-            huge = np.add.accumulate(np.vstack([self.huge, scaled]))[1:]
-            present = np.where(is_huge, 0.0, present)
-        total = np.add.accumulate(np.vstack([self.total, present]))[1:]
+            huge = _running(self.huge, np.where(is_huge, present, 0.0) * _LIFT)
+            present[is_huge] = 0.0
+        else:
+            huge = np.broadcast_to(self.huge, rows.shape)
+        total = _running(self.total, present)
+        if not has_gaps:
+            return None, Means(self.n_values + len(rows), total[-1].copy(), huge[-1].copy())
+        n_values = np.add.accumulate(~missing, axis=0, dtype=np.int64) + self.n_values
         return Means(n_values, total, huge), Means(n_values[-1].copy(), total[-1].copy(), huge[-1].copy())
 
     def fill(self, rows, missing):
@@ -55,6 +58,12 @@ class Means(NamedTuple):
     @staticmethod
     def merged(states):
         return Means(*(np.sum(field, axis=0) for field in zip(*states)))
+
+
+def _running(total, rows):
+    """Sums of the rows up to each, on top of a total, in place: row by row, so that cuts change no bit."""
+    rows[0] += total
+    return np.add.accumulate(rows, axis=0, out=rows)
 
 
 class Counts(NamedTuple):

@@ -57,6 +57,7 @@ class NumberReader(OnlineTransformer):
     """
 
     _state: Nothing
+    _takes_tables = True
 
     def __init__(self, decimal: str = ".", *, thousands: str | None = None, errors: str = "raise"):
         self.decimal = decimal
@@ -83,9 +84,8 @@ class NumberReader(OnlineTransformer):
 
     def _read(self, column):
         """Words as numbers; each word is read once."""
-        words = column.words().tolist()
-        read = {word: self._number(word, column.name) for word in dict.fromkeys(words)}
-        return [read[word] for word in words]
+        codes, words = column.coded()
+        return np.array([self._number(word, column.name) for word in words], dtype=np.float64)[codes]
 
     def _number(self, word, name):
         if word is None or is_missing_word(word):

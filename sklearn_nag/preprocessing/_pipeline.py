@@ -263,6 +263,10 @@ class OnlinePipeline(Pipeline):
                 undo()
             raise
 
+    @property
+    def _takes_tables(self):
+        return bool(parts := self._parts()) and getattr(parts[0], "_takes_tables", False)
+
     def _parts(self):
         return [step for _, step in self.steps if not is_left_out(step)]
 

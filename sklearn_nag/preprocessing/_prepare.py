@@ -150,9 +150,11 @@ def _of_dates(column):
 
 
 def _of_words(column, asked, kept):
-    words = column.words().tolist()
-    counts = Counter(words)
-    n, n_none = len(words), counts.pop(None, 0)
+    codes, words = column.coded()
+    counts: Counter = Counter()
+    for word, times in zip(words, np.bincount(codes, minlength=len(words)).tolist()):
+        counts[word] += times
+    n, n_none = len(codes), counts.pop(None, 0)
     values = [word for word in counts if not is_missing_word(word)]  # what may be numbers or dates
     n_missing = n - sum(counts[word] for word in values)
     of_values = Choice(WORDS, "", len(values), n_missing, n)
@@ -227,6 +229,7 @@ def prepare(
     drop: Iterable = (),
     kinds: Mapping | None = None,
     mismatch: str = "raise",
+    n_hashed: int = 2**16,
     say: Callable[[str], Any] | None = None,
 ) -> OnlinePipeline:
     """Make an `OnlinePipeline` for the columns of a table: what each of them is decides what is made of it.
@@ -261,6 +264,8 @@ def prepare(
     mismatch : {"raise", "fill"}, default="raise"
         What to do with later tables that have other columns: see `OnlineColumnTransformer`. With ``"fill"`` words that
         are no numbers or dates are missing values.
+    n_hashed : int, default=65536
+        Columns that words are hashed to, where there are too many for a column each.
     say : callable, optional
         Is given a line for each column, such as `print`.
 
@@ -318,13 +323,13 @@ def prepare(
         made, group = _made(choice)
         if say is not None:
             say(f"{as_given(name)}: {choice.note}{made}")
-        if group is not None:
-            groups.setdefault((*group, name) if group[0] == TEXT else group, []).append(name)
+        for entry in group:
+            groups.setdefault((*entry, name) if entry[0] == TEXT else entry, []).append(name)
     if not groups:
         raise ValueError("the table has no column to learn from: all are left out.")
     errors = "raise" if mismatch == "raise" else "missing"
     transformers = [
-        (f"{group[0]}{number}", _transformer(group, errors), taken[0] if group[0] == TEXT else taken)
+        (f"{group[0]}{number}", _transformer(group, errors, n_hashed), taken[0] if group[0] == TEXT else taken)
         for number, (group, taken) in enumerate(groups.items())
     ]
     columns_step = OnlineColumnTransformer(transformers, mismatch=mismatch, verbose_feature_names_out=False)
@@ -342,25 +347,25 @@ def _column(table, place):
 
 
 def _made(choice):
-    """What is made of a column, in words, and the group of columns whose transformer it shares; None where left out."""
+    """What is made of a column, in words, and the groups of columns whose transformers it shares."""
     kind = choice.kind
     if kind == LEFT_OUT:
-        return "", None
+        return "", []
     if kind == NUMBERS:
         filled = f"{choice.gaps}, filled by means and marked" if choice.n_missing else ""
-        return filled, (NUMBERS, choice.form, bool(choice.n_missing))
+        return filled, [(NUMBERS, choice.form, bool(choice.n_missing))]
     if kind == DATES:
-        parts = ("days", "month", "weekday", "hour") if choice.has_times else ("days", "month", "weekday")
+        parts = ("month", "weekday", "hour") if choice.has_times else ("month", "weekday")
         hours = ", months, weekdays and hours" if choice.has_times else ", months and weekdays"
-        return f", as days since 1970{hours}{choice.gaps}", (DATES, choice.form, parts)
+        return f", as days since 1970{hours}{choice.gaps}", [(DATES, choice.form, part) for part in (("days",), parts)]
     if kind == TEXT:
-        return f", as hashed words and pairs, by tf-idf{choice.gaps}", (TEXT,)
+        return f", as hashed words and pairs, by tf-idf{choice.gaps}", [(TEXT,)]
     if choice.n_different < MOST_WORDS - 1:
-        return f", a column for each{choice.gaps}", (WORDS, MOST_WORDS)
-    return f", hashed{choice.gaps}", (WORDS, None)
+        return f", a column for each{choice.gaps}", [(WORDS, MOST_WORDS)]
+    return f", hashed{choice.gaps}", [(WORDS, None)]
 
 
-def _transformer(group, errors):
+def _transformer(group, errors, n_hashed):
     kind, *how = group
     if kind == NUMBERS:
         form, has_gaps = how
@@ -370,7 +375,9 @@ def _transformer(group, errors):
         return make_online_pipeline(NumberReader(form[0], thousands=form[1], errors=errors), imputer)
     if kind == DATES:
         form, parts = how
+        if parts != ("days",):
+            return DateEncoder(parts, format=form, errors=errors, sparse_output=True)
         return make_online_pipeline(DateEncoder(parts, format=form, errors=errors), OnlineImputer())
     if kind == TEXT:
         return OnlineTfidf()
-    return HashingEncoder() if how[0] is None else OnlineOneHotEncoder(how[0])
+    return HashingEncoder(n_hashed) if how[0] is None else OnlineOneHotEncoder(how[0])

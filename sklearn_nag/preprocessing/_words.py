@@ -17,16 +17,47 @@ MISSING, OTHER = "(missing)", "(other)"  # how names of columns call a missing w
 _NONE = "\ud800"  # stands for a missing word; no text in UTF-8 has it, and files of skops have no None among the keys
 
 
+class Coded(NamedTuple):
+    """Words by number.
+
+    Attributes
+    ----------
+    codes : list of ndarray of shape (n_rows,)
+        Of each column: a number for each row.
+    words : list of list of str
+        Of each column: what its numbers stand for; a missing word is `_NONE`. Each is there, and none twice.
+    n_rows : int
+        Number of rows.
+    """
+
+    codes: list
+    words: list
+    n_rows: int
+
+    def not_in(self, i, known):
+        """Words of a column that are not ``known``, in the order in which rows have them."""
+        is_new = np.array([word not in known for word in self.words[i]], dtype=bool)
+        if not is_new.any():
+            return []
+        found, first = np.unique(self.codes[i][is_new[self.codes[i]]], return_index=True)
+        return [self.words[i][code] for code in found[np.argsort(first)].tolist()]
+
+
 class _OfWords(OnlineTransformer):
-    """Base of the encoders of words: rows are arrays of str as objects, where a missing word is `_NONE`."""
+    """Base of the encoders of words: rows are `Coded`."""
+
+    _takes_tables = True
 
     def _rows(self, X, first):
         table = table_in(self, X, first)
-        words = np.empty((table.n_rows, len(table.columns)), dtype=object)
-        for i, column in enumerate(table.columns):
-            words[:, i] = column.words()
-        words[np.equal(words, None).astype(bool)] = _NONE
-        return words
+        codes, words = [], []
+        for column in table.columns:
+            of_rows, of_column = column.coded()
+            places: dict[str, int] = {}
+            merged = [places.setdefault(_NONE if word is None else word, len(places)) for word in of_column]
+            codes.append(of_rows if len(places) == len(of_column) else np.asarray(merged, dtype=np.intp)[of_rows])
+            words.append(list(places))
+        return Coded(codes, words, table.n_rows)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -100,14 +131,12 @@ class OnlineOneHotEncoder(_OfWords):
         check_flag("sparse_output", self.sparse_output)
 
     def _new_state(self, rows):
-        return Vocabulary(({},) * rows.shape[1])
+        return Vocabulary(({},) * len(rows.words))
 
     def _learn_rows(self, state, rows, transform):
         most, places = int(self.max_categories) - 1, []
         for i, known in enumerate(state.places):
-            new = (
-                [] if len(known) == most else [word for word in dict.fromkeys(rows[:, i].tolist()) if word not in known]
-            )
+            new = rows.not_in(i, known) if len(known) < most else []
             if new:
                 known = known.copy()
                 known.update(zip(new[: most - len(known)], range(len(known), most)))
@@ -116,11 +145,11 @@ class OnlineOneHotEncoder(_OfWords):
         return state, self._transform_rows(state, rows) if transform else None
 
     def _transform_rows(self, state, rows):
-        (n_rows, n_columns), width = rows.shape, int(self.max_categories)
+        n_rows, n_columns, width = rows.n_rows, len(rows.words), int(self.max_categories)
         columns = np.empty((n_rows, n_columns), dtype=np.int32)
         for i, known in enumerate(state.places):
-            columns[:, i] = [known.get(word, width - 1) for word in rows[:, i].tolist()]
-            columns[:, i] += i * width
+            places = np.array([known.get(word, width - 1) for word in rows.words[i]], dtype=np.int32)
+            columns[:, i] = (places + i * width)[rows.codes[i]]
         if self.sparse_output:
             indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
             return sparse.csr_array((np.ones(n_rows * n_columns), columns.ravel(), indptr), (n_rows, n_columns * width))
@@ -212,20 +241,20 @@ class HashingEncoder(_OfWords):
         check_number("max_names", self.max_names, Integral, min_val=0)
 
     def _new_state(self, rows):
-        return Remembered(({},) * rows.shape[1])
+        return Remembered(({},) * len(rows.words))
 
     def _learn_rows(self, state, rows, transform):
         counts = remembered(state.counts, rows, int(self.max_names))
         return Remembered(counts), self._transform_rows(state, rows) if transform else None
 
     def _transform_rows(self, state, rows):
-        n_rows, n_columns = rows.shape
-        keys = [dict.fromkeys(rows[:, i].tolist()) for i in range(n_columns)]
-        hashed = iter(self._hashed([(i, word) for i, words in enumerate(keys) for word in words]).tolist())
+        n_rows, n_columns = rows.n_rows, len(rows.words)
+        hashed = self._hashed([(i, word) for i, words in enumerate(rows.words) for word in words])
         columns = np.empty((n_rows, n_columns), dtype=np.int32)
-        for i, words in enumerate(keys):
-            places = dict(zip(words, hashed))
-            columns[:, i] = [places[word] for word in rows[:, i].tolist()]
+        first = 0
+        for i, (codes, words) in enumerate(zip(rows.codes, rows.words)):
+            columns[:, i] = hashed[first : first + len(words)][codes]
+            first += len(words)
         indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
         out = sparse.csr_array((np.ones(columns.size), columns.ravel(), indptr), (n_rows, int(self.n_features)))
         if n_columns > 1:
@@ -259,20 +288,21 @@ class HashingEncoder(_OfWords):
         return Remembered(_seen_most(counts, n) if sum(map(len, counts)) > 2 * n else counts)
 
 
-def remembered(counts: tuple, rows: np.ndarray, n: int) -> tuple:
+def remembered(counts: tuple, rows: Coded, n: int) -> tuple:
     """Counts of words after more rows: whenever there are more than ``2 * n`` of them, the ``n`` seen most stay."""
     if n == 0:
         return counts
-    new = [Counter(column.tolist()) for column in rows.T]
     counts = tuple(of_column.copy() for of_column in counts)
     size = sum(map(len, counts))
-    if size + sum(word not in known for known, words in zip(counts, new) for word in words) <= 2 * n:
-        for known, words in zip(counts, new):
-            for word, times in words.items():
-                known[word] = known.get(word, 0) + times
+    if size + sum(word not in known for known, words in zip(counts, rows.words) for word in words) <= 2 * n:
+        for i, known in enumerate(counts):
+            known.update(dict.fromkeys(rows.not_in(i, known), 0))
+            for word, times in zip(rows.words[i], np.bincount(rows.codes[i]).tolist()):
+                known[word] += times
         return counts
-    for row in rows.tolist():
-        for i, word in enumerate(row):
+    for row in zip(*(codes.tolist() for codes in rows.codes)):
+        for i, code in enumerate(row):
+            word = rows.words[i][code]
             size += word not in counts[i]
             counts[i][word] = counts[i].get(word, 0) + 1
             if size > 2 * n:

@@ -20,12 +20,15 @@ _TAIL = 2**14  # bytes of a block in which its last row ends, mostly
 # Columns from which on blocks are larger, as a block takes pyarrow .03 ms for each; and all are first taken as numbers,
 # as to find the type of each takes .1 ms.
 _MANY = 1000
+_DELIMITERS = ",;\t|"
+_PEEK = 2**16  # bytes, in which a header ends that tells the delimiter
+_LEADING_ZERO = r"^\s*0\d+\s*$"
 _EXACT = 2.0**53  # float64 has all whole numbers up to here
 _WHOLE_NUMBER = re.compile(r"\s*[+-]?\d+\s*")
 _CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error of pyarrow
 
 
-def csv_tables(path, columns, targets, delimiter, max_row_bytes) -> Iterator:
+def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frames) -> Iterator:
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
     The first 4 MiB tell the types, or the first row where it is longer. Fields that are empty, NA, null or the like are
@@ -40,9 +43,14 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes) -> Iterator:
     targets : list of str
         Columns whose whole numbers must be exact as float64, as classes would be taken for one another.
     delimiter : str or None
-        Of fields; by default a comma, or a tab by the name of the file.
+        Of fields; by default a tab by the name of the file or, of a comma, a semicolon, a tab and a bar, what the
+        header has most of.
     max_row_bytes : int
         Most bytes of a row.
+    encoding : str
+        Of the file.
+    frames : bool
+        Whether whole numbers with leading zeros are words, and a column without any value at first holds words.
 
     Raises
     ------
@@ -52,17 +60,20 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes) -> Iterator:
     """
     pyarrow = import_pyarrow()
     suffix, packing = suffixes(path)
-    delimiter = delimiter or ("\t" if suffix == ".tsv" else ",")
     with contextlib.ExitStack() as opened:
         with naming(path):
             packed = opened.enter_context(open(path, "rb"))  # as pyarrow opens no pipes
             file = opened.enter_context(pyarrow.input_stream(packed, compression=PACKINGS[packing]))
         with naming(path):
+            if codecs.lookup(encoding).name != "utf-8":
+                file = _Recoded(file, encoding)
+            file = _Peeked(file)
+            delimiter = delimiter or ("\t" if suffix == ".tsv" else _delimiter(file.first))
             rows = CsvRows(file, delimiter, max_row_bytes)
             names, text = _header(rows)
         check_names(names, columns, path)
         check_names(names, targets, path)
-        table = _Table(names, names if columns is None else columns, targets, delimiter)
+        table = _Table(names, names if columns is None else columns, targets, delimiter, frames)
         with naming(path):
             wider = max(1, len(names) // _MANY)
             sample, block = (min(size * wider, max_row_bytes) for size in (_SAMPLE, _BLOCK))
@@ -83,6 +94,44 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes) -> Iterator:
             del batches
             with naming(path):
                 text = _next(rows, table, block)
+
+
+class _Recoded:
+    """A file in another encoding, read as UTF-8."""
+
+    def __init__(self, file, encoding):
+        self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)()
+
+    def read(self, size):
+        """Some bytes, about ``size``; none at the end."""
+        text = ""
+        while not text:
+            data = self._file.read(size)
+            text = self._decoder.decode(data, final=not data)
+            if not data:
+                break
+        return text.encode()
+
+
+class _Peeked:
+    """A file whose first bytes are known before they are read."""
+
+    def __init__(self, file):
+        self._file, self._rest = file, file.read(_PEEK)
+        self.first = self._rest
+
+    def read(self, size):
+        """Some bytes, at most ``size``; none at the end."""
+        if not self._rest:
+            return self._file.read(size)
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
+
+
+def _delimiter(text):
+    """What the header, with which a text begins, has between its names: a comma, where there is nothing to tell."""
+    lines = re.split(rb"[\r\n]", re.sub(rb'"[^"]*"', b"", text).lstrip(b"\r\n"), maxsplit=1)
+    return max(_DELIMITERS, key=lambda mark: lines[0].count(mark.encode()))
 
 
 def _header(rows):
@@ -207,6 +256,8 @@ class _Table:
         Columns whose whole numbers must be exact.
     delimiter : str
         Of fields.
+    frames : bool
+        As for `csv_tables`.
 
     Attributes
     ----------
@@ -216,7 +267,8 @@ class _Table:
         The type of each column to read, when `settle_types` has found it.
     """
 
-    def __init__(self, names, used, targets, delimiter):
+    def __init__(self, names, used, targets, delimiter, frames):
+        self.frames = frames
         self.names, self.used, self.targets, self.delimiter = names, used, targets, delimiter
         self.n_rows, self.types = 0, {}
 
@@ -235,7 +287,24 @@ class _Table:
                 if not any(column.null_count == len(column) for column in self._read(text, numbers).columns):
                     self.types = numbers
                     return
-        self.types = dict(zip(self.used, map(_lasting_type, self._read(text, {}, self.used).schema.types)))
+        found = dict(zip(self.used, self._read(text, {}, self.used).schema.types))
+        if self.frames:
+            found |= self._words_among(found, text)
+        self.types = {name: _lasting_type(kind) for name, kind in found.items()}
+
+    def _words_among(self, found, text):
+        """Columns that hold words, though they seem to be whole numbers, or to hold nothing."""
+        pyarrow = import_pyarrow()
+        from pyarrow import compute
+
+        features = {name: kind for name, kind in found.items() if name not in self.targets}
+        words = {name for name, kind in features.items() if pyarrow.types.is_null(kind)}
+        whole = [name for name, kind in features.items() if pyarrow.types.is_integer(kind)]
+        if whole:
+            texts = self._read(text, dict.fromkeys(whole, pyarrow.string()))
+            matches = (compute.match_substring_regex(texts.column(name), _LEADING_ZERO) for name in whole)
+            words |= {name for name, match in zip(whole, matches) if compute.any(match).as_py()}
+        return dict.fromkeys(words, pyarrow.string())
 
     def batches(self, text):
         """Record batches of the next rows."""

@@ -10,11 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
-from ..preprocessing._frames import as_word
+from ..preprocessing._frames import as_word, side_by_side
 from ..preprocessing._words import hashed_word
 from ._sources import check_names, import_pyarrow
 
-_TILE = 512  # rows
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name in a file
 
 
@@ -44,13 +43,15 @@ class TableReader:
         Columns to which words are hashed.
     transformer : object or None
         Fitted transformer, which makes ``X`` of a pandas data frame instead.
+    frames : bool
+        Whether ``X`` is a table of Arrow, with all columns as they are.
     """
 
-    def __init__(self, target, columns, sample_weight, n_hashed, transformer):
+    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames):
         self.target, self.columns, self.sample_weight = target, columns, sample_weight
         self.targets = [target] if isinstance(target, str) else list(target or ())
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
-        self.transformer = transformer
+        self.transformer, self.frames = transformer, frames
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
@@ -85,7 +86,7 @@ class TableReader:
                 found = self._features(where, schema)
                 features = found if features is None else features
                 _check_layout(where, schema, found, features)
-                _check_words(where, schema, features, self.targets, words)
+                _check_words(where, schema, () if self.frames else features, self.targets, words)
             for start in range(0, table.num_rows, batch_size):
                 rows = table.slice(start, batch_size)
                 yield self._read(rows, features, Place(where, n_rows + start))
@@ -110,6 +111,8 @@ class TableReader:
         return X, y, _numbers(table.column(self.sample_weight), self.sample_weight, place)
 
     def _rows(self, table, place):
+        if self.frames:
+            return _with_codes(table)
         if self.transformer is not None:
             named = _index_of_pandas(table.schema).intersection(table.schema.names)  # columns here, and not the index
             return self.transformer.transform(table.to_pandas(ignore_metadata=bool(named)))
@@ -117,7 +120,7 @@ class TableReader:
         columns = list(zip(table.schema.names, table.columns))  # each by its name takes long where they are many
         words = [(name, column) for name, column in columns if holds_words[column.type]]
         numbers = [(name, column) for name, column in columns if not holds_words[column.type]]
-        X = _side_by_side([_numbers(column, name, place) for name, column in numbers], table.num_rows)
+        X = side_by_side([_numbers(column, name, place) for name, column in numbers], table.num_rows)
         if not words:
             return X
         hashed = [self._hash(column, name) for name, column in words]
@@ -135,6 +138,14 @@ class TableReader:
             codes = np.where(np.isnan(codes), len(words), codes).astype(np.int64)
         table = self.hasher.transform([[_hashed(name, word)] for word in [*words, None]])
         return sparse.csr_array(table[codes])
+
+
+def _with_codes(table):
+    """A table whose words are numbered, which whoever reads it then need not do."""
+    pyarrow = import_pyarrow()
+    is_plain = [_holds_words(kind) and not pyarrow.types.is_dictionary(kind) for kind in table.schema.types]
+    columns = [column.dictionary_encode() if plain else column for column, plain in zip(table.columns, is_plain)]
+    return pyarrow.RecordBatch.from_arrays(columns, names=table.schema.names)
 
 
 def _hashed(name, word):
@@ -170,16 +181,6 @@ def _check_words(where, schema, features, targets, words):
         if words.setdefault(name, holds) != holds:
             here, first = ("words", "none") if holds else (str(kind), "words")
             raise ValueError(f"{where} holds {here} in column {name!r}, which holds {first} in the first table.")
-
-
-def _side_by_side(columns, n_rows):
-    """Columns side by side, in C order, some rows at a time: writing by columns misses the cache at every row."""
-    X = np.empty((n_rows, len(columns)))
-    for start in range(0, n_rows, _TILE):
-        tile = X[start : start + _TILE]
-        for i, column in enumerate(columns):
-            tile[:, i] = column[start : start + _TILE]
-    return X
 
 
 def _holds_words(kind):

@@ -23,6 +23,7 @@ from ..estimators._validation import check_flag, check_number, check_option
 from ..model_selection._streams import StreamPipeline, cut_batches, known_classes
 from ._progress import progress_bar
 from ._read import SIZES, Batches
+from ._sources import join_tables
 from ._whole import check_writable, clear_beside, write_whole
 
 _MOST_ROWS = 2**16  # of a batch that is learnt in one call
@@ -226,7 +227,13 @@ def _shuffled(batches, n_buffer, seed):
         return
     for number, (X, y, weight) in enumerate(_blocks(cut, n_buffer)):
         order = np.random.default_rng([*seed, number]).permutation(len(y))
-        X = X.iloc[order] if hasattr(X, "iloc") else X[order]
+        X = (
+            X.iloc[order]
+            if hasattr(X, "iloc")
+            else X.take(order)
+            if type(X).__module__.startswith("pyarrow")
+            else X[order]
+        )
         yield X, y[order], None if weight is None else weight[order]
 
 
@@ -259,6 +266,8 @@ def _join(batches):
         import pandas as pd
 
         rows = pd.concat(X)
+    elif type(X[0]).__module__.startswith("pyarrow"):
+        rows = join_tables(X)
     elif type(X[0]).__module__.startswith("polars"):
         import polars as pl
 
@@ -291,7 +300,7 @@ def _settings(pipeline, others):
         pickle.dumps(pipeline.estimator, protocol=5)
     except Exception as error:
         raise ValueError(f"checkpoint needs an estimator that can be pickled: {error}.") from error
-    return {name: _comparable(name, value) for name, value in {**settings, **parameters, **others}.items()}
+    return {name: _comparable(name, value) for name, value in {**others, **settings, **parameters}.items()}
 
 
 def _comparable(name, value):

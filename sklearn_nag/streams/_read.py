@@ -14,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._validation import check_flag, check_number
 from ..model_selection._streams import cut_batches
+from ..preprocessing import OnlinePipeline, prepare
 from ._aside import Aside, apart
 from ._csv import csv_tables
 from ._features import TableReader
 from ._sources import (
     find_paths,
     format_of,
+    join_tables,
     naming,
     object_tables,
     parquet_rows,
@@ -27,6 +29,8 @@ from ._sources import (
     svmlight_blocks,
 )
 
+ROWS_SHOWN = 100_000  # by which it is decided what columns are
+_BYTES_SHOWN = 2**26
 SIZES = "sizes of files"  # the name of a setting
 _SVMLIGHT_BLOCK = 2**21  # bytes
 _MOST_BYTES = 2**30  # of a row; pyarrow counts those of a block in 32 bits
@@ -56,6 +60,52 @@ class Batches:
     def __iter__(self) -> Iterator[tuple]:
         return self._read()
 
+    def head(self, n_rows: int = ROWS_SHOWN) -> Any:
+        """The features of the first rows as one table of Arrow; of batches that are frames.
+
+        Parameters
+        ----------
+        n_rows : int, default=100000
+            About how many; fewer where they are more than 64 MiB.
+
+        Returns
+        -------
+        pyarrow.Table
+            With whole batches, the last of which may end after so many rows.
+        """
+        first, n, size = [], 0, 0
+        for X, *_ in self:
+            if not hasattr(X, "schema"):
+                raise TypeError("these batches are no tables: read_batches makes such with frames=True.")
+            first.append(X)
+            n, size = n + len(X), size + X.nbytes
+            if n >= n_rows or X.num_columns == 0 or size >= _BYTES_SHOWN:
+                break
+        if not first:
+            raise ValueError("there are no rows to learn from.")
+        return join_tables(first)
+
+    def prepare(self, learner: Any = None, *, n_rows: int = ROWS_SHOWN, **options: Any) -> OnlinePipeline:
+        """Look at the first rows, and make a pipeline for their columns by `sklearn_nag.preprocessing.prepare`.
+
+        Parameters
+        ----------
+        learner : estimator, optional
+            What comes at its end.
+        n_rows : int, default=100000
+            How many rows to look at, as for `head`.
+        **options : dict
+            Others of `sklearn_nag.preprocessing.prepare`.
+
+        Returns
+        -------
+        OnlinePipeline
+            Not fitted, for `fit_stream`. It knows names, kinds and hashing of the columns from the first batch on.
+        """
+        if not self.repeatable:
+            raise ValueError("these rows can be read only once: nobody can look at the first ones and learn them.")
+        return prepare(self.head(n_rows), learner, **options)
+
 
 def read_batches(
     source: Any,
@@ -66,7 +116,9 @@ def read_batches(
     batch_size: int = 2**13,
     n_hashed: int = 2**16,
     transformer: Any = None,
+    frames: bool = False,
     delimiter: str | None = None,
+    encoding: str = "utf-8",
     n_features: int | None = None,
     zero_based: bool = True,
     max_row_bytes: int = 2**25,
@@ -108,8 +160,14 @@ def read_batches(
         Columns that words are hashed to. They come after the numbers, and rows are then sparse.
     transformer : object, optional
         Fitted transformer that makes ``X`` of a pandas data frame with the features, instead of hashing.
+    frames : bool, default=False
+        Whether ``X`` is a table of Arrow with the features as they are: numbers, missing ones among them, words, dates.
+        Pipelines that `Batches.prepare` makes take them.
     delimiter : str, optional
-        Of CSV files, one character; by default a comma, and a tab for ``.tsv``.
+        Of CSV files, one character; by default a tab for ``.tsv``, else what the header has most of: a comma, a
+        semicolon, a tab or a bar.
+    encoding : str, default="utf-8"
+        Of CSV files, as Python calls it, such as "latin-1" or "utf-16".
     n_features : int, optional
         Number of features of svmlight files, which do not say.
     zero_based : bool, default=True
@@ -154,26 +212,40 @@ def read_batches(
     check_number("batch_size", batch_size, Integral, min_val=1)
     check_number("n_hashed", n_hashed, Integral, min_val=1)
     check_flag("zero_based", zero_based)
+    check_flag("frames", frames)
     check_number("n_features", n_features, Integral, min_val=1, options=(None,))
     check_number("max_row_bytes", max_row_bytes, Integral, min_val=1, max_val=_MOST_BYTES)
     _check_target(target, sample_weight)
     _check_transformer(transformer)
     if columns is not None:
         columns = _checked_columns(columns, target, sample_weight)
+    _check_encoding(encoding)
+    if frames and transformer is not None:
+        raise ValueError("frames=True and a transformer do not go together: put it before the learner.")
     if delimiter is not None and not _can_separate(delimiter):
         raise ValueError(
             f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';', and no quote or line end."
         )
     return open_batches(
         source, target, columns=columns, sample_weight=sample_weight, batch_size=batch_size, n_hashed=n_hashed,
-        transformer=transformer, delimiter=delimiter, n_features=n_features, zero_based=bool(zero_based),
-        max_row_bytes=int(max_row_bytes),
+        transformer=transformer, frames=bool(frames), delimiter=delimiter, encoding=encoding,
+        n_features=n_features, zero_based=bool(zero_based), max_row_bytes=int(max_row_bytes),
     )  # fmt: skip
 
 
 def _can_separate(delimiter):
     """Whether a delimiter is one that fields can have between them."""
     return isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n'
+
+
+def _check_encoding(encoding):
+    """Raise unless Python knows an encoding of text by this name."""
+    try:
+        "".encode(encoding)
+    except (LookupError, TypeError, ValueError):
+        raise ValueError(
+            f"there is no encoding {encoding!r}; well known are utf-8, latin-1, cp1252 and utf-16."
+        ) from None
 
 
 def _check_target(target, sample_weight):
@@ -227,7 +299,9 @@ def open_batches(
     batch_size,
     n_hashed,
     transformer,
+    frames,
     delimiter,
+    encoding,
     n_features,
     zero_based,
     max_row_bytes,
@@ -237,7 +311,8 @@ def open_batches(
     settings = {
         "files": [path.name for path in paths or ()], SIZES: apart(_sizes, paths or ()),
         "target": target, "columns": columns, "sample_weight": sample_weight, "n_hashed": n_hashed,
-        "transformer": transformer, "delimiter": delimiter, "n_features": n_features, "zero_based": zero_based,
+        "transformer": transformer, "frames": frames, "delimiter": delimiter, "encoding": encoding,
+        "n_features": n_features, "zero_based": zero_based,
     }  # fmt: skip
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
@@ -258,14 +333,14 @@ def open_batches(
                     yield rows
 
         return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings)
-    reader = TableReader(target, columns, sample_weight, n_hashed, transformer)
+    reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames)
 
     def tables():
         for path in paths or ():
             if formats == {"parquet"}:
                 of_file = parquet_tables(path, reader.names(), batch_size)
             else:
-                of_file = csv_tables(path, reader.names(), reader.targets, delimiter, max_row_bytes)
+                of_file = csv_tables(path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames)
             for table in of_file:
                 yield path, table
         if paths is None:

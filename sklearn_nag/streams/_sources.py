@@ -110,6 +110,13 @@ def parquet_rows(path):
         return file.metadata.num_rows
 
 
+def join_tables(tables):
+    """One table of Arrow of several with the same columns; one that has no values becomes what another has there."""
+    pyarrow = import_pyarrow()
+    tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
+    return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+
+
 def check_names(names, columns, where):
     """Raise unless each of ``columns``, or of the ``names`` of a table where it is None, is there once."""
     counts = Counter(names)

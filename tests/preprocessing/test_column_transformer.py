@@ -294,13 +294,20 @@ def test_blocks_side_by_side(rng):
     dense = rng.integers(-1, 2, (7, 3)).astype(float)
     one = sparse.random(7, 4, density=0.5, random_state=0, format="csc")
     other = sparse.csr_matrix((7, 2))
-    for blocks in ([dense, one, other, dense[:, 0]], [one], [other, dense], [dense, dense]):
+    even = sparse.csr_array((np.ones(14), np.resize([0, 2], 14), np.arange(0, 15, 2)), shape=(7, 3))
+    for blocks in ([dense, one, other, dense[:, 0]], [one], [other, dense], [dense, dense], [even, dense, even, one]):
         got = stacked(blocks, 7)
         shown = [block.toarray() if sparse.issparse(block) else block.reshape(7, -1) for block in blocks]
         assert sparse.issparse(got) == any(map(sparse.issparse, blocks))
         np.testing.assert_array_equal(got.toarray() if sparse.issparse(got) else got, np.hstack(shown))
         if sparse.issparse(got):
             assert (got.data != 0).all()
+
+
+def test_infinity_is_refused_by_the_name_of_its_column(frame):
+    columns = OnlineColumnTransformer(numbers()).partial_fit(frame)
+    with pytest.raises(ValueError, match=r"infinity in column 'age'"):
+        columns.partial_fit(frame.assign(age=np.inf))
 
 
 def test_empty_batches_are_refused(frame):

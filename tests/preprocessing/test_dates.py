@@ -105,3 +105,11 @@ def test_days_of_missing_dates_can_be_filled():
 def test_wrong_parameters(encoder, message):
     with pytest.raises(ValueError, match=message):
         encoder.fit([[NOON]])
+
+
+@given(st.lists(st.one_of(st.none(), st.datetimes(), st.just(datetime.datetime(1970, 1, 1))), min_size=1, max_size=5))
+def test_sparse_rows_are_dense_rows_without_zeros(dates):
+    frame = pd.DataFrame({"t": pd.Series(dates, dtype=object), "u": pd.Series(dates[::-1], dtype=object)})
+    rows = DateEncoder(tuple(PARTS), sparse_output=True).fit_transform(frame)
+    np.testing.assert_array_equal(rows.toarray(), DateEncoder(tuple(PARTS)).fit_transform(frame))
+    assert (rows.data != 0).all()

@@ -159,3 +159,33 @@ def test_words(value, word):
     got = as_word(value)
     assert got == word
     assert got is None or type(got) is str
+
+
+def many_words():
+    """Tables with a column of words, of which one is missing, of all libraries."""
+    words = np.resize(np.array(["b", "a", None, "c"], dtype=object), 60)
+    column = pd.Series(words)
+    tables = [words[:, None], column.to_frame("w"), column.astype("category").to_frame("w")]
+    tables += [pl.DataFrame({"w": words.tolist()}), column.astype("string").to_frame("w")]
+    tables.append(pl.DataFrame({"w": words.tolist()}, schema={"w": pl.Categorical}))
+    try:
+        import pyarrow
+    except ImportError:  # it may need a newer NumPy
+        return words, tables
+    plain = pyarrow.array(words)
+    chunks = pyarrow.chunked_array([plain[:7].dictionary_encode(), plain[7:].dictionary_encode()])
+    codes = pyarrow.array([None if word is None else "abc".index(word) for word in words], pyarrow.uint8())
+    small = pyarrow.DictionaryArray.from_arrays(codes, ["a", "b", "c"])
+    tables += [pyarrow.table({"w": values}) for values in (plain, plain.dictionary_encode(), chunks, small)]
+    tables.append(pd.DataFrame({"w": column.astype(pd.ArrowDtype(pyarrow.string()))}))
+    return words, tables
+
+
+def test_words_by_number():
+    words, tables = many_words()
+    for table in tables:
+        column = read_table(table).columns[0]
+        for rows, expected in ((column, words), (column.head(), words[:1])):
+            codes, stand_for = rows.coded()
+            assert [stand_for[code] for code in codes] == expected.tolist() == rows.words().tolist()
+            assert set(codes.tolist()) == set(range(len(stand_for)))

@@ -16,7 +16,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_nag import NAGClassifier
 from sklearn_nag.preprocessing import HashingEncoder, OnlineOneHotEncoder, make_online_pipeline
 from sklearn_nag.preprocessing._base import merged
-from sklearn_nag.preprocessing._words import remembered
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -134,8 +133,8 @@ def test_the_words_seen_most_are_remembered(rows):
     def flat(of_columns):
         return {(i, word): n for i, of_column in enumerate(of_columns) for word, n in of_column.items()}
 
-    assert flat(remembered(({}, {}), X, 2)) == counts
-    assert flat(remembered(({}, {}), X, 100)) == Counter(key for row in X for key in enumerate(row))
+    assert flat(HashingEncoder(8, max_names=2).fit(X)._state.counts) == counts
+    assert flat(HashingEncoder(8).fit(X)._state.counts) == Counter(key for row in X for key in enumerate(row))
 
 
 def test_names_of_hashed_words():

@@ -212,3 +212,46 @@ def test_types_of_many_columns_are_those_of_few(n_columns, csv_file):
     assert got["c2"].tolist() == ["word", "3", "4"]
     with pytest.raises(ValueError, match="has no value of column 'c1'"):
         list(read_batches(csv_file("\n".join([",".join(names), *[",".join(["1", "", *["2"] * (n_columns - 2)])] * 2]))))
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8"])
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_delimiters_are_found_and_encodings_taken(tmp_path, mark, encoding):
+    path = tmp_path / "rows.csv"
+    lines = [["straße", '"a,;|b"', "y"], ["Allée", "1", "2"], ["", "3", "4"]]
+    path.write_bytes("\n".join(mark.join(line) for line in lines).encode(encoding))
+    ((X, y),) = read_batches(path, "y", frames=True, encoding=encoding)
+    assert X.schema.names == ["straße", "a,;|b"]
+    assert X.column(0).to_pylist() == ["Allée", None]
+    np.testing.assert_array_equal(y, [2.0, 4.0])
+
+
+def test_long_files_in_another_encoding(tmp_path, monkeypatch):
+    monkeypatch.setattr(_csv, "_PEEK", 11)
+    monkeypatch.setattr(_csv, "_BLOCK", 7)
+    path = tmp_path / "rows.csv"
+    words = [f"é{i}" for i in range(300)]
+    path.write_bytes(("w;y\n" + "".join(f"{word};{i}\n" for i, word in enumerate(words))).encode("utf-16"))
+    batches = list(read_batches(path, "y", frames=True, encoding="utf-16"))
+    assert [word for X, _ in batches for word in X.column(0).to_pylist()] == words
+    np.testing.assert_array_equal(np.concatenate([y for _, y in batches]), np.arange(300))
+    with pytest.raises(ValueError, match=r"rows\.csv cannot be read: .*codec can't decode"):
+        list(read_batches(path, "y", encoding="ascii"))
+
+
+@pytest.mark.parametrize("encoding", ["klingon", None, "hex"])
+def test_encodings_that_are_none(csv_file, encoding):
+    with pytest.raises(ValueError, match="there is no encoding"):
+        read_batches(csv_file("a,y\n1,2\n"), "y", encoding=encoding)
+
+
+def test_frames_have_columns_as_they_are(csv_file):
+    path = csv_file("zip,day,empty,n,y\n01234,2024-02-29,,1,0\n10115,,,NA,1\n")
+    ((X, _),) = batches = read_batches(path, "y", frames=True)
+    assert [X.column(i).to_pylist()[0] for i in range(4)] == ["01234", pd.Timestamp("2024-02-29").date(), None, 1.0]
+    assert X.column(3).to_pylist() == [1.0, None]
+    assert batches.head().equals(batches.head(1))
+    with pytest.raises(TypeError, match="these batches are no tables"):
+        read_batches(path, "y", columns=["zip"]).head()
+    with pytest.raises(ValueError, match="do not go together"):
+        read_batches(path, "y", frames=True, transformer=Kept())

@@ -524,3 +524,34 @@ def test_prepared_tables_go_on_from_a_checkpoint_with_the_same_bits(tmp_path, rn
 def broken():
     raise OSError("the disk is gone")
     yield
+
+
+def test_tables_of_arrow_through_a_prepared_pipeline(tmp_path):
+    """Missing values, words and dates; however rows are cut; shuffled in blocks, as frames of pandas are."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
+    n = 300
+    frame = pd.DataFrame({
+        "x": np.where(RNG.random(n) < 0.2, np.nan, RNG.normal(size=n)),
+        "w": pd.Series(RNG.choice(["a", "b", None], n), dtype=object),
+        "t": pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 10**6, n), "s"),
+        "y": RNG.normal(size=n),
+    })  # fmt: skip
+    frame.to_parquet(tmp_path / "rows.parquet")
+    models = []
+    for size in (300, 70):
+        batches = read_batches(tmp_path / "rows.parquet", "y", frames=True, batch_size=size)
+        pipeline = batches.prepare(NAGRegressor())
+        models += [fit_stream(pipeline, batches, shuffle_buffer=buffer, random_state=1) for buffer in (0, 110)]
+    y = frame.pop("y")
+    expected = [
+        fit_stream(prepare(frame, NAGRegressor()), [(frame, y)], shuffle_buffer=buffer, random_state=1)
+        for buffer in (0, 110)
+    ]
+    for model, other in zip(models, expected * 2):
+        np.testing.assert_array_equal(bits(model[-1]), bits(other[-1]))
+        assert model.predict(frame).tobytes() == other.predict(frame).tobytes()
+    with pytest.raises(ValueError, match="X has no column 'w'"):
+        models[0].predict(frame[["x", "t"]])
+    with pytest.raises(ValueError, match="can be read only once"):
+        read_batches(iter([frame]), frames=True).prepare()

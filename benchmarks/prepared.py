@@ -1,0 +1,163 @@
+"""A table with missing values, words and dates, larger than memory: learnt from its file as `train` learns it.
+
+A Parquet file of about the size given is written to a temporary folder: twelve columns of numbers, of which four have
+missing values, six of words and two of dates (`benchmarks.frames.mixed`). ``train`` prepares and learns it in a process
+whose memory (heap and mappings, as ``RLIMIT_DATA`` counts them) is limited. Beside it is the time of the learner alone,
+which is fed with the rows that the same pipeline has prepared before the clock goes on. With ``--kills`` a run with
+checkpoints, and then one of ``predict``, is killed by SIGKILL at so many moments, begun again each time, and what it
+leaves compared, bit for bit, with what a run leaves that nobody disturbed.
+
+    python -m benchmarks.prepared --mb 2000 --limit-mb 600 --output docs/results/prepared.csv
+    python -m benchmarks.prepared --mb 100 --kills 5
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+
+from benchmarks.faults.promises import image
+from benchmarks.frames import mixed
+from benchmarks.provenance import write_table
+from benchmarks.streams import rows_of
+
+CHUNK = 50_000
+BYTES_A_ROW = 149
+
+
+def write(path, megabytes):
+    """Write a file of about the size; return the number of rows."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng, n_rows = np.random.default_rng(0), int(megabytes * 1e6 / BYTES_A_ROW)
+    writer = None
+    for start in range(0, n_rows, CHUNK):
+        frame = mixed(rng, min(CHUNK, n_rows - start))
+        frame["y"] = frame["n0"] + frame["w3"].str.len() + rng.normal(size=len(frame))
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        writer = writer or parquet.ParquetWriter(path, table.schema, compression="none")
+        writer.write_table(table)
+    writer.close()
+    return n_rows
+
+
+def run(way, path):
+    """Learn one way; print rows, seconds, processor time, peak memory and the loss, as JSON."""
+    from sklearn_nag import NAGRegressor
+    from sklearn_nag.streams import fit_stream, read_batches
+
+    batches = read_batches(path, "y", frames=True)
+    pipeline = batches.prepare(NAGRegressor())
+    X, y = next(iter(batches))
+    pipeline.partial_fit(X, y)  # compile
+    start, processor = time.perf_counter(), time.process_time()
+    pipeline = batches.prepare(NAGRegressor())
+    if way == "train":
+        pipeline = fit_stream(pipeline, batches)
+    else:
+        seconds = used = 0.0
+        for X, y in batches:
+            rows = pipeline[0].learn_transform(X)
+            start, processor = time.perf_counter(), time.thread_time()
+            pipeline[-1].partial_fit(rows, y)
+            seconds, used = seconds + time.perf_counter() - start, used + time.thread_time() - processor
+        start, processor = time.perf_counter() - seconds, time.process_time() - used
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps([pipeline[-1].t_, seconds, processor, peak, pipeline[-1].progressive_loss_]))
+
+
+def timed(path, limit_mb):
+    """Run each way in a process of its own with little memory; yield lines of a table."""
+    limit = limit_mb * 10**6
+    for way in ("train", "learner alone"):
+        process = subprocess.run(
+            [sys.executable, "-m", "benchmarks.prepared", "--way", way, str(path)],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+            capture_output=True,
+            text=True,
+        )
+        line = [f"{path.stat().st_size / 1e6:.0f}", way]
+        if process.returncode:
+            yield [*line, "-", "-", "-", process.stderr.strip().splitlines()[-1], "-"]
+            continue
+        rows, seconds, processor, peak, loss = json.loads(process.stdout.splitlines()[-1])
+        yield [*line, f"{rows:.0f}", f"{rows / seconds:.0f}", f"{rows / processor:.0f}", f"{peak:.0f}", f"{loss:.5f}"]
+
+
+def killed(command, moments, progress, name):
+    """Begin a command again and again, and kill it as soon as it is beyond each moment; then let it end."""
+    far = 0
+    for number, moment in enumerate(moments, 1):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        while process.poll() is None and progress() <= max(far, moment):
+            time.sleep(0.001)
+        if process.poll() is not None:
+            print(f"{name} ended after {number - 1} kills; a larger --mb leaves time for more")
+            break
+        process.kill()
+        process.wait()
+        far = progress()
+        print(f"{name}, kill {number}: after {far} rows", flush=True)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def kill(n_kills, megabytes, folder):
+    """Kill runs of ``train`` and ``predict``; print whether the bits are the same in the end."""
+    path = folder / "rows.parquet"
+    n_rows = write(path, megabytes)
+    every, program = 50_000, [sys.executable, "-m", "sklearn_nag"]
+    learn = [*program, "train", str(path), "--target", "y", "--batch-size", "10000"]
+    subprocess.run([*learn, "--model", str(folder / "undisturbed.pkl")], check=True, stdout=subprocess.DEVNULL)
+    checkpoint, moments = folder / "checkpoint", np.linspace(0.0, 0.8 * n_rows, n_kills)
+    options = ["--model", str(folder / "model.pkl"), "--checkpoint", str(checkpoint), "--checkpoint-every", str(every)]
+    killed([*learn, *options], moments, lambda: rows_of(checkpoint), "train")
+    found, expected = (image(joblib.load(folder / name)) for name in ("model.pkl", "undisturbed.pkl"))
+    same = found == expected
+    print("train: the same bits as undisturbed" if same else "train: OTHER BITS")
+
+    say = [*program, "predict", str(folder / "model.pkl"), str(path), "--keep", "y", "--part", str(every)]
+    subprocess.run([*say, "--out", str(folder / "undisturbed.parquet")], check=True, stdout=subprocess.DEVNULL)
+    out = folder / "out.parquet"
+    parts = folder / "out.parquet.parts"
+    killed([*say, "--out", str(out)], moments, lambda: every * len(list(parts.glob("*.arrow"))), "predict")
+    same = out.read_bytes() == (folder / "undisturbed.parquet").read_bytes()
+    print("predict: the same bits as undisturbed" if same else "predict: OTHER BITS")
+
+
+def main():
+    """Write the file, and learn it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mb", type=float, default=50, help="size of the file (%(default)s)")
+    parser.add_argument("--limit-mb", type=int, default=600, help="memory of a process (%(default)s)")
+    parser.add_argument("--kills", type=int, default=0, help="how often to kill runs, instead")
+    parser.add_argument("--output", type=Path, help="CSV file for the figures")
+    parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.way:
+        run(options.way[0], Path(options.way[1]))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        if options.kills:
+            kill(options.kills, options.mb, Path(folder))
+            return
+        path = Path(folder) / "rows.parquet"
+        write(path, options.mb)
+        lines = [["MB", "way", "rows", "rows/s", "rows/s of processor time", "peak MB", "loss"]]
+        for line in timed(path, options.limit_mb):
+            lines.append(line)
+            print(", ".join(f"{what} {cell}" for what, cell in zip(lines[0], line)), flush=True)
+    if options.output:
+        write_table(options.output, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+"""Predict the rows of files that need not fit in memory, by a model that train has saved.
+
+A model that knows its columns finds them by their names, in any order. Columns that it does not know are refused, but
+for those that --keep names, which are copied beside the predictions; --fill goes on with a warning, and takes what
+cannot be read as missing. Predictions are written in parts, which lie in a folder beside the file until all are there:
+after a crash the same command goes on behind the last part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+
+from ..preprocessing import OnlineColumnTransformer
+from ..streams import read_batches
+from ..streams._progress import progress_bar
+from ..streams._read import SIZES
+from ..streams._sources import import_pyarrow
+from ..streams._whole import check_writable, clear_beside, write_whole
+from .training import SUFFIXES, WHAT_FILES_DO
+
+PROGRAM = "python -m sklearn_nag predict"
+OUTPUTS = (".csv", ".parquet")
+SETTINGS = "settings.json"  # in the folder of parts
+NEW = {"prediction": "prediction", "proba": "probability", "decision": "decision"}  # columns, by what makes them
+
+
+def parse(arguments):
+    """Command-line options."""
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("model", type=Path, help=f"file of the model: {', '.join(SUFFIXES)}; use only files that you trust")
+    add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
+    add("--out", type=Path, required=True, metavar="FILE", help="where to write predictions: .csv or .parquet")
+    add("--proba", action="store_true", help="add the probability of each class")
+    add("--decision", action="store_true", help="add decision values")
+    add("--keep", nargs="+", default=[], metavar="NAME", help="columns to copy, such as a key or the target")
+    add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
+    add("--fill", action="store_true", help="go on where columns are missing, new or changed, with a warning")
+    add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
+    add("--part", type=int, default=1_000_000, metavar="ROWS", help="after how many a part is written (%(default)s)")
+    add("--n-hashed", type=int, default=2**16, metavar="N",
+        help="columns that words are hashed to, of a model that does not know its columns (%(default)s)")  # fmt: skip
+    add("--delimiter", help="of CSV files (what the header has most of: comma, semicolon, tab or bar)")
+    add("--encoding", default="utf-8", help="of CSV files (%(default)s)")
+    add("--max-row-bytes", type=int, default=2**25, metavar="BYTES", help="most bytes of a row of text (%(default)s)")
+    add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
+    options = parser.parse_args(arguments)
+    if options.model.suffix not in SUFFIXES:
+        parser.error(f"{options.model}: the name of a model ends in {', '.join(SUFFIXES)}")
+    if options.out.suffix not in OUTPUTS:
+        parser.error(f"--out {options.out}: its name must end in {' or '.join(OUTPUTS)}")
+    if not options.out.parent.is_dir():
+        parser.error(f"there is no folder {options.out.parent} for {options.out.name}")
+    if options.part < 1:
+        parser.error("--part must be at least 1")
+    return parser, options
+
+
+def main(arguments):
+    """Predict, and print what was done."""
+    parser, options = parse(arguments)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("once", UserWarning)
+            said = predict(options)
+        for message in dict.fromkeys(str(warning.message) for warning in caught if warning.category is UserWarning):
+            print(f"note: {message}")
+        print(said)
+    except (*WHAT_FILES_DO, TypeError) as error:
+        sentences = " ".join([str(error), *getattr(error, "__notes__", ())])
+        parser.exit(2, f"{PROGRAM}: {' '.join(sentences.split())}\n")
+    except KeyboardInterrupt:
+        parser.exit(130, "\nInterrupted. The same command goes on behind the last part.\n")
+
+
+def predict(options):
+    """Predict the rows of files, and write predictions.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        What `parse` returns.
+
+    Returns
+    -------
+    str
+        What was done, in a line.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError, EOFError, ImportError, NotImplementedError, zlib.error
+        For models and files that cannot be read, rows that the model does not take, and where nothing can be written.
+    """
+    content = options.model.read_bytes()
+    model = load(options.model, content)
+    check_methods(model, options)
+    clear_beside(options.out)
+    check_writable(options.out)
+    batches = batches_of(options, model)
+    parts = options.out.with_name(f"{options.out.name}.parts")
+    written = begin(parts, settings_of(options, content, batches))
+    n_rows = sum(n for _, n in written)
+    bar, n_seen, waiting, n_waiting = progress_bar("auto", batches.n_rows), 0, [], 0
+    try:
+        for X, _ in batches:
+            n = X.shape[0]
+            n_seen += n
+            if n_seen > n_rows:
+                waiting.append(predicted(model, X, options, n_seen - n))
+                n_waiting += n
+            bar.show(n, None)
+            if n_waiting >= options.part:
+                written.append(write_part(parts, len(written), waiting))
+                waiting, n_waiting = [], 0
+    except Exception:
+        if not written:
+            shutil.rmtree(parts)
+        raise
+    finally:
+        bar.close()
+    if waiting:
+        written.append(write_part(parts, len(written), waiting))
+    if not written:
+        shutil.rmtree(parts)
+        raise ValueError(f"{' '.join(options.files)} has no rows to predict.")
+    write_whole(options.out, lambda file: join(written, file, options.out.suffix))
+    shutil.rmtree(parts)
+    return f"{options.out}: {n_seen} predictions by {options.model}"
+
+
+def load(path, content):
+    """The model of a file, by its suffix."""
+    if path.suffix == ".skops":
+        try:
+            import skops.io
+        except ImportError:
+            raise ImportError('.skops files need skops: pip install "sklearn-nag[skops]"') from None
+        from ..io import trusted_types
+
+        return skops.io.loads(content, trusted=trusted_types())
+    try:
+        model = joblib.load(io.BytesIO(content))  # of pickles, too
+    except Exception as error:  # pickles raise all kinds
+        raise ValueError(f"{path} is no model, or a damaged one: {error}") from error
+    if not hasattr(model, "predict"):
+        raise TypeError(f"{path} holds a {type(model).__name__}, which cannot predict.")
+    return model
+
+
+def check_methods(model, options):
+    """Raise unless the model can give what is asked for."""
+    for option, method in (("proba", "predict_proba"), ("decision", "decision_function")):
+        if getattr(options, option) and not hasattr(model, method):
+            last = model[-1] if isinstance(model, Pipeline) else model
+            raise ValueError(f"--{option}: this {type(last).__name__} has no {method}.")
+
+
+def columns_of(model):
+    """The transformer that knows the columns of a model, or None."""
+    first = model[0] if isinstance(model, Pipeline) else None
+    return first if isinstance(first, OnlineColumnTransformer) else None
+
+
+def batches_of(options, model):
+    """Batches of the files: tables for a model that knows its columns, arrays for others."""
+    known = columns_of(model)
+    if known is not None and options.fill:
+        known.set_params(mismatch="fill")
+    if known is not None and options.columns is not None:
+        raise ValueError("--columns is for models that do not know their columns; this one does.")
+    if known is None and options.keep:
+        raise ValueError("--keep is for models that know their columns, as train saves them.")
+    is_svmlight = any(".svm" in name.lower() or ".libsvm" in name.lower() for name in options.files)
+    return read_batches(
+        options.files, None, columns=options.columns, batch_size=options.batch_size, n_hashed=options.n_hashed,
+        frames=known is not None, delimiter=options.delimiter, encoding=options.encoding,
+        n_features=model.n_features_in_ if is_svmlight else None, zero_based=not options.one_based,
+        max_row_bytes=options.max_row_bytes,
+    )  # fmt: skip
+
+
+def predicted(model, X, options, n_before) -> Any:
+    """Predictions of rows as a table of Arrow, behind the columns that are kept."""
+    pyarrow = import_pyarrow()
+    columns: dict[str, Any] = {}
+    known = columns_of(model)
+    for name in options.keep:
+        if name not in X.schema.names:
+            raise ValueError(f"--keep: the files have no column {name!r}; theirs are {', '.join(X.schema.names)}.")
+        values = X.column(name)
+        columns[name] = values.dictionary_decode() if pyarrow.types.is_dictionary(values.type) else values
+    if known is not None:
+        features = set(getattr(known, "feature_names_in_", ()))
+        X = X.select([name for name in X.schema.names if name not in options.keep or name in features])
+    try:
+        given = {"prediction": model.predict(X)}
+        if options.proba:
+            given["proba"] = model.predict_proba(X)
+        if options.decision:
+            given["decision"] = model.decision_function(X)
+    except ValueError as error:
+        error.add_note(f"This is of a batch of {X.shape[0]} rows after the first {n_before}.")
+        raise
+    for what, values in given.items():
+        for name, column in named(NEW[what], values, model):
+            if name in columns:
+                raise ValueError(f"--keep {name}: predictions are written to a column of this name.")
+            columns[name] = pyarrow.array(column)
+    return pyarrow.table(columns)
+
+
+def named(name, values, model):
+    """Names and values of the columns of predictions: of one column, of classes, or of outputs by their number."""
+    if values.ndim == 1:
+        return [(name, values)]
+    classes = model.classes_ if is_classifier(model) and len(model.classes_) == values.shape[1] else None
+    ends = range(values.shape[1]) if classes is None else classes
+    return [(f"{name}_{end}", np.ascontiguousarray(values[:, i])) for i, end in enumerate(ends)]
+
+
+# -- parts
+
+
+def settings_of(options, content, batches):
+    """What predictions depend on, by which parts are known again."""
+    names = ("proba", "decision", "keep", "columns", "fill", "batch_size", "part", "delimiter", "encoding", "one_based")
+    return {
+        "model": hashlib.sha256(content).hexdigest(),
+        "files": batches.settings["files"],
+        SIZES: batches.settings[SIZES],
+        **{name: getattr(options, name) for name in names},
+    }
+
+
+def begin(parts, settings):
+    """The parts that are there already, with their numbers of rows; raise for those of another run."""
+    pyarrow = import_pyarrow()
+    path = parts / SETTINGS
+    if path.exists():
+        before = json.loads(path.read_bytes())
+        differ = [name for name in settings if before.get(name) != settings[name]]
+        if differ and (parts / "0.arrow").exists():
+            raise ValueError(
+                f"{parts} has parts of another run: its setting {differ[0]!r} was another one. Remove the folder to "
+                "begin anew."
+            )
+    parts.mkdir(exist_ok=True)
+    write_whole(path, lambda file: file.write(json.dumps(settings).encode()))
+    written = []
+    while (part := parts / f"{len(written)}.arrow").exists():
+        clear_beside(part)
+        with pyarrow.OSFile(str(part)) as file, pyarrow.ipc.open_file(file) as reader:
+            written.append((part, sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))))
+    clear_beside(part)
+    return written
+
+
+def write_part(parts, number, tables):
+    """Write a part, whole; return its path and its number of rows."""
+    pyarrow = import_pyarrow()
+    path = parts / f"{number}.arrow"
+
+    def write(file):
+        with pyarrow.ipc.new_file(file, tables[0].schema) as writer:
+            for table in tables:
+                writer.write_table(table.cast(tables[0].schema))
+
+    write_whole(path, write)
+    return path, sum(table.num_rows for table in tables)
+
+
+def join(written, file, suffix):
+    """Write all parts to an open file, one batch at a time."""
+    pyarrow = import_pyarrow()
+    from pyarrow import csv, parquet
+
+    writer = schema = None
+    for path, _ in written:
+        with pyarrow.OSFile(str(path)) as part, pyarrow.ipc.open_file(part) as reader:
+            if writer is None:
+                schema = reader.schema
+                writer = (parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter)(file, schema)
+            for i in range(reader.num_record_batches):
+                writer.write_table(pyarrow.Table.from_batches([reader.get_batch(i)]).cast(schema))
+    writer.close()

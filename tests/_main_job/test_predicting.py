@@ -1,0 +1,142 @@
+"""``python -m sklearn_nag predict``: what it writes is what the model predicts, also after it was killed."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import __main__ as command
+from sklearn_nag.preprocessing import prepare
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
+
+RNG = np.random.default_rng(0)
+N = 300
+FRAME = pd.DataFrame({"size": RNG.normal(size=N), "town": RNG.choice(["Rome", "Oslo", "Lima"], N)})
+FRAME.loc[::7, "size"] = np.nan
+SOLD = np.where(FRAME["size"].fillna(0) + (FRAME["town"] == "Rome") > 0.3, "yes", "no")
+MODEL = prepare(FRAME, NAGClassifier()).partial_fit(FRAME, SOLD, classes=["no", "yes"])
+KEYS = [f"k{i}" for i in range(N)]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run the command in a folder of its own; return what it prints, or its one sentence and exit code."""
+    monkeypatch.chdir(tmp_path)
+    joblib.dump(MODEL, "model.joblib")
+    FRAME.assign(key=KEYS, sold=SOLD).to_csv("rows.csv", index=False)
+
+    def call(*arguments):
+        try:
+            command.main(["predict", *arguments])
+        except SystemExit as end:
+            return end.code, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_predictions_beside_columns_that_are_kept(run, suffix, tmp_path):
+    said = run(
+        "model.joblib", "rows.csv", "--out", f"out.{suffix}", "--keep", "key", "sold", "town", "--proba", "--decision",
+        "--batch-size", "64", "--part", "100",
+    )  # fmt: skip
+    assert said == f"out.{suffix}: 300 predictions by model.joblib\n"
+    assert not list(tmp_path.glob("*.parts"))
+    out = pd.read_csv("out.csv") if suffix == "csv" else pd.read_parquet("out.parquet")
+    assert list(out) == ["key", "sold", "town", "prediction", "probability_no", "probability_yes", "decision"]
+    assert out["key"].tolist() == KEYS
+    assert out["town"].tolist() == FRAME["town"].tolist()
+    assert out["prediction"].tolist() == MODEL.predict(FRAME).tolist()
+    np.testing.assert_array_equal(out.iloc[:, 4:6], MODEL.predict_proba(FRAME))
+    np.testing.assert_array_equal(out["decision"], MODEL.decision_function(FRAME))
+
+
+def test_models_that_do_not_know_their_columns(run):
+    X, y = RNG.normal(size=(N, 3)), RNG.normal(size=(N, 2))
+    joblib.dump(NAGRegressor().partial_fit(X, y), "plain.pkl")
+    expected = NAGRegressor().partial_fit(X, y).predict(X[:, ::-1])
+    pd.DataFrame(X, columns=list("abc")).to_parquet("abc.parquet")
+    run("plain.pkl", "abc.parquet", "--out", "out.parquet", "--columns", "c", "b", "a")
+    np.testing.assert_array_equal(pd.read_parquet("out.parquet")[["prediction_0", "prediction_1"]], expected)
+    with open("abc.svm", "wb") as file:
+        dump_svmlight_file(X[:, ::-1], y[:, 0], file)
+    run("plain.pkl", "abc.svm", "--out", "out.parquet")
+    np.testing.assert_allclose(pd.read_parquet("out.parquet")[["prediction_0", "prediction_1"]], expected, rtol=1e-12)
+
+
+def test_columns_are_filled_with_a_note(run):
+    FRAME[["town"]].assign(new=1.0).to_csv("other.csv", index=False)
+    arguments = ["model.joblib", "other.csv", "--out", "out.csv"]
+    code, err = run(*arguments)
+    assert code == 2
+    assert "X has no column 'size'" in err
+    said = run(*arguments, "--fill", "--out", "filled.csv")
+    assert "note: X has no column 'size'; its values are taken as missing\n" in said
+    expected = MODEL.predict(FRAME.assign(size=np.nan))
+    assert pd.read_csv("filled.csv")["prediction"].tolist() == expected.tolist()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_killed_and_started_again(run, tmp_path):
+    options = ["model.joblib", "rows.csv", "--keep", "key", "sold", "--proba", "--batch-size", "30", "--part", "60"]
+    run(*options, "--out", "undisturbed.parquet")
+    options += ["--out", "out.parquet"]
+    script = (
+        "import os, signal, sys; from sklearn_nag import __main__ as command\n"
+        "from sklearn_nag._main_job import predicting\n"
+        "write = predicting.write_part\n"
+        "def last(parts, number, tables):\n"
+        "    if number == int(sys.argv[1]):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return write(parts, number, tables)\n"
+        "predicting.write_part = last\n"
+        "command.main(sys.argv[2:])\n"
+    )
+    for number in ("1", "3"):
+        process = subprocess.run([sys.executable, "-c", script, number, "predict", *options], cwd=tmp_path, timeout=100)
+        assert process.returncode == -signal.SIGKILL
+        assert not (tmp_path / "out.parquet").exists()
+    code, err = run(*options, "--decision")
+    assert code == 2
+    assert "out.parquet.parts has parts of another run: its setting 'decision'" in err
+    run(*options)
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "undisturbed.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.joblib", "rows.csv", "--out", "out.csv"], "none.joblib"),
+        (["junk.pkl", "rows.csv", "--out", "out.csv"], "junk.pkl is no model, or a damaged one"),
+        (["dict.pkl", "rows.csv", "--out", "out.csv"], "dict.pkl holds a dict, which cannot predict"),
+        (["model.txt", "rows.csv", "--out", "out.csv"], "ends in .joblib, .pkl, .skops"),
+        (["model.joblib", "rows.csv", "--out", "out.txt"], "must end in .csv or .parquet"),
+        (["model.joblib", "rows.csv", "--out", "none/out.csv"], "no folder none"),
+        (["model.joblib", "none.csv", "--out", "out.csv"], "there is no file 'none.csv'"),
+        (["model.joblib", "rows.csv", "--out", "out.csv"], "'key', 'sold', which the first table did not have"),
+        (["model.joblib", "rows.csv", "--out", "out.csv", "--keep", "z"], "--keep: the files have no column 'z'"),
+        (["model.joblib", "rows.csv", "--out", "out.csv", "--columns", "size"], "this one does"),
+        (["plain.pkl", "rows.csv", "--out", "out.csv", "--keep", "key"], "--keep is for models that know"),
+        (["plain.pkl", "rows.csv", "--out", "out.csv", "--proba"], "--proba: this NAGRegressor has no predict_proba"),
+        (["model.joblib", "header.csv", "--out", "out.csv"], "header.csv has no rows to predict"),
+        (["model.joblib", "rows.csv", "--out", "out.csv", "--part", "0"], "--part must be at least 1"),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
+    (tmp_path / "junk.pkl").write_bytes(b"junk")
+    (tmp_path / "header.csv").write_bytes(b"size,town\n")
+    joblib.dump({}, "dict.pkl")
+    joblib.dump(NAGRegressor().partial_fit([[1.0]], [1.0]), "plain.pkl")
+    code, err = run(*arguments)
+    assert code == 2
+    assert re.search(re.escape(message), err.splitlines()[-1])
+    assert not list(tmp_path.glob("out.csv*"))
