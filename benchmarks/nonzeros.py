@@ -77,7 +77,7 @@ def centre(room, f, n_rows, n, clock):
 
 @jit
 def scale(room, f, n_rows, n, clock):
-    """Inverse scales: an inverse fourth root and an inverse root."""
+    """Inverse scales: three roots and a division."""
     for row in range(n_rows):
         fill_inverse_sizes(room, f, 1000.0 + row, n)
 

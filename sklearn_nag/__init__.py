@@ -1,7 +1,7 @@
 """Online linear learners for scikit-learn that take data in any units."""
 
 from ._version import __version__
-from .ensemble import HedgeClassifier, HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor
+from .ensemble import HedgeClassifier, HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor, OnlineBootstrap
 from .estimators import (
     FTRLClassifier,
     FTRLRegressor,
@@ -23,6 +23,7 @@ __all__ = [
     "NAGCellsRegressor",
     "NAGClassifier",
     "NAGRegressor",
+    "OnlineBootstrap",
     "ScaleInvariantClassifier",
     "ScaleInvariantRegressor",
     "__version__",

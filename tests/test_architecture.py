@@ -22,6 +22,7 @@ FLOORS = [
     {"kernels.compiled"},
     FAMILIES,
     {"kernels"},
+    {"uncertainty"},
     {"estimators._locks"},
     {"estimators._validation"},  # checks, which transformers make as estimators do
     {"estimators", "preprocessing"},
@@ -40,6 +41,7 @@ TESTS_OF_NO_FILE = {
     "test_number_of_passes",
     "test_adding_a_family",
     "test_architecture",
+    "test_calibration",
     "test_clip",
     "test_common",
     "test_constrained",
@@ -49,6 +51,7 @@ TESTS_OF_NO_FILE = {
     "test_first_pass",
     "test_hostile",
     "test_importance_aware",
+    "test_intervals",
     "test_least_squares",
     "test_linear_maps",
     "test_paper",

@@ -9,20 +9,23 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sklearn_nag
 from benchmarks.faults import __main__ as tool
-from benchmarks.faults import cases, mishaps, promises, saving, shrink
+from benchmarks.faults import cases, mishaps, promises, saving, shrink, tables
 from benchmarks.faults.children import Died, each_in_child, in_child
 from sklearn_nag import kernels
-from sklearn_nag.estimators import _locks, _online, _validation
+from sklearn_nag.estimators import _locks, _online, _regressor, _validation
 from sklearn_nag.kernels.full import numpy_rows
 from sklearn_nag.kernels.full.rule import solve
 from sklearn_nag.kernels.state.model import LinearState, Undo
+from sklearn_nag.preprocessing import _column_transformer, _imputer, _pipeline
 from sklearn_nag.streams import _aside, _csv, _fit, _whole
+from sklearn_nag.uncertainty import quantiles
 
 ROTATE_IN = numpy_rows.rotate_in
 LEARN, CHECK_WEIGHTS = kernels.learn, _online.check_weights
@@ -43,6 +46,44 @@ def campaign(name, n_cases=40, most=1):
     assert table[name][0] == n_cases
     assert (table[name][1] > 0) == bool(shown)
     return "\n".join(shown)
+
+
+HAVE_TABLES = pytest.mark.skipif(not all(tables.HAVE.values()), reason="needs pandas, polars and pyarrow")
+
+
+@HAVE_TABLES
+def test_tables_keep_what_is_promised():
+    for number in range(12):
+        for holds in (tables.tables_resume, tables.tables_of_all_libraries_agree, tables.tables_merge):
+            holds(cases.made(5, number))
+
+
+def first_broken_table(holds):
+    for number in range(40):
+        try:
+            holds(cases.made(5, number))
+        except promises.Broken as broken:
+            return str(broken)
+    return None
+
+
+@HAVE_TABLES
+def test_means_that_depend_on_batches(monkeypatch):
+    monkeypatch.setattr(_imputer, "_running", lambda total, rows: rows.cumsum(axis=0) + total)
+    assert "not the same in one call and in several" in first_broken_table(tables.tables_resume)
+
+
+@HAVE_TABLES
+def test_counts_that_do_not_add_up(monkeypatch):
+    monkeypatch.setattr(_imputer.Means, "merged", staticmethod(lambda states: next(iter(states))))
+    assert first_broken_table(tables.tables_merge) == "values of shards do not add up"
+
+
+@HAVE_TABLES
+def test_a_table_that_changes_a_model_which_refuses_it(monkeypatch):
+    monkeypatch.setattr(_column_transformer, "keep", lambda step: lambda: None)
+    monkeypatch.setattr(_pipeline, "keep", lambda step, refits: lambda: None)
+    assert "after it refused" in first_broken_table(tables.tables_resume)
 
 
 def test_a_seed_gives_the_same_cases():
@@ -304,7 +345,7 @@ def test_a_thread_that_is_waited_for(monkeypatch):
 )
 def test_a_kill_that_leaves_something(place, name, message, monkeypatch):
     monkeypatch.setattr(place, name, lambda path, *more, **options: path)
-    assert message in campaign("killed_writers_leave_nothing", 8, most=9)
+    assert message in campaign("killed_writers_leave_nothing", 4, most=9)
 
 
 def test_a_process_that_fails(monkeypatch):
@@ -456,3 +497,12 @@ def test_the_page_of_promises_names_what_there_is():
     assert {name for file, name in named if file.startswith("benchmarks")} == set(promises.PROMISES)
     for file, name in named:
         assert f"def {name}(" in (root / file).read_text(), (file, name)
+
+
+def test_intervals_that_are_out_of_order(monkeypatch):
+    def crossed(known, coverage):
+        return quantiles.widths(known, coverage)[:, ::-1]
+
+    assert not campaign("intervals_are_in_order")
+    monkeypatch.setattr(_regressor, "quantiles", SimpleNamespace(**{**vars(quantiles), "widths": crossed}))
+    assert "predict_interval" in campaign("intervals_are_in_order")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import absurd, files, mishaps, saving  # noqa: F401 (they add their promises)
+from . import absurd, files, mishaps, saving, tables  # noqa: F401 (they add their promises)
 from .cases import made
 from .children import Died, each_in_child
 from .promises import PROMISES, Broken, described, learn

@@ -274,8 +274,8 @@ def made(seed, number):
     storage = str(kind.choice(DENSE if dense_only or kind.random() < 0.5 else SPARSE))
     n_classes = int(kind.choice([2, 2, 3, 5]))
     can_forget = parameters.get("normalization") != "max" and parameters.get("average") != 5
-    if learner.startswith("NAG") and can_forget and kind.random() < 0.1:
-        parameters["half_life"] = float(rng.choice([1.0, 10.0, 1e4]))
+    if learner.startswith("NAG") and can_forget and kind.random() < 0.15:
+        parameters["half_life"] = "auto" if kind.random() < 0.3 else float(rng.choice([1.0, 10.0, 1e4]))
     if kind.random() < 0.2:
         family = str(kind.choice(["FTRL", "FTRL", "FTRL", "Hedge"]))
         learner = family + learner[-len("Classifier") if classifies else -len("Regressor") :]
@@ -314,6 +314,8 @@ def made(seed, number):
     if rng.random() < 0.1:  # nothing to learn in the first batch
         weight = np.ones(n) if weight is None else weight
         weight[: cuts[0] if cuts else n] = 0.0
+    if classifies and learner != "HedgeClassifier" and rng.random() < 0.25:
+        parameters["calibration"] = "progressive"
     return Case((seed, number), learner, parameters, storage, X, y, weight, classes, cuts, kernel)
 
 

@@ -199,6 +199,36 @@ def numbers_stay_finite(case):
                 raise Broken(f"probabilities are not finite after {method}", shown(case, method), line)
 
 
+@promise("intervals and sets are in order, and hold what the model predicts")
+def intervals_are_in_order(case):
+    model, _ = learnt_or_none(case)
+    coverages = np.array([0.3, 0.5, 0.9, 0.95, 0.999])
+    if model is None or not hasattr(model, "predict_set" if case.classes is not None else "predict_interval"):
+        return
+    if case.classes is not None:
+        sets = model.predict_set(case.rows(), coverages)
+        if not (sets[:, :, 1:] >= sets[:, :, :-1]).all() or not sets.any(axis=1).all():
+            raise Broken("sets are empty, or not nested", shown(case), f"model.predict_set(X, {literal(coverages)})")
+        total = model.predict_proba(case.rows()).sum(axis=1)
+        if not np.allclose(total, 1.0):
+            raise Broken("probabilities do not sum to 1", shown(case), "model.predict_proba(X)")
+        return
+    interval = model.predict_interval(case.rows(), coverages)
+    low, high = interval[..., 0, :], interval[..., 1, :]
+    middle = model.predict(case.rows())[..., None]
+    nested = (low[..., 1:] <= low[..., :-1]).all() and (high[..., 1:] >= high[..., :-1]).all()
+    if np.isnan(interval).any() or not nested or not ((low <= middle) & (middle <= high)).all():
+        raise Broken("intervals are not in order", shown(case), f"model.predict_interval(X, {literal(coverages)})")
+
+
+def learnt_or_none(case):
+    """As `learnt`; None instead of a model that fails to learn the case."""
+    try:
+        return learnt(case)
+    except ValueError:
+        return None, None
+
+
 @promise("within the bounds no call fails")
 def nothing_fails(case):
     if not case.within_bounds:

@@ -57,7 +57,7 @@ def as_saved(thing, met=None):
     if isinstance(thing, dict):
         return {key: as_saved(value, met) for key, value in thing.items()}
     if isinstance(thing, list | tuple):
-        return type(thing)(as_saved(value, met) for value in thing)
+        return getattr(type(thing), "_make", type(thing))(as_saved(value, met) for value in thing)
     if not type(thing).__module__.startswith("sklearn_nag"):
         return thing
     saved = met[id(thing)] = Saved(type(thing), None)

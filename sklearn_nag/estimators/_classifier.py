@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, softmax
 from scipy.stats import entropy
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .. import losses
 from .._typing import available_if
+from ..uncertainty import probabilities, quantiles
 from ._locks import between_calls
 from ._online import OnlineLinear
 from ._saved import check_known_classes
@@ -26,6 +27,7 @@ from ._validation import (
     as_given,
     as_labels,
     check_classes,
+    check_coverage,
     check_option,
     class_codes,
     is_finite,
@@ -37,12 +39,18 @@ from ._validation import (
 
 
 def _has_probabilities(estimator):
-    if estimator.loss in ("log_loss", "modified_huber"):
+    if estimator.loss in ("log_loss", "modified_huber") or estimator.calibration is not None:
         return True
     raise AttributeError(
-        f"probability estimates are not available for loss={estimator.loss!r}: use loss='log_loss' or "
-        "'modified_huber', or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
+        f"probability estimates are not available for loss={estimator.loss!r}: use calibration='progressive', or "
+        "loss='log_loss' or 'modified_huber', or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
     )
+
+
+def _has_sets(estimator):
+    if estimator.calibration is not None:
+        return True
+    raise AttributeError("sets of classes need calibration='progressive'; calibration is None.")
 
 
 def _mean_of_two(loss, share, p):
@@ -65,6 +73,8 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     _useless_from = np.inf  # no loss is so large that classes must be told apart badly
     _stratified = True
     _flat_coef = False
+    _added_parameters: ClassVar[dict[str, Any]] = {"calibration": None}
+    _class_counts: np.ndarray | None = None  # rows of each class so far, where they balance; never changed in place
 
     # -- parameters
 
@@ -80,6 +90,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     def _check_parameters(self):
         super()._check_parameters()
         check_option("multi_class", self.multi_class, ("multinomial", "ovr"))
+        check_option("calibration", self.calibration, ("progressive", None))
         if not isinstance(self.class_weight, dict):
             check_option("class_weight", self.class_weight, ("balanced", None))
             return
@@ -130,14 +141,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     def _check_partial_fit(self, classes):
         self._check_changed_parameters()
         self._check_no_early_stopping()
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight {self.class_weight!r} is not supported for partial_fit. In order to use 'balanced' "
-                "weights, use compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a "
-                "large enough sample of the full training set target to properly estimate the class frequency "
-                "distributions. Pass the resulting weights as the class_weight parameter. It takes them as a dict, "
-                "dict(zip(classes, weights))."
-            )
         known = self.__sklearn_is_fitted__()
         if classes is None and not known:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -153,6 +156,15 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def _check_targets_of_model(self):
         check_known_classes(getattr(self, "classes_", None))
+        counts = self._class_counts
+        if counts is not None and not (
+            type(counts) is np.ndarray
+            and counts.dtype == np.float64
+            and counts.shape == self.classes_.shape
+            and np.isfinite(counts).all()
+            and (counts >= 0).all()
+        ):
+            raise ValueError("it has no counts of its classes")
 
     def _check_targets(self, y, first):
         """``y`` as a validated array; ``first`` for a new model."""
@@ -169,6 +181,10 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         check_classification_targets(y)
         if first:
             self.classes_ = two_or_more(np.unique(y))
+            self._class_counts = None
+        if isinstance(self.class_weight, str):  # for rows that may come after these
+            counts = np.bincount(self._encode(y), minlength=len(self.classes_)).astype(np.float64)
+            self._class_counts = counts if self._class_counts is None else self._class_counts + counts
 
     def _plain_targets(self, y, n_rows):
         """Whether the array ``y`` needs no validation."""
@@ -184,6 +200,64 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             return weight
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         return of_class[self._encode(y)] * (1.0 if weight is None else weight)
+
+    def _weigh_next(self, y, weight):
+        """As of any learner; classes are balanced by the rows up to each, which are counted."""
+        if not isinstance(self.class_weight, str):
+            return super()._weigh_next(y, weight)
+        codes, n_classes = self._encode(y), len(self.classes_)
+        counted = np.ones(len(y)) if weight is None else (weight > 0).astype(np.float64)
+        counts = np.zeros(n_classes) if self._class_counts is None else self._class_counts
+        order = np.argsort(codes, kind="stable")  # class by class
+        total = np.add.accumulate(counted[order])
+        starts = np.searchsorted(codes[order], np.arange(n_classes))
+        before = np.append(0.0, total)[starts]
+        of_class = np.empty(len(y))
+        of_class[order] = total - before[codes[order]] + counts[codes[order]]
+        rows = counts.sum() + np.add.accumulate(counted)
+        self._class_counts = counts + np.bincount(codes, counted, n_classes)
+        balanced = rows / (n_classes * np.maximum(of_class, 1.0))
+        return balanced if weight is None else balanced * weight
+
+    # -- evidence
+
+    @property
+    def _keeps_evidence(self):
+        return self.calibration is not None
+
+    @property
+    def _calibrated(self):
+        """How probabilities are learnt: those of the log loss mean something, and keep their order."""
+        means_nothing = self.loss != "log_loss"
+        return {"has_unit": means_nothing, "has_offsets": means_nothing, "memory": self._memory}
+
+    def _logits(self, decision):
+        """Logits of each class, of which probabilities are the softmax where nothing is learnt of them."""
+        if decision.shape[1] == 1:
+            return np.hstack([-0.5 * decision, 0.5 * decision])
+        return log_expit(decision) if self.loss == "log_loss" and not self._state.rule.coupled else decision
+
+    def _judged(self, evidence, played, encoded):
+        """Temperature, offsets and quantiles of surprise."""
+        evidence = self._known(evidence)
+        return probabilities.learn(evidence, self._logits(played), encoded, **self._calibrated)
+
+    def _known(self, evidence):
+        """``evidence``, or what is known without any."""
+        return probabilities.new(len(self.classes_)) if evidence is None else evidence
+
+    def _check_evidence(self):
+        probabilities.check("what is known of probabilities", self._evidence, len(self.classes_))
+
+    def _responded(self, method, decision, y, weight, before):
+        if method != "predict_proba" or self.calibration is None:
+            return self._respond(method, decision)
+        y, weight = np.asarray(y), self._weigh(y, None if weight is None else np.asarray(weight))
+        learnt = np.ones(len(y), bool) if weight is None else weight > 0
+        if before is None and learnt.any():
+            learnt[np.argmax(learnt)] = False
+        codes = np.where(learnt, self._encode(y), -1)
+        return probabilities.play(self._known(before), self._logits(decision), codes, **self._calibrated)
 
     # -- predicting
 
@@ -259,11 +333,13 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     @named_publicly
     @between_calls
     def predict_proba(self, X: Rows) -> np.ndarray:
-        """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"``.
+        """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"`` or with ``calibration``.
 
-        With more than two classes these are the shares of ``exp(decision_function(X))`` or, where classes were learnt
-        one against the rest, the probabilities of each against the rest divided by their sum (all equal where each is
-        0).
+        With ``calibration="progressive"`` these are ``softmax(a z + b)`` with numbers that are learnt on the way, ``z``
+        being decision values. `predict` goes by ``z`` alone: it may name another class than the most probable one, but
+        not with the log loss. Without it, with more than two classes these are the shares of
+        ``exp(decision_function(X))`` or, where classes were learnt one against the rest, the probabilities of each
+        against the rest divided by their sum (all equal where each is 0).
 
         Parameters
         ----------
@@ -277,7 +353,22 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         """
         return self._respond("predict_proba", self._decision(X))
 
+    def _calibrated_line(self, coef, intercept):
+        """Weights and intercepts whose softmax, or logistic function, are the probabilities that are learnt."""
+        if len(coef) > 1 and self.loss == "log_loss" and not self._state.rule.coupled:
+            raise ValueError(
+                f"no linear model of scikit-learn has the probabilities of this {type(self).__name__}, as calibration="
+                "'progressive' multiplies logarithms of those of each class against the rest: use multi_class="
+                "'multinomial', or sklearn_nag.io.to_onnx."
+            )
+        factor, offset = probabilities.line(self._known(self._evidence), self._calibrated["has_unit"])
+        offset = np.diff(offset) if len(coef) == 1 else offset
+        return factor * coef, factor * intercept + offset
+
     def _probabilities(self, decision):
+        if self.calibration is not None:
+            known = self._known(self._evidence)
+            return np.exp(probabilities.log_probability(known, self._logits(decision), self._calibrated["has_unit"]))
         if decision.shape[1] == 1:
             decision = np.hstack([-decision, decision])
         elif self._state.rule.coupled:
@@ -290,6 +381,57 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             return probability
         total = probability.sum(axis=1, keepdims=True)
         return np.where(total > 0, probability / np.where(total > 0, total, 1.0), 1.0 / len(self.classes_))
+
+    @available_if(_has_sets)
+    @named_publicly
+    @between_calls
+    def predict_set(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
+        """Set of classes for each row, which holds its class with the probability asked for.
+
+        A class is in the set if its probability is above a bound, a quantile of the probabilities that the classes of
+        rows had just before these were learnt. The bound follows the rows, such that in the long run the share of
+        classes within sets is what was asked for, as for `NAGRegressor.predict_interval`. The most probable class is
+        always in the set, so sets hold the class more often than asked for where it alone does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that a set holds the class, between 0 and 1; or several.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes) or (n_samples, n_classes, n_coverages)
+            Which classes are in the set, in the order of ``classes_``: the larger a coverage, the more. All of them
+            where the model has not seen ``1 / (1 - coverage)`` rows, and for coverages above 0.999.
+
+        Raises
+        ------
+        NotFittedError
+            Before fitting.
+        ValueError
+            For rows that cannot be used, and for coverages out of range.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.utils import shuffle
+        >>> from sklearn_nag import NAGClassifier
+        >>> X, y = shuffle(*load_digits(return_X_y=True), random_state=0)
+        >>> clf = NAGClassifier(calibration="progressive").partial_fit(X[:1500], y[:1500], classes=range(10))
+        >>> sets = clf.predict_set(X[1500:], coverage=0.95)
+        >>> sets.shape
+        (297, 10)
+        >>> bool(sets[range(297), y[1500:]].mean() > 0.9)
+        True
+        """
+        coverages = check_coverage(coverage)
+        logits, known = self._logits(self._decision(X)), self._known(self._evidence)
+        log_p = probabilities.log_probability(known, logits, self._calibrated["has_unit"])
+        is_top = np.arange(log_p.shape[1]) == log_p.argmax(axis=1)[:, None]
+        sets = is_top[:, :, None] | (-log_p[:, :, None] <= quantiles.widths(known.surprise, coverages)[0])
+        return sets if np.ndim(coverage) else sets[..., 0]
 
     @available_if(_has_probabilities)
     @named_publicly

@@ -38,18 +38,20 @@ class ExportableMixin:
         Returns
         -------
         LogisticRegression, SGDClassifier, LinearRegression or TransformedTargetRegressor
-            The first for ``loss="log_loss"`` with two classes or with ``multi_class="multinomial"``, the second for
-            other classifiers, the third for regressors and, where these ``clip`` predictions and ``linear=False``,
-            within the last, whose ``inverse_func`` does so. Probabilities are the same too, where there are any; where
-            the log loss of every class against the rest gives each a probability of 0, SGDClassifier has NaN.
+            The first for ``loss="log_loss"`` with two classes or with ``multi_class="multinomial"`` and with
+            ``calibration``, when it predicts the most probable class, the second for other classifiers, the third for
+            regressors and, where these ``clip`` predictions and ``linear=False``, within the last, whose
+            ``inverse_func`` does so. Probabilities are the same too, where there are any; where the log loss of every
+            class against the rest gives each a probability of 0, SGDClassifier has NaN.
 
         Raises
         ------
         NotFittedError
             Before fitting.
         ValueError
-            Where there is none: when the mean of a feature is so far from 0, or a weight so large or small, that
-            weights in raw units would lose digits. The features are named.
+            Where there is none: for ``calibration`` of the log loss of every class against the rest, when the mean of a
+            feature is so far from 0, or a weight so large or small, that weights in raw units would lose digits. The
+            features are named.
 
         Warns
         -----
@@ -76,12 +78,15 @@ class ExportableMixin:
                 f"no model with weights in raw units predicts as this {type(self).__name__}: {self._why_not_exact()}"
             )
         coef, intercept = coef.copy(), intercept.copy()
+        calibrated = is_classifier(self) and self.calibration is not None
+        if calibrated:
+            coef, intercept = self._calibrated_line(coef, intercept)
         if not is_classifier(self):
             model = LinearRegression(fit_intercept=self.fit_intercept)
             flat = self._flat_coef
             model.coef_, model.intercept_ = (coef[0], intercept[0]) if flat else (coef, intercept)
         else:
-            if self.loss == "log_loss" and (len(coef) == 1 or self._state.rule.coupled):
+            if calibrated or (self.loss == "log_loss" and (len(coef) == 1 or self._state.rule.coupled)):
                 model = LogisticRegression(fit_intercept=self.fit_intercept)
                 model.n_iter_ = np.array([self._n_passes()], dtype=np.int32)
             else:

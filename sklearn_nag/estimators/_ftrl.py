@@ -125,6 +125,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
     {validation_fraction}
     {n_iter_no_change}
     {class_weight}
+    {calibration}
     {warm_start}
 
     Attributes
@@ -203,6 +204,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: dict | Literal["balanced"] | None = None,
+        calibration: Literal["progressive"] | None = None,
         warm_start: bool = False,
     ):
         self.loss = loss
@@ -228,6 +230,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from .. import kernels
+from ..uncertainty import merge as merge_evidence
 from ._online import Divergence, OnlineLinear
 
 Model = TypeVar("Model", bound=OnlineLinear)
@@ -34,10 +35,28 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         raise Divergence("the sums of these models leave the range of float64.") from None
     except NotImplementedError as error:
         raise ValueError(f"{type(models[0]).__name__} models like these cannot be merged: {error}.") from None
+    merged._evidence = _merged_evidence([model._evidence for model in models], None if base is None else base._evidence)
+    if hasattr(merged, "_class_counts"):
+        merged._class_counts = _merged_counts([model._class_counts for model in models], base)
     passes = [model.n_iter_ for model in models if hasattr(model, "n_iter_")]
     if passes:
         merged.n_iter_ = max(passes)
     return merged
+
+
+def _merged_evidence(parts, base):
+    """Evidence of how far predictions are off, of several models; None where none has any."""
+    known = [part for part in parts if part is not None]
+    return merge_evidence(known, base) if known else None
+
+
+def _merged_counts(parts, base):
+    """Rows of each class, of several models; None where none has counted them."""
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    common = 0.0 if base is None or base._class_counts is None else base._class_counts
+    return np.add.reduce(known) - (len(known) - 1) * common
 
 
 def check_kind(name, model):
@@ -79,7 +98,7 @@ def _check_fits(first, name, model):
         values = {name: (getattr(other, name), getattr(rule, name)) for name in differ}
         shown = ", ".join(f"{name} is {ours!r}, there {theirs!r}" for name, (ours, theirs) in values.items())
         raise ValueError(f"{name} was learnt with other parameters than models[0]: {shown}.")
-    others = ("class_weight",) if hasattr(first, "class_weight") else ()
+    others = [name for name in ("class_weight", "calibration") if hasattr(first, name)]
     for parameter in ("loss", *first._loss().parameters, *others):
         ours, theirs = getattr(model, parameter), getattr(first, parameter)
         if ours != theirs:

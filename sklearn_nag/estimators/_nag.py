@@ -31,6 +31,7 @@ INSTEAD_OF_SCHEDULES = {
     ),
 }
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
+HALF_LIVES = tuple(20.0 * 4.0 ** np.arange(4, -1, -1))  # half-lives that half_life="auto" mixes, beside infinity
 
 
 @cache
@@ -63,7 +64,12 @@ class _NAGRule(OnlineLinear):
         check_number("alpha", self.alpha, min_val=0)
         check_number("epsilon", self.epsilon, min_val=0)
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
-        check_number("half_life", self.half_life, min_val=1, options=(None,))
+        check_number("half_life", self.half_life, min_val=1, options=("auto", None))
+        if isinstance(self.half_life, str) and vars(self).get("_eta0s"):
+            raise ValueError(
+                "half_life='auto' mixes models, and a sweep over learning rates keeps them apart: give the "
+                "estimator one half_life, or eta0='auto', which mixes both."
+            )
         if self.half_life is not None and self.normalization == "max":
             raise ValueError(
                 "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; "
@@ -142,7 +148,10 @@ class _NAGRule(OnlineLinear):
             average_from = 0.0 if average else np.inf
         else:
             average_from = float(average) or np.inf
-        return kernels.nag.Rule(
+        mixes = isinstance(self.half_life, str)
+        several = {"half_lives": HALF_LIVES, "in_nats": self.loss == "log_loss"} if mixes else {}
+        return (kernels.nag.MixedRule if mixes else kernels.nag.Rule)(
+            **several,
             normalization=self.normalization,
             adaptive=bool(self.adaptive),
             intercept=bool(self.fit_intercept),
@@ -159,7 +168,7 @@ class _NAGRule(OnlineLinear):
             coupled=loss.coupled,
             experts=len(etas),
             mixed=swept is None,
-            half_life=np.inf if self.half_life is None else float(self.half_life),
+            half_life=np.inf if mixes or self.half_life is None else float(self.half_life),
             clip=self._clip,
             constraint=self.constraint,
         )
@@ -231,9 +240,27 @@ class _NAGRule(OnlineLinear):
             )
 
     @property
+    def half_lives_(self) -> np.ndarray:
+        """The half-lives that ``half_life="auto"`` mixes; infinity is that of the model that never forgets."""
+        return self._attribute(lambda state: np.array([np.inf, *self._mixed(state).rule.half_lives]))
+
+    @property
+    def half_life_(self) -> np.ndarray:
+        """How much each half-life is trusted, with ``half_life="auto"``: its share in predictions."""
+        weights = self._attribute(lambda state: self._mixed(state).trusted.weights())
+        return weights if len(weights) > 1 or getattr(self, "_n_outputs", None) else weights[0]
+
+    def _mixed(self, state):
+        if not state.others:
+            raise AttributeError(
+                f'half_life_ and half_lives_ are there with half_life="auto"; half_life is {self.half_life!r}'
+            )
+        return state
+
+    @property
     def eta0_weights_(self) -> np.ndarray:
         """How much each learning rate is trusted, with ``eta0="auto"``."""
-        weights = self._attribute(lambda state: state.mixture.weights())
+        weights = self._attribute(lambda state: state.eta0_weights())
         if self._state.rule.experts == 1:
             raise AttributeError(f'eta0_weights_ is there with eta0="auto"; eta0 is {self.eta0!r}')
         return weights if len(weights) > 1 or getattr(self, "_n_outputs", None) else weights[0]
@@ -302,6 +329,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {validation_fraction}
     {n_iter_no_change}
     {class_weight}
+    {calibration}
     {warm_start}
     {average}
     {half_life}
@@ -315,6 +343,8 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {mean_}
     eta0_weights_ : ndarray of shape (5,) or (n_classes, 5)
         How much each learning rate is trusted, with ``eta0="auto"``; for each class if learnt one against the rest.
+    {half_life_}
+    {half_lives_}
     {progressive_loss_}
     {t_}
     {n_iter_}
@@ -396,9 +426,10 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: dict | Literal["balanced"] | None = None,
+        calibration: Literal["progressive"] | None = None,
         warm_start: bool = False,
         average: bool | int | Literal["auto"] = "auto",
-        half_life: float | None = None,
+        half_life: float | Literal["auto"] | None = None,
     ):
         self.loss = loss
         self.normalization = normalization
@@ -426,6 +457,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.average = average
         self.half_life = half_life
@@ -503,6 +535,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {mean_}
     eta0_weights_ : ndarray of shape (5,) or (n_outputs, 5)
         How much each learning rate is trusted, with ``eta0="auto"``.
+    {half_life_}
+    {half_lives_}
     {progressive_loss_}
     {t_}
     {n_iter_}
@@ -568,7 +602,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         n_iter_no_change: int = 5,
         warm_start: bool = False,
         average: bool | int | Literal["auto"] = "auto",
-        half_life: float | None = None,
+        half_life: float | Literal["auto"] | None = None,
     ):
         self.loss = loss
         self.normalization = normalization

@@ -8,7 +8,7 @@ import warnings
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral
-from typing import NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 from weakref import WeakSet
 
 import numpy as np
@@ -85,6 +85,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     """
 
     _state: kernels.LinearState
+    _evidence: Any = None  # of how far predictions of rows are off before these are learnt; never changed in place
+    _keeps_evidence = True
+    _added_parameters: ClassVar[dict[str, Any]] = {}  # to those of models saved before, with what they meant then
     _solved = False  # whether a further pass over the same rows would change nothing
 
     # -- parameters
@@ -288,6 +291,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             )
         self._state = self._continued_state(self._state).copy()
         self._set_linear(coef, intercept)
+        self._evidence = None
         return self
 
     def _given(self, coef, intercept, ending=""):
@@ -337,7 +341,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self._state = self._new_state(X) if first else self._continued_state(self._state.copy(), X)
         self._sparse_coef, self.n_iter_, self.validation_losses_ = False, 0, np.empty(0)
         vars(self).pop("_table", None)
-        return Passes(self, X, y, weight, goes_on or not first)
+        return Passes(self, X, y, weight, goes_on or not first, are_new=first)
 
     def _make_passes(self, passes, make_pass):
         """Learn pass by pass until the objective settles, then do what a search has found to help.
@@ -355,6 +359,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 break
         if passes.searches:
             n, self.validation_losses_ = stopping.best_pass, np.array(stopping.objectives)
+            passes.judge(self, best)
             if stopped or n > LEARNT_ANEW:
                 self._state, self.n_iter_ = best, n
                 passes.learn_held_out(self)
@@ -408,6 +413,13 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """What ``method`` ("predict" and the like) makes of decision values."""
         return self._interpret(decision)
 
+    def _responded(self, method, decision, y, weight, before):
+        """What ``method`` made of decision values that `_play` has returned, before each row was learnt.
+
+        ``before`` is the evidence before these rows, None for a new model.
+        """
+        return self._respond(method, decision)
+
     def _partial_fit(self, X, y, sample_weight, play=False, latest=False):
         """Learn each row once; with ``play``, return what `_play` does."""
         first = not self.__sklearn_is_fitted__()
@@ -421,11 +433,15 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
                 self._state = state.copy()
         played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
-        before, weight = self._state.seen, self._weigh(y, weight)
-        self._learn(X, self._encode(y), weight, predictions=played, latest=latest)
+        before, weight = self._state.seen, self._weigh_next(y, weight)
+        self._learn(X, self._encode(y), weight, predictions=played, latest=latest, are_new=True)
         self.n_iter_ = 1
         self._warn_if_lost(before, weight, stacklevel=5)
         return played
+
+    def _weigh_next(self, y, weight):
+        """As ``_weigh``, for the next rows of a stream."""
+        return self._weigh(y, weight)
 
     def _warn_if_lost(self, before, weight, stacklevel):
         """Warn, once for a model, if rows of some weight left its total weight as it was ``before`` them."""
@@ -467,6 +483,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def _new_state(self, X):
         """State before the first row, for rows of the kind of ``X``."""
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
+        self._evidence = None
         return kernels.new_state(self._make(self._centred(sparse.issparse(X))).rule, self.n_features_in_)
 
     def _continued_state(self, state, X=None):
@@ -486,7 +503,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             )
         return state
 
-    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False):
+    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False):
         """Learn the rows once; leave the state as it was when that fails.
 
         Parameters
@@ -499,8 +516,18 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             Filled with the decision values that each row was predicted by before it was learnt.
         latest : bool, default=False
             Whether these are by the latest weights, whatever `predict` has.
+        are_new : bool, default=False
+            Whether these rows are new to the model, so that its predictions of them tell how far off it is.
         """
         state = self._state
+        alone = state.rule.n_played == self._n_targets  # and no rates that are kept apart
+        some = weight is None or (weight if order is None else weight[order]).any()
+        tell = are_new and not latest and alone and some and self._keeps_evidence
+        if tell and predictions is None:
+            if weight is not None and not weight.all():
+                order = np.flatnonzero(weight) if order is None else order[weight[order] > 0]
+            predictions = np.empty((X.shape[0] if order is None else len(order), state.rule.n_played))
+        is_first = state.seen == 0
         _, rule, loss = vars(self).get("_made") or self._make(state.rule.centred)
         rule = state.goes_on_by(rule)
         few = sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule
@@ -517,6 +544,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                     self._learn_and_report(tables, learn, state, loss, X, encoded, weight, order, predictions)
                 else:
                     learn(state, loss, X, encoded, weight, order=order, predictions=predictions)
+                if tell:
+                    self._judge(predictions, encoded, weight, order, is_first)
         except kernels.Diverged:
             undo.restore()
             self._check_finite(X)
@@ -529,6 +558,29 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             undo.restore()
             raise
         undo.end()
+
+    @property
+    def _memory(self):
+        """About how many of the last rows tell how far predictions are off."""
+        half_life = getattr(self, "half_life", None)  # which not all families have
+        return np.inf if half_life in (None, "auto") else half_life / np.log(2.0)
+
+    def _judge(self, played, encoded, weight, order=None, is_first=False):
+        """Learn how far predictions are off that were made before rows were learnt; other arguments as for `_learn`.
+
+        Rows of weight 0 do not count, nor does the first row of all (``is_first``), before which nothing was known.
+        """
+        if order is not None:
+            encoded, weight = encoded[order], None if weight is None else weight[order]
+        if weight is not None and not weight.all():
+            played, encoded = played[weight > 0], encoded[weight > 0]
+        if is_first:
+            played, encoded = played[1:], encoded[1:]
+        self._evidence = self._judged(self._evidence, played, encoded)
+
+    def _judged(self, evidence, played, encoded):
+        """Evidence, None where there is none yet, with that of predictions of these targets added."""
+        raise NotImplementedError
 
     def _learn_and_report(self, tables, learn_rows, state, loss, X, encoded, weight, order, predictions):
         """As ``learn_rows``, in parts that end where a report is due."""
@@ -568,7 +620,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return state
 
     def __setstate__(self, state):
-        super().__setstate__(of_this_version(state, type(self).__name__))
+        super().__setstate__({**self._added_parameters, **of_this_version(state, type(self).__name__)})
         for name in ("_made", "_table"):  # which are made anew
             vars(self).pop(name, None)
         self._check_whole()
@@ -584,11 +636,17 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 check_features(self)
                 self._check_targets_of_model()
                 self._check_fits(self._state)
+                if self._evidence is not None:
+                    self._check_evidence()
         except ValueError as error:
             raise damaged(self, error) from None
 
     def _check_targets_of_model(self):
         """Raise for classes, or a number of outputs, that no model has."""
+        raise NotImplementedError
+
+    def _check_evidence(self):
+        """Raise for evidence that no model of these targets has."""
         raise NotImplementedError
 
     def _check_fits(self, state):

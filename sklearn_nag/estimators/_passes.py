@@ -82,6 +82,8 @@ class Passes:
         Rows, targets and weights of the rows, validated.
     goes_on : bool
         Whether the model has learnt before, perhaps from these very rows, which are then no witness.
+    are_new : bool
+        Whether the first pass shows rows to the model that it has not learnt.
 
     Attributes
     ----------
@@ -97,7 +99,7 @@ class Passes:
 
     knows_scales = False
 
-    def __init__(self, estimator, X, y, weight, goes_on):
+    def __init__(self, estimator, X, y, weight, goes_on, are_new):
         self.estimator, self.X, self.y, self.weight = estimator, X, y, weight
         self.targets, self.effective_weight = estimator._encode(y), estimator._weigh(y, weight)
         if self.effective_weight is not None and not self.effective_weight.any():
@@ -105,6 +107,7 @@ class Passes:
         self.rows = self.held_out = None
         self._most, self._random_state = estimator.max_iter, estimator.random_state
         self.searches = self._is_worth_a_search() and not goes_on
+        self.are_new = are_new and not self.searches
         if self.searches:
             self.rows, self.held_out = self._split_by_number()
             # The passes that follow do not depend on how many the search has made, so that a sweep can share them.
@@ -195,7 +198,8 @@ class Passes:
         before, seen, lift = state.loss.copy(), state.seen, state.targets.lift
         state.loss[:] = 0.0
         try:
-            model._learn(self.X, self.targets, self.effective_weight, order)
+            are_new = self.are_new and model.n_iter_ == 0
+            model._learn(self.X, self.targets, self.effective_weight, order, are_new=are_new)
             return state.mean_loss(state.seen - seen)
         finally:  # also when the model diverges, as a sweep goes on from there
             with np.errstate(over="ignore"):
@@ -217,6 +221,14 @@ class Passes:
         predicted = model._interpret(kernels.predict(model._state, self.X[self.held_out]))
         weight = None if self.weight is None else self.weight[self.held_out]
         return model._metric(self.y[self.held_out], predicted, sample_weight=weight)
+
+    def judge(self, model, state):
+        """Let ``model`` learn how far the predictions of a ``state`` are off for the rows held out."""
+        if not model._keeps_evidence:
+            return
+        rows = self.held_out
+        with np.errstate(all="ignore"):
+            model._judge(kernels.predict(state, self.X[rows]), self.targets[rows], None)
 
     def learn_held_out(self, model):
         """Let ``model`` learn the rows that it was judged by."""

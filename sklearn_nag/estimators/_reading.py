@@ -71,6 +71,10 @@ class ReadableMixin:
             ``unit_free_weight``
                 ``weight * scale``: by how much a prediction rises, in units of the target, when the feature rises by
                 its scale. These can be compared with one another, whatever the units of the features.
+            ``standard_error``
+                That of ``weight``, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor`: exact where
+                errors are independent and normal with one variance; NaN for features that depend linearly on those
+                before. Other learners have no such column.
             ``scale``, ``mean``
                 Its entries of ``scale_`` and ``mean_``.
             ``largest``
@@ -106,6 +110,9 @@ class ReadableMixin:
         table["feature"] = np.tile(names, len(coef))
         table["weight"] = coef.ravel()
         table["unit_free_weight"] = unit_free.ravel()
+        errors = self._standard_errors()
+        if errors is not None:
+            table["standard_error"] = errors.ravel()
         for name, values in {"scale": self.scale_, "mean": self.mean_, "largest": state.columns.largest}.items():
             table[name] = np.tile(values[:n_features], len(coef))
         if as_frame == "auto":
@@ -120,6 +127,10 @@ class ReadableMixin:
                 "as_frame=False."
             ) from None
         return pd.DataFrame(table)
+
+    def _standard_errors(self):
+        """Standard errors of ``coef_``, a row for each target, for learners that know them; else None."""
+        return None
 
     @between_calls
     def contributions(self: Any, X: Rows) -> np.ndarray | sparse.csr_array | list[sparse.csr_array]:

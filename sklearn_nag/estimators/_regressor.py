@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
 
-from .. import losses
+from .. import kernels, losses
+from ..uncertainty import quantiles
 from ._locks import between_calls
 from ._online import OnlineLinear
 from ._saved import check_outputs
@@ -19,6 +20,7 @@ from ._validation import (
     Rows,
     as_float,
     as_floats,
+    check_coverage,
     check_finite,
     check_number,
     check_option,
@@ -146,6 +148,36 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         """Weights of the rows, which do not depend on targets."""
         return weight
 
+    def _judged(self, evidence, played, encoded):
+        """Quantiles of the sizes of errors."""
+        evidence = quantiles.new(self._n_targets) if evidence is None else evidence
+        return quantiles.learn(evidence, played, encoded, self._memory)
+
+    def _played_intervals(self, played, y, weight, before, coverages):
+        """Whether intervals, had before each row was learnt, held its targets, and half of their widths.
+
+        ``played`` is what `_play` has returned for these rows, ``before`` the evidence before them, None for a new
+        model.
+
+        Returns
+        -------
+        held, width : ndarray of shape (n_samples, n_targets, n_coverages)
+            NaN for rows from which nothing is learnt: those of weight 0, and the first.
+        """
+        y = self._encode(np.asarray(y, dtype=np.float64))
+        told = np.ones(len(y), dtype=bool) if weight is None else np.asarray(weight) > 0
+        if before is None and told.any():
+            told[np.argmax(told)] = False
+        before = quantiles.new(y.shape[1]) if before is None else before
+        held, width = np.full((2, *y.shape, len(coverages)), np.nan)
+        _, width[told] = quantiles.play(before, played[told], y[told], coverages, self._memory)
+        with np.errstate(over="ignore"):
+            held[told] = np.abs(y[told] - played[told])[:, :, None] <= width[told]
+        return held, width
+
+    def _check_evidence(self):
+        quantiles.check("what is known of errors", self._evidence, self._n_targets)
+
     # -- predicting
 
     @named_publicly
@@ -164,6 +196,94 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
             As the targets were.
         """
         return self._interpret(self._decision(X))
+
+    @named_publicly
+    @between_calls
+    def predict_interval(
+        self, X: Rows, coverage: float | ArrayLike = 0.9, *, method: Literal["progressive", "gaussian"] = "progressive"
+    ) -> np.ndarray:
+        """Interval for the target of each row, which holds it with the probability asked for.
+
+        Half its width is a quantile of the sizes of the errors that the model made on rows just before it learnt them.
+        It is tracked row by row such that, in the long run, the share of targets within intervals is what was asked
+        for, in whatever order rows come and however they change [1]_ [2]_; see :doc:`/how_sure`. All rows get intervals
+        of the same width, about what `predict` returns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that an interval holds the target, between 0 and 1; or several.
+        method : {"progressive", "gaussian"}, default="progressive"
+            What is said above; or, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor`, what holds
+            where errors are independent and normal, with one variance: Student's t, wider where a row is far from the
+            others.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            Lower and upper ends in units of the target. For several coverages, of shape (..., 2, n_coverages), and the
+            larger a coverage, the wider the interval. Ends are infinite where the model has not seen ``1 / (1 -
+            coverage)`` errors, and for coverages above 0.999. Intervals are held within ``clip`` where that is two
+            numbers; not within the range of the targets so far, which the next one may leave.
+
+        Raises
+        ------
+        NotFittedError
+            Before fitting.
+        ValueError
+            For rows that cannot be used, for coverages out of range, for ``method="gaussian"`` with other updates, and
+            where no errors are known: for a model that was saved by a version that kept none, or whose weights were
+            set, and that has learnt nothing since.
+
+        References
+        ----------
+        .. [1] Gibbs and Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021.
+        .. [2] Angelopoulos, Candès and Tibshirani, "Conformal PID control for time series prediction", NeurIPS 2023.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_nag import NAGRegressor
+        >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+        >>> reg = NAGRegressor().partial_fit(X[:300], y[:300])
+        >>> low, high = reg.predict_interval(X[300:], coverage=0.9).T
+        >>> bool(0.8 < ((low <= y[300:]) & (y[300:] <= high)).mean() < 1.0)
+        True
+        >>> reg.predict_interval(X[300:], coverage=[0.8, 0.9, 0.95]).shape
+        (142, 2, 3)
+        """
+        coverages = check_coverage(coverage)
+        check_option("method", method, ("progressive", "gaussian"))
+        X = self._rows_to_predict(X)
+        decision = kernels.predict(self._state, X)[:, :, None]
+        width = self._gaussian_widths(X, coverages) if method == "gaussian" else self._widths(coverages)
+        with np.errstate(over="ignore"):
+            interval = np.stack([decision - width, decision + width], axis=2)
+        if isinstance(self._clip, tuple):
+            np.clip(interval, *self._clip, out=interval)
+        interval = interval[:, 0] if self._n_outputs is None else interval
+        return interval if np.ndim(coverage) else interval[..., 0]
+
+    def _widths(self, coverages):
+        """Half-widths of the intervals of all rows, for each output and coverage."""
+        evidence = self._evidence
+        if evidence is None and self._state.seen == 0:  # all rows had weight 0
+            evidence = quantiles.new(self._n_targets)
+        if evidence is None:
+            raise ValueError(
+                f"this {type(self).__name__} knows no errors of its own: it was saved by a version that kept none, or "
+                "its weights were set, and it has learnt nothing since. Let it learn rows by partial_fit first."
+            )
+        return quantiles.widths(evidence, coverages)
+
+    def _gaussian_widths(self, X, coverages):
+        """Half-widths of the intervals of each row, for each output and coverage, where errors are normal."""
+        raise ValueError(
+            "method='gaussian' is for update='least_squares' of ScaleInvariantRegressor, with "
+            "target_normalization='standard', which keeps what it takes."
+        )
 
     @property
     def _flat_coef(self):

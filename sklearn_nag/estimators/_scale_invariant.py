@@ -126,6 +126,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
     {validation_fraction}
     {n_iter_no_change}
     {class_weight}
+    {calibration}
     {warm_start}
     {average}
 
@@ -208,6 +209,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: dict | Literal["balanced"] | None = None,
+        calibration: Literal["progressive"] | None = None,
         warm_start: bool = False,
         average: bool = True,
     ):
@@ -229,6 +231,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.average = average
 
@@ -409,6 +412,21 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     @property
     def _solved(self):
         return self._update == "least_squares"
+
+    @property
+    def _knows_variance(self):
+        """Whether what least squares keep tells the variance of errors, for which targets need a unit."""
+        return self._solved and self._target_unit
+
+    def _gaussian_widths(self, X, coverages):
+        if not self._knows_variance:
+            return super()._gaussian_widths(X, coverages)
+        return kernels.full.interval_widths(self._state, X, coverages)
+
+    def _standard_errors(self):
+        if not self._knows_variance:
+            return super()._standard_errors()
+        return kernels.full.standard_errors(self._state, self.n_features_in_)
 
     def _loss(self):
         name = self._loss_name

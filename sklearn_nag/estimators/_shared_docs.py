@@ -55,7 +55,12 @@ tol : float or None, default=1e-3
     than the best one by ``tol`` for ``n_iter_no_change`` passes. None: after ``max_iter`` passes.
 class_weight : dict, "balanced" or None, default=None
     Factor on the weights of the rows of each class, 1 for classes that a dict does not name; ``"balanced"`` makes
-    them inversely proportional to the number of rows (`fit` only).
+    them inversely proportional to the number of rows: in ``partial_fit`` of the rows so far, up to each row.
+calibration : {"progressive", None}, default=None
+    ``"progressive"`` gives every loss probabilities, and sets of classes (`predict_set`), by what predictions made
+    before rows were learnt were worth: a temperature and, but for the log loss, an offset for each class. Those of the
+    log loss are then no longer too sure where rows are few for the columns, as in text. It takes about 40 ns a row for
+    two classes. A row of weight 0 tells nothing; others count once, whatever their weight. See :doc:`/how_sure`.
 classes_ : ndarray of shape (n_classes,)
     The classes.
 coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -138,11 +143,20 @@ average : bool, int or "auto", default="auto"
     What is averaged is ``u``, which has no unit. ``"auto"``: unless there is a penalty, and predictions are by that
     average and the latest weights, with shares that follow the progressive losses of the two (AdaHedge); see
     :ref:`averaging`. A model that has averaged by fixed shares before goes on with these.
-half_life : float or None, default=None
+half_life : float, "auto" or None, default=None
     Total weight of rows, at least 1, after which what was learnt counts half: means, scales, the unit of a target,
-    gradients, averages and shares of learning rates alike. For streams that change their nature. None never
-    forgets. Not with ``normalization="max"``. Sixteen times in each half-life all features are gone through, however
-    sparse rows are.
+    gradients, averages and shares of learning rates alike. Weights themselves fade to a half in eight half-lives, so
+    that none grows without end. For streams that change their nature. None never forgets. Not with
+    ``normalization="max"``. Four times in each half-life all features are gone through, however sparse rows are.
+    ``"auto"`` learns with half-lives of 20, 80, 320, 1,280, 5,120 and infinity side by side, and mixes their
+    predictions by how well each has predicted rows before it learnt them, the last ones above all (fixed share):
+    several times the work, and nothing to choose. ``coef_`` is the mean of their weights, by their shares; ``scale_``
+    and ``mean_`` are those that never fade. Models with half-lives cannot be merged. See :ref:`forgetting`.
+half_life_ : ndarray of shape (6,) or (n_targets, 6)
+    How much each half-life is trusted, with ``half_life="auto"``: its share in predictions, for each class learnt one
+    against the rest and each output.
+half_lives_ : ndarray of shape (6,)
+    The half-lives.
 scale_ : ndarray of shape (n_features,)
     What each feature was divided by; 1 for a feature that has been 0 so far.
 mean_ : ndarray of shape (n_features,)

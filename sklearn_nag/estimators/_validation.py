@@ -196,6 +196,14 @@ def is_finite(value):
     return isinstance(value, Real) and abs(as_float(value)) < np.inf
 
 
+def check_coverage(coverage):
+    """One coverage or several, as an array of one dimension; raise unless each is a number between 0 and 1."""
+    coverages = np.atleast_1d(as_floats(coverage, "coverage"))
+    if not (coverages.ndim == 1 and coverages.size and ((coverages > 0.0) & (coverages < 1.0)).all()):
+        raise ValueError(f"coverage must be a float between 0 and 1, or several of these; got {shown(coverage)}.")
+    return coverages
+
+
 def check_flag(name, value):
     """Raise unless ``value``, given for the parameter ``name``, is a boolean."""
     if not isinstance(value, bool | np.bool_):

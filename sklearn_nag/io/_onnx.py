@@ -16,6 +16,7 @@ from ..estimators._reading import names_of_features
 from ..estimators._validation import as_given
 from ..kernels.vectorized.prediction import unit_free
 from ..preprocessing import OnlinePipeline
+from ..uncertainty import probabilities
 from ._learners import learners
 
 if TYPE_CHECKING:
@@ -266,7 +267,19 @@ def _labels(classes):
 
 
 def _probabilities(nodes, model, decision, n_classes):
-    """Add nodes for the probabilities of all classes; return the name of what they give."""
+    """Add nodes for the probabilities of all classes; return the name of what they give.
+
+    ``decision`` has a column for each class, with two classes of either sign.
+    """
+    if model.calibration is not None:
+        if n_classes > 2 and model.loss == "log_loss" and not model._state.rule.coupled:
+            faint = nodes.add("Exp", nodes.add("Neg", nodes.add("Abs", decision)))  # Softplus knows float32 alone
+            rest = nodes.add("Log", nodes.add("Add", faint, nodes.constant([1.0])))
+            decision = nodes.add("Sub", nodes.add("Min", decision, nodes.constant([0.0])), rest)
+        factor, offset = probabilities.line(model._known(model._evidence), model._calibrated["has_unit"])
+        factor = 0.5 * factor if n_classes == 2 else factor
+        scaled = nodes.add("Mul", decision, nodes.constant(np.array([factor])))
+        return nodes.add("Softmax", nodes.add("Add", scaled, nodes.constant(offset)), axis=1)
     if model._state.rule.coupled:
         return nodes.add("Softmax", decision, axis=1)
     if model.loss == "log_loss":

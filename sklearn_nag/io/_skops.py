@@ -8,9 +8,10 @@ from .. import preprocessing
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ..kernels import FixedRate, LinearRule, LinearState
 from ..kernels.state.columns import Columns
-from ..kernels.state.mixture import Mixture
+from ..kernels.state.mixture import FixedShare, Mixture
 from ..kernels.state.targets import Targets
 from ..preprocessing._base import OnlineTransformer
+from ..uncertainty import Probabilities, Quantiles
 from ._learners import learners
 
 _PACKAGE = __name__.partition(".")[0]
@@ -52,7 +53,10 @@ def trusted_types() -> list[str]:
     types = {
         Columns,
         FixedRate,
+        FixedShare,
         Mixture,
+        Probabilities,
+        Quantiles,
         Targets,
         L2Ball,
         Simplex,

@@ -3,7 +3,10 @@
 from ._coefficients import CoefficientsDisplay
 from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay, ValidationLossDisplay
 from ._eta_sweep import EtaSweep, eta_sweep
+from ._half_lives import HalfLivesDisplay
+from ._intervals import IntervalDisplay
 from ._progressive import ProgressiveValidation, progressive_validation
+from ._progressive_search import ProgressiveSearch
 from ._score import ProgressiveSplit, progressive_score
 from ._search import NAGClassifierCV, NAGRegressorCV
 
@@ -12,9 +15,12 @@ __all__ = [
     "EtaSweep",
     "EtaSweepDisplay",
     "FeatureScalesDisplay",
+    "HalfLivesDisplay",
+    "IntervalDisplay",
     "NAGClassifierCV",
     "NAGRegressorCV",
     "ProgressiveLossDisplay",
+    "ProgressiveSearch",
     "ProgressiveSplit",
     "ProgressiveValidation",
     "ValidationLossDisplay",

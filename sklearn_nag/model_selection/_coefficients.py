@@ -30,6 +30,8 @@ class CoefficientsDisplay:
         Names of the features; ``x0``, ``x1``, ... by default.
     targets : sequence of length n_targets, optional
         The classes or outputs that rows of ``weights`` belong to; 0, 1, ... by default.
+    errors : array-like of the shape of ``weights``, optional
+        Standard errors: whiskers reach two of them to either side.
 
     Attributes
     ----------
@@ -39,6 +41,8 @@ class CoefficientsDisplay:
         The figure of the axes.
     lines_ : list of matplotlib Line2D
         The dots, one line for each target.
+    whiskers_ : list of matplotlib LineCollection
+        The whiskers, one collection for each target, where there are errors.
 
     See Also
     --------
@@ -52,7 +56,13 @@ class CoefficientsDisplay:
     array([[ 0.2, -3. ]])
     """
 
-    def __init__(self, weights: ArrayLike, names: Iterable[str] | None = None, targets: Sequence[Any] | None = None):
+    def __init__(
+        self,
+        weights: ArrayLike,
+        names: Iterable[str] | None = None,
+        targets: Sequence[Any] | None = None,
+        errors: ArrayLike | None = None,
+    ):
         self.weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         n_targets, n_features = self.weights.shape
         self.names: list[str] = [f"x{i}" for i in range(n_features)] if names is None else list(names)
@@ -62,6 +72,9 @@ class CoefficientsDisplay:
                 f"weights has shape {np.shape(weights)}; it must hold one number for each of {len(self.names)} names, "
                 f"for each of {len(self.targets)} targets."
             )
+        self.errors = None if errors is None else np.atleast_2d(np.asarray(errors, dtype=np.float64))
+        if self.errors is not None and self.errors.shape != self.weights.shape:
+            raise ValueError(f"errors has shape {self.errors.shape}; it must be that of weights, {self.weights.shape}.")
 
     @classmethod
     def from_estimator(cls, estimator: BaseEstimator, *, max_features: int = 20, ax: Axes | None = None) -> Self:
@@ -70,7 +83,8 @@ class CoefficientsDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted learner with ``coefficients``, or a Pipeline that ends with one. Names of features are those of the
+            Fitted learner with ``coefficients``, or a Pipeline that ends with one. Those with standard errors, as
+            `OnlineBootstrap` and least squares have them, get whiskers. Names of features are those of the
             frame that it was fitted on or, in a Pipeline, those that the steps before it give.
         max_features : int, default=20
             How many features to show: those with the largest weights, of any class or output.
@@ -94,7 +108,10 @@ class CoefficientsDisplay:
         else:
             targets = learner.classes_[1:] if is_classifier(learner) else None
         names = table.feature[: learner.n_features_in_]
-        return cls(weights, names, targets).plot(ax=ax, max_features=max_features)
+        errors = None
+        if "standard_error" in table:
+            errors = (table.standard_error * table.scale).reshape(weights.shape)
+        return cls(weights, names, targets, errors).plot(ax=ax, max_features=max_features)
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> Self:
         """Draw the weights, in a colour for each class or output.
@@ -122,6 +139,10 @@ class CoefficientsDisplay:
             ax.plot(weights[largest], places + offset, "o", label=str(target))[0]
             for weights, target, offset in zip(self.weights, self.targets, offsets)
         ]
+        self.whiskers_ = []
+        for line, errors in zip(self.lines_, () if self.errors is None else self.errors):
+            x, y, error = line.get_xdata(), line.get_ydata(), 2.0 * errors[largest]
+            self.whiskers_.append(ax.hlines(y, x - error, x + error, color=line.get_color(), linewidth=1))
         ax.set(xlabel="weight * scale of the feature", yticks=places, yticklabels=[str(self.names[i]) for i in largest])
         ax.locator_params(axis="x", nbins=5)  # labels of large numbers are wide
         ax.grid(axis="y", alpha=0.3)

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import Rows, as_floats, check_number, shown
+from ..estimators._regressor import OnlineRegressor
+from ..estimators._validation import Rows, as_floats, check_coverage, check_number, shown
 from ._judge import Judge, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights
 
@@ -43,6 +44,10 @@ class ProgressiveValidation:
         Seconds spent in predicting and learning, but not in reading and scoring.
     estimator : estimator
         The estimator after the last row.
+    coverage, width : ndarray of shape (n_coverages,), or None
+        Share of the targets that the intervals held which they had before they were learnt, and the mean width of
+        these; None where they were not asked for. The curve then has ``"coverage"`` and ``"width"``, of shape
+        (n_points, n_coverages), too. Rows with infinite intervals do not count.
     """
 
     score: float | dict[str, float]
@@ -52,6 +57,8 @@ class ProgressiveValidation:
     n_scored: int
     fit_time: float
     estimator: Any
+    coverage: np.ndarray | None
+    width: np.ndarray | None
 
 
 def progressive_validation(
@@ -65,6 +72,7 @@ def progressive_validation(
     batch_size: int = 1,
     delay: int = 0,
     curve_at: ArrayLike | None = None,
+    coverage: float | ArrayLike | None = None,
     callback: Callable[[int, BaseEstimator], Any] | None = None,
 ) -> ProgressiveValidation:
     """Score a learner by its predictions for each row, made before it learns that row.
@@ -97,6 +105,9 @@ def progressive_validation(
         Rows that come, and are predicted, between a row and its label.
     curve_at : array-like of int, optional
         Numbers of rows, increasing, after which to take a point of the curve.
+    coverage : float or array-like of shape (n_coverages,), optional
+        Coverages of intervals to judge, between 0 and 1, for regressors of this package without ``delay``: see
+        `NAGRegressor.predict_interval`.
     callback : callable, optional
         Called after each batch, whatever its size, with the number of rows so far and the estimator. A true result
         ends the stream.
@@ -144,14 +155,18 @@ def progressive_validation(
     check_number("batch_size", batch_size, Integral, min_val=1)
     check_number("delay", delay, Integral, min_val=0)
     points = _curve_points(curve_at)
+    coverages = None if coverage is None else check_coverage(coverage)
     check_stream(X, y, sample_weight)
     pipeline = StreamPipeline(estimator)
     all_classes = known_classes(pipeline.learner, y, classes)
     judge = Judge(pipeline.learner, all_classes, scoring)
     in_kernel = isinstance(pipeline.learner, OnlineLinear) and delay == 0
+    intervals: list[tuple[np.ndarray, np.ndarray]] = []
+    if coverages is not None and not (in_kernel and isinstance(pipeline.learner, OnlineRegressor)):
+        raise ValueError("coverage is for regressors of this package, with delay=0.")
     if in_kernel:
         batches = cut_batches(X, y, sample_weight, _KERNEL_ROWS, points)
-        steps = _learn_in_kernel(pipeline, batches, all_classes, judge)
+        steps = _learn_in_kernel(pipeline, batches, all_classes, judge, coverages, intervals)
     else:
         batches = cut_batches(X, y, sample_weight, batch_size)
         steps = _test_then_train(pipeline, batches, all_classes, judge, delay)
@@ -171,6 +186,11 @@ def progressive_validation(
     curve = {"n_rows": reached, **{name: value[:-1] for name, value in values.items()}}
     if in_kernel:
         curve["loss"] = np.array(losses)
+    covered = None
+    if coverages is not None:
+        stops = [*reached, n_rows]
+        covered = {name: _means_up_to(values, stops) for name, values in zip(("coverage", "width"), _joined(intervals))}
+        curve |= {name: values[:-1] for name, values in covered.items()}
     final = {name: float(value[-1]) for name, value in values.items()}
     return ProgressiveValidation(
         score=final["score"] if judge.is_single else final,
@@ -180,7 +200,24 @@ def progressive_validation(
         n_scored=n_scored,
         fit_time=seconds,
         estimator=pipeline.estimator,
+        **{name: None if covered is None else covered[name][-1] for name in ("coverage", "width")},
     )
+
+
+def _joined(intervals):
+    """Whether intervals held targets, and their widths, of all batches; NaN where widths are infinite."""
+    held, width = (np.concatenate(parts) for parts in zip(*intervals))
+    finite = np.isfinite(width)
+    return np.where(finite, held, np.nan), np.where(finite, 2.0 * width, np.nan)
+
+
+def _means_up_to(values, stops):
+    """Means over rows, up to each stop, and over outputs; NaN where there is none."""
+    there = ~np.isnan(values)
+    sums, counts = (np.add.accumulate(a.sum(axis=1)) for a in (np.where(there, values, 0.0), there))
+    last = np.asarray(stops) - 1
+    with np.errstate(invalid="ignore"):
+        return sums[last] / counts[last]
 
 
 class _Progress(NamedTuple):
@@ -207,17 +244,25 @@ def _curve_points(curve_at):
     return points.astype(np.int64)
 
 
-def _learn_in_kernel(pipeline, batches, classes, judge):
-    """Learn each batch by a kernel that predicts each row before it learns it; yield the progress after each batch."""
+def _learn_in_kernel(pipeline, batches, classes, judge, coverages, intervals):
+    """Learn each batch by a kernel that predicts each row before it learns it; yield the progress after each batch.
+
+    What intervals of these coverages, None for no intervals, were worth is added to the list ``intervals``.
+    """
     learner, options = pipeline.learner, {} if classes is None else {"classes": classes}
     n_rows, n_scored, seconds, is_new = 0, 0, 0.0, True
     for X, y, weight in batches:
         start = time.perf_counter()
+        before = learner._evidence
         decision = learner._play(pipeline.transform(X), y, sample_weight=weight, **options)
         skip, is_new = count_unscored(weight, len(y), is_new)
-        predictions = {method: learner._respond(method, decision[skip:]) for method in judge.methods}
-        judge.keep(predictions, y[skip:], slice_weights(weight, skip))
+        predictions = {method: learner._responded(method, decision, y, weight, before) for method in judge.methods}
+        judge.keep(
+            {method: values[skip:] for method, values in predictions.items()}, y[skip:], slice_weights(weight, skip)
+        )
         seconds += time.perf_counter() - start
+        if coverages is not None:
+            intervals.append(learner._played_intervals(decision, y, weight, before, coverages))
         n_rows, n_scored = n_rows + len(y), n_scored + len(y) - skip
         yield _Progress(n_rows, n_scored, seconds)
 

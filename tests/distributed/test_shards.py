@@ -164,10 +164,8 @@ def test_more_rounds_are_nearer_to_one_model():
     ("estimator", "n_shards", "rounds", "most"),
     [
         (NAGRegressor(), 256, 8, 1.005),
-        (NAGRegressor(), 16, 4, 1.002),
         (NAGClassifier(), 256, 8, 1.006),
         (ScaleInvariantRegressor(), 256, 8, 1.005),
-        (ScaleInvariantRegressor(), 16, 4, 1.002),
     ],
 )
 def test_first_rows_of_which_nothing_can_be_learnt(estimator, n_shards, rounds, most):

@@ -51,14 +51,14 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        HedgeClassifier(max_iter=5),
+        HedgeClassifier(max_iter=2),
         HedgeClassifier(
             [("nag", NAGClassifier()), ("sgd", SGDClassifier(random_state=0))],
             update="weighted_majority",
             max_iter=10,
             batch_size=5,
         ),
-        HedgeRegressor(max_iter=5),
+        HedgeRegressor(max_iter=2),
         HedgeRegressor([("nag", NAGRegressor())], update="hedge", loss="absolute_error", max_iter=5),
     ],
     expected_failed_checks=expected_failures,

@@ -1,11 +1,14 @@
 """What classifiers share: classes, their weights, and probabilities."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import softmax
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor, merge
 from sklearn_nag.kernels import learn
 
 from .helpers import X, Y, bits
@@ -151,3 +154,37 @@ def test_losses_without_probabilities_say_what_has_them():
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as error:
         clf.predict_proba(X)
     assert "CalibratedClassifierCV" in str(error.value.__cause__)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_classes_of_a_stream_are_balanced_by_the_rows_so_far(weighted, rng):
+    """The bits of rows weighted by hand, however the stream is cut, saved, or begun by fit."""
+    X, y = rng.normal(size=(200, 3)), np.minimum(rng.integers(0, 9, 200), 2)
+    weight = rng.integers(0, 3, 200) * rng.random(200) if weighted else None
+    counts, factors = np.zeros(3), []
+    for i, k in enumerate(y):
+        counts[k] += weight is None or weight[i] > 0
+        factors.append(counts.sum() / (3 * max(counts[k], 1)))
+    by_hand = NAGClassifier().partial_fit(X, y, range(3), np.array(factors) * (1.0 if weight is None else weight))
+    whole = NAGClassifier(class_weight="balanced").partial_fit(X, y, range(3), weight)
+    parts = NAGClassifier(class_weight="balanced")
+    for rows in np.split(np.arange(200), [1, 2, 90]):
+        part = None if weight is None else weight[rows]
+        parts = pickle.loads(pickle.dumps(parts.partial_fit(X[rows], y[rows], range(3), part)))
+    assert np.array_equal(bits(whole), bits(by_hand))
+    assert np.array_equal(bits(parts), bits(by_hand))
+    with pytest.raises(ValueError, match="y contains 7"):
+        parts.partial_fit(X[:2], [0, 7])
+    assert np.array_equal(parts._class_counts, counts)
+
+
+def test_counts_of_classes_go_on_and_are_merged(rng):
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 3 % 2
+    fitted = NAGClassifier(class_weight="balanced", max_iter=3, tol=None).fit(X, y)
+    assert fitted._class_counts.tolist() == [60, 30]
+    base = NAGClassifier(class_weight="balanced").partial_fit(X[:30], y[:30], [0, 1])
+    models = [copy.deepcopy(base).partial_fit(X[i : i + 30], y[i : i + 30]) for i in (30, 60)]
+    assert merge(models, base)._class_counts.tolist() == [60, 30]
+    fitted._class_counts = np.array([1.0, np.nan])
+    with pytest.raises(ValueError, match="it has no counts of its classes"):
+        pickle.loads(pickle.dumps(fitted))

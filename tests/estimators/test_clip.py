@@ -1,6 +1,7 @@
 """Predictions held within a range, while learning and afterwards, by every regressor."""
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.model_selection import progressive_validation
 
-from ..kernels.helpers import KERNELS
+from ..kernels.helpers import on_both
 from .helpers import bits
 
 LEARNERS = {
@@ -51,12 +52,12 @@ def data(rng, n=250, outlying=True):
 
 
 def played(model, X, y):
-    return np.vstack([model._play(X[i : i + 1], y[i : i + 1]) for i in range(X.shape[0])])[:, 0]
+    return model._play(X, y)[:, 0]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("target_normalization", ["standard", None])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    ("name", "target_normalization", "kernel"), on_both(itertools.product(LEARNERS, ["standard", None]), 4)
+)
 def test_predictions_stay_within_the_range(rng, name, target_normalization, kernel):
     X, y = data(rng)
     far = 1e4 * np.vstack([X, -X])
@@ -76,6 +77,7 @@ def test_predictions_stay_within_the_range(rng, name, target_normalization, kern
             assert np.unique(p).size > 1
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_range_that_is_never_left_changes_nothing(rng, name):
     X, y = data(rng, outlying=False)
@@ -108,6 +110,7 @@ def test_the_cost_is_a_trend_that_leaves_the_range():
     assert NAGRegressor().clip == ScaleInvariantRegressor().clip == FTRLRegressor().clip == "targets"
 
 
+@pytest.mark.usefixtures("in_numpy")
 @settings(max_examples=30, deadline=None)
 @given(cuts=st.sets(st.integers(1, 249)), name=st.sampled_from(sorted(LEARNERS)), data_=st.data())
 def test_cuts_and_pickles_change_no_bit(cuts, name, data_):

@@ -20,7 +20,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
 
-from ..kernels.helpers import KERNELS
+from ..kernels.helpers import KERNELS, on_both
 from ..regret import plain
 from .helpers import bits
 
@@ -122,16 +122,16 @@ def size(constraint, u):
     return np.linalg.norm(u, axis=-1) if isinstance(constraint, L2Ball) else np.abs(u).sum(axis=-1)
 
 
-@pytest.mark.parametrize("estimator", REGRESSORS, ids=str)
-def test_weights_are_in_the_set_and_kernels_agree(rng, estimator):
+@pytest.mark.parametrize(("estimator", "kernel"), on_both(zip(REGRESSORS), 3), ids=str)
+def test_weights_are_in_the_set_and_kernels_agree(rng, estimator, kernel):
     X, y = rows(rng)
     X = X * [1.0, 1e3, 1e-3, 1.0, 5.0] if estimator.normalization is not None else X
     Y = np.column_stack([y, 100.0 - 30.0 * y])
     weight = rng.integers(0, 3, 120) * rng.random(120)
     for container in (np.asarray, np.asfortranarray, sparse.csr_array):
         models, played = [], []
-        for kernel in ["numpy", *(["numba"] if len(KERNELS) > 1 and not KERNELS[1].marks[0].args[0] else [])]:
-            with config_context(kernel=kernel):
+        for used in ("numpy", kernel):
+            with config_context(kernel=used):
                 model = copy.deepcopy(estimator)
                 played.append(model._play(container(X), Y, weight))
                 models.append(model)
@@ -144,7 +144,8 @@ def test_weights_are_in_the_set_and_kernels_agree(rng, estimator):
     assert (size(models[0].constraint, u) > 0.05 * bound).all()
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.usefixtures("in_numpy")
+@settings(max_examples=20, deadline=None)
 @given(cuts=st.sets(st.integers(1, 119)), which=st.integers(0, len(REGRESSORS) - 1), power=st.integers(-300, 300))
 def test_cuts_pickles_and_units_change_no_bit(cuts, which, power):
     X, y = rows(np.random.default_rng(0))
@@ -158,6 +159,7 @@ def test_cuts_pickles_and_units_change_no_bit(cuts, which, power):
         assert np.array_equal(scaled.predict(X * 2.0**power), whole.predict(X))
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=str)
 def test_the_unit_of_the_target_does_not_matter(rng, estimator):
     X, y = rows(rng)
@@ -169,6 +171,7 @@ def test_the_unit_of_the_target_does_not_matter(rng, estimator):
         np.testing.assert_allclose((q - c) / a, p, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
     "estimator",

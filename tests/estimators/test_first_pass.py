@@ -48,18 +48,21 @@ def first_pass_clocks(X):
     return float(len(X)), ((X / np.maximum.accumulate(np.abs(X))) ** 2).sum()
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("estimator", [NAGRegressor, NAGClassifier])
 def test_all_that_fit_can_do(rng, estimator):
     X, y = rows(rng, 400)
     y = y if estimator is NAGRegressor else y > 0
-    options = {"scales": "first-pass", "random_state": 0}
+    options = {"scales": "first-pass", "random_state": 0, "max_iter": 20}
     model = estimator(**options).fit(X, y)
     assert model.score(X, y) > 0.7
-    more = estimator(warm_start=True, max_iter=1, tol=None, **options).fit(X, y).fit(X, y)
+    more = estimator(**{**options, "warm_start": True, "max_iter": 1, "tol": None}).fit(X, y).fit(X, y)
     assert more.t_ == 3 * 400  # a model that goes on knows scales
     for further in ({"early_stopping": True}, {"eta0": "auto"}, {"penalty": "l2"}, {"adaptive": False}):
         assert estimator(**options, **further).fit(sparse.csr_array(X), y).score(X, y) > 0.5
-    begun = estimator(max_iter=1, tol=None, **options).fit(X, y, coef_init=model.coef_, intercept_init=model.intercept_)
+    begun = estimator(**{**options, "max_iter": 1, "tol": None}).fit(
+        X, y, coef_init=model.coef_, intercept_init=model.intercept_
+    )
     without = estimator(max_iter=1, tol=None, random_state=0).fit(
         X, y, coef_init=model.coef_, intercept_init=model.intercept_
     )

@@ -1,6 +1,7 @@
 """Input and circumstances that no user means to have: malformed sparse rows, other threads, the ends of the range."""
 
 import copy
+import itertools
 import os
 import pickle
 import signal
@@ -24,7 +25,7 @@ from sklearn_nag import (
     config_context,
 )
 
-from ..kernels.helpers import HAVE_NUMBA, KERNELS
+from ..kernels.helpers import HAVE_NUMBA, KERNELS, on_both
 
 LEARNERS = [
     FTRLClassifier,
@@ -209,9 +210,7 @@ def test_columns_in_any_order(make, named_twice, kernel, rng):
         assert np.array_equal(getattr(b._state.columns, name), getattr(a._state.columns, name))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("case", MALFORMED)
-@pytest.mark.parametrize("make", LEARNERS)
+@pytest.mark.parametrize(("make", "case", "kernel"), on_both(itertools.product(LEARNERS, MALFORMED), 24))
 def test_malformed_sparse_rows(make, case, kernel):
     rows, message = MALFORMED[case]
     learner, y = make(), targets_for(make())

@@ -24,6 +24,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.estimators._online import Divergence
 
+from ..kernels.helpers import on_both
 from .helpers import bits
 
 RULES = [
@@ -81,6 +82,7 @@ def target(estimator, y, values):
     return y if hasattr(estimator, "decision_function") else values
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
 def test_one_model_is_that_model(estimator, rng):
     X, y, values = data(rng, classes=3)
@@ -95,6 +97,7 @@ def test_one_model_is_that_model(estimator, rng):
     assert merge([base, base], base).t_ == 100
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
 def test_what_is_learnt_of_inputs_is_that_of_one_model(estimator, with_base, rng):
@@ -134,6 +137,7 @@ def test_what_is_learnt_of_inputs_is_that_of_one_model(estimator, with_base, rng
     np.testing.assert_allclose(merged._state.loss, expected, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
 def test_functions_are_averaged(estimator, rng):
     """Models that began with nothing: the merged decision is the mean of theirs by rows, up to what scales change."""
@@ -160,6 +164,7 @@ def test_functions_are_averaged(estimator, rng):
     np.testing.assert_allclose(merged._decision(X), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
 def test_order_changes_rounding_alone(estimator, rng):
     X, y, values = data(rng, classes=3)
@@ -175,18 +180,17 @@ def test_order_changes_rounding_alone(estimator, rng):
             np.testing.assert_allclose(other, decisions[0], rtol=1e-7, atol=1e-8 * np.abs(other).max())
 
 
-@pytest.mark.parametrize("kernel", ["numpy", "auto"])
-@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
+@pytest.mark.parametrize(("estimator", "kernel"), on_both(zip(CLASSIFIERS + REGRESSORS), 6), ids=str)
 def test_it_goes_on_learning(estimator, kernel, rng):
-    X, y, values = data(rng, n=1600, classes=3)
+    X, y, values = data(rng, n=800, classes=3)
     y = target(estimator, y, values)
     with config_context(kernel=kernel):
         base = begin(estimator, X[:100], y[:100])
-        merged = merge(pieces(estimator, X[100:], y[100:], (400, 400, 400), base), base)
+        merged = merge(pieces(estimator, X[100:], y[100:], (200, 200, 200), base), base)
         before = merged.progressive_loss_
-        merged.partial_fit(X[1300:], y[1300:])
+        merged.partial_fit(X[700:], y[700:])
     assert np.isfinite(bits(merged)).all()
-    assert merged.t_ == 1600
+    assert merged.t_ == 800
     if merged._state.rule.normalization is None:
         return  # it minds units
     assert merged.progressive_loss_ < before
@@ -208,6 +212,7 @@ def test_merging_is_worth_it(rng):
     assert ours < 1.01 * best
 
 
+@pytest.mark.usefixtures("in_numpy")
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), powers=st.lists(st.integers(-60, 60), min_size=4, max_size=4), which=st.data())
 def test_powers_of_two_change_no_bit(seed, powers, which):
@@ -226,6 +231,7 @@ def test_powers_of_two_change_no_bit(seed, powers, which):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.usefixtures("in_numpy")
 @settings(max_examples=30, deadline=None)
 @given(
     rows=st.lists(

@@ -137,12 +137,13 @@ def test_batches_of_rows_change_no_bit_with_defaults():
     assert np.array_equal(whole.intercept_, parts.intercept_)
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("penalty", [None, "l1", "l2", "elasticnet"])
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("normalization", ["max", "rms"])
 def test_sparse_rows_are_dense_rows(normalization, adaptive, penalty, average):
-    X, y = (a[:300] for a in load_digits(return_X_y=True))
+    X, y = (a[:150] for a in load_digits(return_X_y=True))
     parameters = {"normalization": normalization, "adaptive": adaptive, "penalty": penalty, "average": average}
     parameters |= {"centering": False}
     alpha = 1e-4 if penalty is None else 1e-3

@@ -48,6 +48,7 @@ def test_attributes():
         clf.coef_[0, 0] = 1.0
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("penalty", [None, "l1", "l2", "elasticnet"])
 @pytest.mark.parametrize("normalization", ["max", "rms"])

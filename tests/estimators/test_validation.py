@@ -258,8 +258,6 @@ def test_parameters_of_one_estimator():
         NAGClassifier(penalty="elasticnet", l1_ratio=None).fit(X, Y)
     a, b = (NAGClassifier(penalty="l1", l1_ratio=ratio, random_state=0).fit(X, Y) for ratio in (None, 0.5))
     assert np.array_equal(a.coef_, b.coef_)
-    with pytest.raises(ValueError, match="class_weight 'balanced' is not supported for partial_fit"):
-        NAGClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
 
 
 def test_any_boolean_will_do():

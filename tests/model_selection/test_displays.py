@@ -14,6 +14,7 @@ from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import (
     EtaSweepDisplay,
     FeatureScalesDisplay,
+    HalfLivesDisplay,
     NAGClassifierCV,
     ProgressiveLossDisplay,
     ValidationLossDisplay,
@@ -187,3 +188,18 @@ def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[plot\]"'):
         FeatureScalesDisplay([1.0]).plot()
+
+
+def test_half_lives_over_a_stream(pyplot, rng):
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] > 0) ^ (np.arange(200) >= 100)
+    display = HalfLivesDisplay.from_estimator(NAGClassifier(half_life="auto"), X, y, curve_at=[50, 100, 150, 200])
+    learner = NAGClassifier(half_life="auto")
+    for start, share in zip(range(0, 200, 50), display.shares, strict=True):
+        learner.partial_fit(X[start : start + 50], y[start : start + 50], classes=[False, True])
+        np.testing.assert_allclose(share, learner.half_life_, rtol=1e-12)
+    assert display.n_rows.tolist() == [50, 100, 150, 200]
+    assert display.areas_[0].get_label() == "inf"
+    assert len(display.areas_) == 6
+    with pytest.raises(ValueError, match="one number for each of n_rows"):
+        HalfLivesDisplay([1, 2], [[0.5, 0.5]], [20.0, np.inf])

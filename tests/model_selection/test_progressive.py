@@ -136,7 +136,6 @@ def test_curve():
         (SGDClassifier(), {"delay": 569}, ValueError, "nothing to score: all 569 rows"),
         (NAGClassifier(), {"curve_at": [3, 2]}, ValueError, "curve_at must hold whole numbers of rows, increasing"),
         (NAGClassifier(), {"curve_at": [0.5]}, ValueError, "curve_at"),
-        (NAGClassifier(class_weight="balanced"), {}, ValueError, "class_weight"),
         (NAGClassifier(), {"sample_weight": [1.0]}, ValueError, "inconsistent numbers of samples"),
     ],
 )
