@@ -9,16 +9,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor, config_context
+from sklearn_nag import NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor
 from sklearn_nag.uncertainty.perturbation import exponential_weights
 
 X, Y = load_diabetes(return_X_y=True, scaled=False)
-
-
-@pytest.fixture(autouse=True)
-def in_numpy():
-    with config_context(kernel="numpy"):
-        yield
 
 
 def expected_to_fail(estimator):
@@ -82,7 +76,9 @@ def test_shapes():
         boot.predict_proba(X)
 
 
-@pytest.mark.parametrize("learner", [NAGClassifier(), NAGClassifier("hinge"), SGDClassifier(random_state=0), SGDRegressor(random_state=0)])
+@pytest.mark.parametrize(
+    "learner", [NAGClassifier(), NAGClassifier("hinge"), SGDClassifier(random_state=0), SGDRegressor(random_state=0)]
+)
 def test_any_learner_with_weights(learner):
     rows, y = load_breast_cancer(return_X_y=True)
     rows = rows / rows.max(axis=0)

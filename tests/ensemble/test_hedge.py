@@ -55,11 +55,11 @@ def expected_failures(estimator):
         HedgeClassifier(
             [("nag", NAGClassifier()), ("sgd", SGDClassifier(random_state=0))],
             update="weighted_majority",
-            max_iter=10,
+            max_iter=4,
             batch_size=5,
         ),
         HedgeRegressor(max_iter=2),
-        HedgeRegressor([("nag", NAGRegressor())], update="hedge", loss="absolute_error", max_iter=5),
+        HedgeRegressor([("nag", NAGRegressor())], update="hedge", loss="absolute_error", max_iter=2),
     ],
     expected_failed_checks=expected_failures,
 )

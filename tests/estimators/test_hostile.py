@@ -25,7 +25,7 @@ from sklearn_nag import (
     config_context,
 )
 
-from ..kernels.helpers import HAVE_NUMBA, KERNELS, on_both
+from ..kernels.helpers import HAVE_NUMBA, KERNELS, on_both, some
 
 LEARNERS = [
     FTRLClassifier,
@@ -210,7 +210,7 @@ def test_columns_in_any_order(make, named_twice, kernel, rng):
         assert np.array_equal(getattr(b._state.columns, name), getattr(a._state.columns, name))
 
 
-@pytest.mark.parametrize(("make", "case", "kernel"), on_both(itertools.product(LEARNERS, MALFORMED), 24))
+@pytest.mark.parametrize(("make", "case", "kernel"), on_both(some(itertools.product(LEARNERS, MALFORMED), 72), 12))
 def test_malformed_sparse_rows(make, case, kernel):
     rows, message = MALFORMED[case]
     learner, y = make(), targets_for(make())

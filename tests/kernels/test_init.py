@@ -1,18 +1,26 @@
 """What `learn` makes of weights, orders and rows, whatever the family."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+from sklearn_nag import config_context
 from sklearn_nag.kernels import predict
 
-from .helpers import RULES, flat, make_data, make_state, progressive
+from .helpers import RULES, flat, make_data, make_state, on_both, progressive
 
 
-@pytest.mark.parametrize("options", [{}, {"l2": 0.01}, {"l1": 0.01, "average_from": 0.0}])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
-def test_weight_0_is_absence(rng, normalization, adaptive, container, options):
+@pytest.mark.parametrize(
+    ("rule", "container", "options", "kernel"),
+    on_both(
+        itertools.product(RULES, [np.asarray, sparse.csr_array], [{}, {"l2": 0.01}, {"l1": 0.01, "average_from": 0.0}]),
+        5,
+    ),
+)
+def test_weight_0_is_absence(rng, rule, container, options, kernel):
+    normalization, adaptive = rule
     X, y = make_data(rng, n=150)
     X /= np.abs(X).max(axis=0)
     weights = rng.integers(0, 2, 150) * rng.random(150)
@@ -20,8 +28,9 @@ def test_weight_0_is_absence(rng, normalization, adaptive, container, options):
     kept = weights > 0
     options = {"normalization": normalization, "adaptive": adaptive, **options}
     one, two = make_state(6, **options), make_state(6, **options)
-    a = progressive(one, container(X), y, weights)
-    b = progressive(two, container(X[kept]), y[kept], weights[kept])
+    with config_context(kernel=kernel):
+        a = progressive(one, container(X), y, weights)
+        b = progressive(two, container(X[kept]), y[kept], weights[kept])
     assert np.array_equal(a[kept], b)
     assert np.array_equal(flat(one), flat(two))
     assert np.isfinite(a).all()

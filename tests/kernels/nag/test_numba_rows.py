@@ -35,7 +35,7 @@ CONTAINERS = {
 
 
 AUTO = [("auto", True), ("auto", False)]
-CUT = some(itertools.product([*RULES, AUTO[0]], PENALTIES, [(), *EXTENSIONS]), 6)
+CUT = some(itertools.product([*RULES, AUTO[0]], PENALTIES, [(), *EXTENSIONS]), 4)
 POWERS = some(itertools.product(PENALTIES, [(), *EXTENSIONS]), 2)
 SOME_LOSSES = ["log_loss", "hinge", "squared_error", "quantile", "softmax"]
 
@@ -65,7 +65,7 @@ def assert_same(X, y, weights, loss, order=None, **options):
 @needs_numba
 @pytest.mark.parametrize(
     ("normalization", "adaptive", "loss", "container"),
-    some(((*rule, loss, container) for rule in RULES for loss in BY_ITSELF for container in CONTAINERS), 16),
+    some(((*rule, loss, container) for rule in RULES for loss in BY_ITSELF for container in CONTAINERS), 9),
 )
 def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
     X, y = make_data(rng, n=150, d=5, loss=loss)
@@ -91,7 +91,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
                 for extension in EXTENSIONS
                 for container in ("float64", "csr")
             ),
-            8,
+            5,
         ),
         *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in LOSSES),
     ],
@@ -121,7 +121,7 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
 @needs_numba
 @pytest.mark.parametrize(
     ("normalization", "adaptive", "penalty", "container"),
-    some(((*rule, *rest) for rule in [*RULES, *AUTO] for rest in itertools.product(PENALTIES, CONTAINERS)), 8),
+    some(((*rule, *rest) for rule in [*RULES, *AUTO] for rest in itertools.product(PENALTIES, CONTAINERS)), 5),
 )
 def test_every_penalty(rng, normalization, adaptive, penalty, container):
     X, y = make_data(rng, n=150, d=5, density=0.4)
