@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from sklearn_nag import config_context
 from sklearn_nag.uncertainty import quantiles
@@ -118,6 +119,15 @@ def test_the_theorem(place):
     if name != "shrinks for ever" and lowest.min() > LOWEST:
         assert (-misses[few] <= bound[few]).all(), name
     assert highest.max() <= HIGHEST + 1.0
+
+
+@pytest.mark.parametrize(("n", "most"), [(300, 0.045), (900, 0.03), (3000, 0.02)])
+def test_what_is_kept_after_steady_sizes(n, most):
+    """The last quantile holds for new sizes what was asked for, nearly; one of all sizes is off by .3 / sqrt(n)."""
+    size = np.abs(np.random.default_rng(0).normal(size=(n, 400)))
+    holds = 2 * norm.cdf(quantiles.widths(learn(size), np.array([0.9]))) - 1
+    assert abs(holds.mean() - 0.9) < 0.006
+    assert np.sqrt(np.mean((holds - 0.9) ** 2)) < most
 
 
 @pytest.mark.parametrize("place", [0, 3, 4, 5])
