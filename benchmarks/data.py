@@ -19,12 +19,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn_nag import datasets
 
 
-def parse(description, output, quick):
-    """Command-line options of a table over these sets, with the help for ``--output`` and ``--quick``."""
+def parse(description, output, quick, **files):
+    """Command-line options of a table over these sets, with the help for ``--output``, ``--quick`` and other files."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
     parser.add_argument("--output", type=Path, help=output)
     parser.add_argument("--quick", action="store_true", help=quick)
+    for name, what in files.items():
+        parser.add_argument(f"--{name}", type=Path, help=what)
     return parser.parse_args()
 
 

@@ -4,6 +4,7 @@ import csv
 import datetime
 import importlib.metadata
 import platform
+import subprocess
 from pathlib import Path
 
 
@@ -18,6 +19,22 @@ def write_table(path, lines, said=None):
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows(lines)
     path.with_suffix(".txt").write_text(f"{said or provenance() + '.'}\n", encoding="utf-8")
+
+
+def record(path, ratios):
+    """Append ratios by name of the work to a CSV file: a line each, with the commit, the day, what and where."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(
+        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    versions = " ".join(f"{name}={importlib.metadata.version(name)}" for name in ("numpy", "scikit-learn", "numba"))
+    new = not path.exists()
+    with open(path, "a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if new:
+            writer.writerow(["commit", "date", "processor", "versions", "work", "ratio"])
+        for work, ratio in ratios.items():
+            writer.writerow([commit, datetime.date.today(), processor(), versions, work, f"{ratio:.4g}"])
 
 
 def processor():

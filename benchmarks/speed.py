@@ -1,6 +1,6 @@
 """Speed beside the peers, as ratios in one run: the table of the README and of the documentation.
 
-    python -m benchmarks.speed [--data-dir FOLDER] [--repeats 5] [--quick]
+    python -m benchmarks.speed [--data-dir FOLDER] [--repeats 5] [--quick] [--record FILE.csv]
 
 Each line is the median of the ratios over repeats in which the two take turns, so that a machine whose speed drifts
 does not matter. Peers that are not installed (vowpalwabbit, river) and data that is not there are left out. "NAG" and
@@ -40,7 +40,7 @@ from sklearn_nag import (
     get_config,
 )
 
-from .provenance import processor
+from .provenance import processor, record
 
 PAPER = {"normalization": "max", "centering": False, "importance_aware": False, "average": False, "eta0": 0.5}
 HAVE = {name: importlib.util.find_spec(name) is not None for name in ("numba", "river", "vowpalwabbit")}
@@ -62,7 +62,7 @@ class Table:
     """Prints a line for each comparison."""
 
     def __init__(self, repeats):
-        self.repeats = repeats
+        self.repeats, self.ratios, self.of = repeats, {}, ""
         print(f"{'work':66} {'own':>12} {'peer':>12} {'ratio':>7} {'bar':>6}")
 
     def line(self, work, own, peer, bar, unit=1.0, name="us"):
@@ -73,7 +73,10 @@ class Table:
         self.show(work, *(f"{t / unit * 1e6:.3f} {name}" for t in np.median(pairs, axis=0)), ratio, bar)
 
     def show(self, work, own, peer, ratio, bar):
-        """Print a line."""
+        """Print a line, and keep its ratio."""
+        if not work.startswith("  "):
+            self.of = work
+        self.ratios[work if work == self.of else f"{self.of}: {work.strip()}"] = ratio
         print(f"{work:66} {own:>12} {peer:>12} {ratio:7.3f} {bar:>6}", flush=True)
 
 
@@ -348,6 +351,7 @@ def main():
     parser.add_argument("--data-dir", type=Path, help="folder with Covertype and Census, as benchmarks.data names them")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="small sizes: that it runs, not what it finds")
+    parser.add_argument("--record", type=Path, help="CSV file to append the ratios to")
     options = parser.parse_args()
     packages = ["scikit-learn", "numpy", *(name for name, have in HAVE.items() if have)]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
@@ -366,6 +370,8 @@ def main():
         to_accuracy(table, options.data_dir)
         if HAVE["vowpalwabbit"]:
             vowpal(table, options.data_dir)
+    if options.record is not None:
+        record(options.record, table.ratios)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Text, one-hot rows and mixed frames: accuracy and time of the defaults beside SGDClassifier.
 
-    python -m benchmarks.text [--data-dir FOLDER] [--output FOLDER] [--quick]
+    python -m benchmarks.text [--data-dir FOLDER] [--output FOLDER] [--quick] [--record FILE.csv]
 
 Accuracy is that on 30 % held out, the median of nine splits: of one pass and of `fit` with the defaults, of one pass
 with other scales, and of scikit-learn's. The mixed frame holds numbers far from 0 beside 300 one-hot columns, as
@@ -30,6 +30,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn_nag import NAGClassifier, config_context
 
 from .data import SPARSE, TEXT, parse
+from .provenance import record
 from .speed import race
 
 SPLITS, TURNS = 9, 5
@@ -187,7 +188,12 @@ def times(quick, sets):
 
 def main():
     """Print both tables."""
-    options = parse(__doc__, "folder to write text_accuracy.csv and text_times.csv to", "small sizes: that it runs")
+    options = parse(
+        __doc__,
+        "folder to write text_accuracy.csv and text_times.csv to",
+        "small sizes: that it runs",
+        record="CSV file to append the ratios to",
+    )
     warnings.simplefilter("ignore", ConvergenceWarning)
     splits = 1 if options.quick else SPLITS
     table, sets = mixed(splits), {}
@@ -205,6 +211,8 @@ def main():
         options.output.mkdir(parents=True, exist_ok=True)
         frame.to_csv(options.output / "text_accuracy.csv", float_format="%.4f", na_rep="-")
         spent.to_csv(options.output / "text_times.csv", float_format="%.2f", index=False)
+    if options.record is not None:
+        record(options.record, dict(spent.to_numpy()))
 
 
 if __name__ == "__main__":
