@@ -135,14 +135,16 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
             state.rule = rule
         return
     state.cached, state.looked_up = None, 0
-    learn_rows = backend(state.rule, loss).learn_rows
+    compiled = runs_compiled(loss)
+    learn_rows = backend(state.rule, compiled).learn_rows
     if isinstance(state.rule, nag.MixedRule):
         learn_rows = partial(nag.learn_and_mix, learn_rows, mix)
     elif state.rule.forgets:
         learn_rows = partial(nag.learn_and_fade, learn_rows)
-    elif runs_compiled(loss):  # which alone releases the GIL
+    elif compiled:  # which alone releases the GIL
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
-    learn_rows = told_when_long(learn_rows)
+    if not compiled:
+        learn_rows = told_when_long(learn_rows)
     if sample_weight is None or sample_weight.all():
         return _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions)
     order = np.arange(X.shape[0]) if order is None else order

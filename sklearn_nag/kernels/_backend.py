@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -112,17 +113,20 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
         _context.reset(token)
 
 
-def backend(rule, loss):
-    """Return ``numpy_rows`` or ``numba_rows`` of the rule's family, by what is chosen; the latter imports Numba.
+@cache
+def imported(name):
+    """A module of the kernels that may need Numba; found once, as small calls are many."""
+    return importlib.import_module(name)
 
-    A loss that is not compiled is learnt in NumPy.
-    """
-    return importlib.import_module(f"{rule.family.package}.{'numba' if runs_compiled(loss) else 'numpy'}_rows")
+
+def backend(rule, compiled):
+    """Return ``numba_rows`` of the rule's family where it is to be ``compiled``, else ``numpy_rows``."""
+    return imported(f"{rule.family.package}.{'numba' if compiled else 'numpy'}_rows")
 
 
 def runs_compiled(loss):
-    """Whether rows are learnt in compiled code: by choice, and as the loss has such code."""
-    return is_compiled() and loss.name in importlib.import_module(f"{__package__}.compiled.losses").CODES
+    """Whether rows are learnt in compiled code: by choice, and if the loss has such code."""
+    return is_compiled() and loss.name in imported(f"{__package__}.compiled.losses").CODES
 
 
 def is_compiled():
@@ -171,6 +175,7 @@ def kept_code():
     return importlib.import_module(f"{__package__}.compiled.cache").kept()
 
 
+@cache
 def _has_numba():
     return importlib.util.find_spec("numba") is not None
 

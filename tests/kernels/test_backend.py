@@ -58,10 +58,10 @@ def test_choice(monkeypatch):
     set_config(kernel="numpy")
     set_config()
     assert get_config() == {"kernel": "numpy"}
-    assert _backend.backend(make_state(1).rule, loss).__name__.endswith(".numpy_rows")
+    assert _backend.backend(make_state(1).rule, _backend.runs_compiled(loss)).__name__.endswith(".numpy_rows")
     with config_context(kernel="auto"):
         assert get_config() == {"kernel": "auto"}
-        rows = _backend.backend(make_state(1).rule, loss)
+        rows = _backend.backend(make_state(1).rule, _backend.runs_compiled(loss))
         assert rows.__name__.endswith("numba_rows" if HAVE_NUMBA else "numpy_rows")
         with config_context():
             assert get_config() == {"kernel": "auto"}

@@ -51,7 +51,7 @@ def workspace(state, n_scratch, indptr):
         return columns.table.T, room, np.empty(room.shape[1], np.uint64), places, followed
     table = rows_of_zeros(n_fields + n_scratch, width)
     table[:n_fields, :width] = columns.table
-    table[columns.rows()["lift"], width:] = 1.0
+    table[columns.ranges()["lift"].start, width:] = 1.0
     return (table,)
 
 
@@ -101,8 +101,8 @@ class Preparation:
 
     def has_rare(self):
         """Whether not all columns of dense rows are frequent; none is by rules that are not selective."""
-        state, (table,) = self.state, self.tables
-        return not (state.rule.selective and table[state.columns.rows()["frequent"], : state.columns.lift.size].all())
+        columns, (table,) = self.state.columns, self.tables
+        return not (self.state.rule.selective and table[columns.ranges()["frequent"].start, : columns.lift.size].all())
 
     def columns(self):
         """The columns of the workspace for dense rows."""

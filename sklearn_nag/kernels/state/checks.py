@@ -70,7 +70,7 @@ def check_layout(state: Any) -> None:
     if type(rule).State is not type(state):
         raise ValueError(f"the model is a {_named(type(state))}, its rule a {_named(type(rule))}")
     _check_names(state)
-    if type(columns) is not Columns or "lift" not in vars(columns):
+    if type(columns) is not Columns or "table" not in vars(columns):
         raise ValueError(f"columns is a {type(columns).__name__}; it must be a table of columns")
     if (rule.n_heads, rule.sharing) != (columns.n_heads, columns.sharing):
         raise ValueError(

@@ -14,6 +14,9 @@ from .lifts import TINY, positive
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
 
 
+LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
+
+
 @lru_cache
 def rows_of_fields(shared, per_head, n_heads, sharing):
     """The rows of each field in a table of columns, as ranges, by name."""
@@ -70,15 +73,19 @@ class Columns:
     """
 
     def __getattr__(self, name: str) -> Any:
-        """None, for a field that is absent."""
-        if name.startswith("_"):
+        """The view for a field, made when it is first asked for, as small calls ask for few."""
+        if name.startswith("_") or name in LAYOUT:
             raise AttributeError(name)
-        return None
+        rows = self.ranges().get(name)
+        if rows is None:
+            return None
+        view = self.table[rows.start : rows.stop] if name in self.per_head else self.table[rows.start]
+        vars(self)[name] = view
+        return view
 
     def __init__(self, table, shared, per_head, n_heads, sharing=1):
+        vars(self).clear()  # of views of another table
         self.table, self.shared, self.per_head, self.n_heads, self.sharing = table, shared, per_head, n_heads, sharing
-        for name, rows in self.ranges().items():
-            setattr(self, name, table[rows.start : rows.stop] if name in per_head else table[rows.start])
 
     @classmethod
     def new(cls, rule, n_columns, like=None):
@@ -124,8 +131,7 @@ class Columns:
         return Columns(table, self.shared, self.per_head, n_heads, self.sharing)
 
     def __getstate__(self):  # without the views, which would come back as arrays of their own
-        names = ("table", "shared", "per_head", "n_heads", "sharing")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in LAYOUT}
 
     def __setstate__(self, state):
         _check_saved(**state)
