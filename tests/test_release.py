@@ -64,3 +64,8 @@ def test_the_changelog_has_notes_for_the_version():
     wrong = subprocess.run([sys.executable, ROOT / ".ci" / "release_notes.py", "v0"], capture_output=True, text=True)
     assert wrong.returncode != 0
     assert "the tag v0 is not that of the version" in wrong.stderr
+
+
+def test_the_paper_cites_what_its_bibliography_has():
+    cited = {*re.findall(r"@([\w-]+)", text("paper/paper.md"))}
+    assert cited == {*re.findall(r"^@\w+\{([\w-]+),", text("paper/paper.bib"), re.MULTILINE)}
