@@ -11,6 +11,7 @@ times the gradient; the move is the limit of infinitely many small steps, which 
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,11 @@ from scipy.special import expit
 LEAST_MARGIN, MOST_MARGIN, LONGEST = -300.0, 700.0, 1e100  # where moves of the log loss are cut off, to stay in range
 LARGEST = np.finfo(np.float64).max
 HALLEY_STEPS = 4  # after these, at worst the last few digits are wrong, from any start
+# Logarithms of means: of what is predicted before there was a target above 0, of 0, and the largest to be played.
+NOTHING, ZERO, FARTHEST = -10000.0, -9999.0, 700.0
+LEAST_LOG, MOST_LOG = math.log(5e-324), math.log(np.finfo(np.float64).max)  # of doubles
+NEAR = 1e-6  # a power so near 1 or 2 counts as that
+N_TERMS, NEWTON_STEPS = 50, 8  # of `deviance_move`: halves of the range take no more
 
 
 class Loss:
@@ -28,6 +34,7 @@ class Loss:
     parameters: ClassVar[tuple[str, ...]] = ()
     degree: ClassVar[int] = 2  # ``y -> a y`` multiplies the loss by ``a ** degree``
     coupled: ClassVar[bool] = False  # whether the heads of a row are compared with one another before the loss
+    log_link: ClassVar[bool] = False  # whether ``p`` is the logarithm of what is predicted
 
     def value(self, p, y, unit=1.0):
         """Loss, with the shape of ``p``."""
@@ -291,6 +298,151 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
         return np.copysign(beyond * -np.expm1(-2.0 * a), y - p)
 
 
+class Tweedie(Loss):
+    """Deviance of a Tweedie distribution, of variance ``mu ** power``, whose mean ``mu`` is ``exp(p)``.
+
+    ``2 (y^(2-power) / ((1-power) (2-power)) - y mu^(1-power) / (1-power) + mu^(2-power) / (2-power))``, convex in ``p``
+    for powers from 1 to 2, at which it has the limits of `Poisson` and `Gamma`. A mean of ``exp(NOTHING)``, which is
+    predicted before there was a target above 0, has no loss. Exponents and values are cut off to stay in range.
+    """
+
+    name = "tweedie"
+    parameters = ("power",)
+    degree = 0  # targets are counted by their logarithm
+    log_link = True
+
+    def __init__(self, power=1.5):
+        self.power = power
+
+    def value(self, p, y, unit=1.0):
+        p, power = np.asarray(p), self.power
+        f = np.minimum(p, FARTHEST)
+        with np.errstate(all="ignore"):
+            log_y = np.log(y)
+            if power < 1.0 + NEAR:
+                half = np.where(y > 0, y * (log_y - f - 1.0), 0.0) + np.exp(f)
+            elif power > 2.0 - NEAR:
+                half = np.expm1(np.minimum(log_y - f, FARTHEST)) - (log_y - f)
+            else:
+                a, b = 2.0 - power, 1.0 - power
+                half = np.power(y, a) / (a * b) - y * np.exp(np.minimum(b * f, FARTHEST)) / b + np.exp(a * f) / a
+            return np.where(p <= NOTHING, 0.0, np.minimum(np.maximum(2.0 * half, 0.0), LARGEST))
+
+    def gradient(self, p, y, unit=1.0):
+        with np.errstate(over="ignore"):
+            up = 2.0 * np.exp(np.minimum((2.0 - self.power) * p, FARTHEST))
+            down = 2.0 * (y * np.exp(np.minimum((1.0 - self.power) * p, FARTHEST)))
+            return np.minimum(up, LARGEST) - np.minimum(down, LARGEST)
+
+    def move(self, p, y, a, unit=1.0):
+        return _each_move(self.power, p, y, a)[()]
+
+
+class Poisson(Tweedie):
+    """``2 (y log(y / mu) - y + mu)`` of a mean ``mu = exp(p)``: the deviance of counts."""
+
+    name = "poisson"
+    parameters = ()
+
+    def __init__(self):
+        super().__init__(1.0)
+
+
+class Gamma(Tweedie):
+    """``2 (y / mu - 1 - log(y / mu))`` of a mean ``mu = exp(p)``: the deviance of amounts above 0."""
+
+    name = "gamma"
+    parameters = ()
+
+    def __init__(self):
+        super().__init__(2.0)
+
+
+def deviance_move(power, p, y, a):
+    """How far ``p`` comes in the time ``a`` by ``dp/da = -Tweedie(power).gradient(p, y)``; of numbers, not of arrays.
+
+    With ``d = p - log y`` the time is ``b = 2 a y^(2-power)`` and ``dd/db = e^((1-power) d) (1 - e^d)``. At the powers
+    1 and 2, as for a ``y`` of 0, that has a solution in closed form. Between them ``x = e^-|d|`` gets nearer to 1 by
+    ``dx/db = x^(1-k) (1 - x)``, with ``k = power - 1`` where ``d`` is below 0 and ``k = 2 - power`` above, in the time
+    ``integral of x^(k-1) / (1 - x)``. This is a series in ``x`` up to 1/2, and beyond that ``-log(1 - x)`` and a series
+    in ``1 - x``. Newton's method inverts it: the first in ``x^k``, where it is convex, from above, and the second in
+    ``-log(1 - x)``, where it is concave, from below, so that no step goes too far.
+    """
+    if not a > 0.0:
+        return 0.0
+    log_time = math.log(a) + math.log(2.0)
+    if y <= 0.0:
+        k = 2.0 - power
+        grown = math.log(k) + log_time + k * max(p, -1e300)
+        return -(grown if grown > 40.0 else math.log1p(math.exp(grown))) / k
+    log_y = math.log(y)
+    gap = p - log_y
+    if gap == 0.0:
+        return 0.0
+    log_time += (2.0 - power) * log_y
+    time = math.exp(min(log_time, FARTHEST))
+    if power < 1.0 + NEAR or power > 2.0 - NEAR:
+        sign = -1.0 if power < 1.5 else 1.0
+        g, gone = -sign * gap, -math.expm1(-time)  # the way is log(e^-time + e^g (1 - e^-time))
+        if gone == 0.0:
+            return 0.0
+        change = math.expm1(g) * gone if g < 30.0 else LARGEST
+        if -0.5 < change < 1e12:
+            way = math.log1p(change)
+        else:
+            near, far = -time, g + math.log(gone)
+            way = max(near, far) + math.log1p(math.exp(-abs(near - far)))
+        return sign * (min(max(way, 0.0), g) if g > 0.0 else max(min(way, 0.0), g))
+    k = power - 1.0 if gap < 0.0 else 2.0 - power
+    log_x = -abs(gap)
+    log_step = log_time - k * max(log_x, -1e300)
+    if log_step < -18.0:  # the first step is all, to rounding
+        way = math.exp(log_step) * -math.expm1(log_x)
+        return math.copysign(min(way, -log_x), -gap)
+    half_sum, half_rest, x_power, coefficient = 0.0, 0.0, 0.5**k, 1.0
+    for j in range(N_TERMS):
+        half_sum += x_power / (j + k)
+        x_power *= 0.5
+        coefficient *= (1.0 - k + j) / (j + 1.0) * 0.5
+        half_rest += coefficient / (j + 1.0)
+    x = math.exp(max(log_x, -FARTHEST))
+    if x <= 0.5:
+        passed, term = 0.0, math.exp(max(k * log_x, -FARTHEST))
+        for j in range(N_TERMS):
+            passed += term / (j + k)
+            term *= x
+    else:
+        rest, left, term = 0.0, -math.expm1(log_x), 1.0
+        for j in range(N_TERMS):
+            term *= (1.0 - k + j) / (j + 1.0) * left
+            rest += term / (j + 1.0)
+        passed = half_sum - math.log(2.0 * left) + half_rest - rest
+    total = passed + time
+    if total <= half_sum:
+        v = min(k * total, 0.5**k)
+        for _ in range(NEWTON_STEPS):
+            x, reached, term = v ** (1.0 / k), 0.0, v
+            for j in range(N_TERMS):
+                reached += term / (j + k)
+                term *= x
+            v = max(v - (reached - total) * k * (1.0 - x), 0.0)
+        new = math.log(v) / k if v > 0.0 else log_x
+    else:
+        depth = math.log(2.0) + (total - half_sum) / 2.0 ** (1.0 - k)
+        for _ in range(NEWTON_STEPS):
+            left = math.exp(-depth)
+            rest, term = 0.0, 1.0
+            for j in range(N_TERMS):
+                term *= (1.0 - k + j) / (j + 1.0) * left
+                rest += term / (j + 1.0)
+            reached = half_sum + depth - math.log(2.0) + half_rest - rest
+            depth += (total - reached) * (1.0 - left) ** (1.0 - k)
+        new = math.log1p(-math.exp(-max(depth, math.log(2.0))))
+    return math.copysign(min(max(new - log_x, 0.0), -log_x), -gap)
+
+
+_each_move = np.vectorize(deviance_move, otypes=[np.float64])
+
 CLASSIFICATION: dict[str, type[Loss]] = {
     loss.name: loss for loss in (Log, Hinge, SquaredHinge, ModifiedHuber, Perceptron)
 }
@@ -305,3 +457,4 @@ REGRESSION: dict[str, type[Loss]] = {
         Quantile,
     )
 }
+LOG_LINK: dict[str, type[Loss]] = {loss.name: loss for loss in (Poisson, Gamma, Tweedie)}

@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
+from sklearn.metrics import mean_tweedie_deviance
 
 from sklearn_nag import NAGRegressor, ScaleInvariantRegressor, config_context, losses
 
@@ -128,3 +130,64 @@ def test_huber_far_from_the_target_moves_by_its_slope_alone(kernel):
     with config_context(kernel=kernel):
         reg.partial_fit(X, np.array([[0.0, 0.0], [0.0, 1e308]]), sample_weight=[1e48, 1e-85])
     assert np.abs(reg._state.columns.past).max() < 1e60
+
+
+POWERS = [1.0, 1.01, 1.3, 1.5, 1.9, 2.0]
+
+
+@pytest.fixture
+def deviant_rows(rng):
+    return rng.normal(scale=2.0, size=200), np.exp(rng.normal(scale=2.0, size=200)), 10.0 ** rng.uniform(-4, 1.5, 200)
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_deviances_are_those_of_scikit_learn(deviant_rows, power):
+    p, y, _ = deviant_rows
+    if power < 2.0:
+        y[::5] = 0.0
+    expected = [mean_tweedie_deviance([b], [math.exp(a)], power=power) for a, b in zip(p, y)]
+    np.testing.assert_allclose(losses.Tweedie(power).value(p, y), expected, rtol=1e-9, atol=1e-10)
+    assert (losses.Tweedie(power).value(np.full(200, losses.NOTHING), y) == 0.0).all()
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_slopes_of_deviances(deviant_rows, power):
+    (p, y, _), loss, h = deviant_rows, losses.Tweedie(power), 1e-6
+    slope = (loss.value(p + h, y) - loss.value(p - h, y)) / (2 * h)
+    np.testing.assert_allclose(loss.gradient(p, y), slope, rtol=1e-4, atol=1e-5 * (1 + y.max()))
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_moves_of_deviances_solve_the_differential_equation(deviant_rows, power):
+    (p, y, a), loss = deviant_rows, losses.Tweedie(power)
+    if power < 2.0:
+        y[::5] = 0.0
+    moves = loss.move(p, y, a)
+    for i in range(40):
+
+        def slope(_, q, y=y[i]):
+            return -loss.gradient(q, y)
+
+        solved = solve_ivp(slope, (0.0, a[i]), [p[i]], method="LSODA", rtol=1e-10, atol=1e-12)
+        assert moves[i] == pytest.approx(solved.y[0, -1] - p[i], rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_two_moves_are_one_of_both_times(deviant_rows, power):
+    (p, y, a), loss = deviant_rows, losses.Tweedie(power)
+    first = loss.move(p, y, a)
+    np.testing.assert_allclose(first + loss.move(p + first, y, 2 * a), loss.move(p, y, 3 * a), rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("power", [*POWERS, 1.0 + 1e-7, 1.0 + 2e-6, 2.0 - 2e-6])
+def test_no_move_goes_beyond_the_target(power):
+    loss = losses.Tweedie(power)
+    sizes = np.array([5e-324, 1e-300, 1e-10, 0.1, 1.0, 3.0, 1e10, 1e300, 1.7e308])
+    starts = np.array([-1e300, -1e4, -700.0, -1.0, 0.0, 1.0, 30.0, 700.0, 1e4, 1e300])
+    for y in sizes if power == 2.0 else np.append(0.0, sizes):
+        p, a = map(np.ravel, np.meshgrid(starts, sizes))
+        move = loss.move(p, np.full(p.size, y), a)
+        way = (math.log(y) if y > 0 else -np.inf) - p
+        assert np.isfinite(move).all()
+        assert (move * np.sign(way) >= 0.0).all()
+        assert (np.abs(move) <= np.abs(way)).all()

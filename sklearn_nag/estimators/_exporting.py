@@ -7,9 +7,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
+from sklearn.linear_model import (
+    GammaRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    SGDClassifier,
+    TweedieRegressor,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from ._locks import between_calls
@@ -23,7 +30,15 @@ class ExportableMixin:
     @between_calls
     def to_sklearn(
         self: Any, *, linear: bool = False
-    ) -> LogisticRegression | SGDClassifier | LinearRegression | TransformedTargetRegressor:
+    ) -> (
+        LogisticRegression
+        | SGDClassifier
+        | LinearRegression
+        | PoissonRegressor
+        | GammaRegressor
+        | TweedieRegressor
+        | TransformedTargetRegressor
+    ):
         """Make a fitted estimator of scikit-learn that predicts the same, up to rounding.
 
         It is there to predict: its other parameters have their defaults, and what it would learn would not go on from
@@ -40,9 +55,10 @@ class ExportableMixin:
         LogisticRegression, SGDClassifier, LinearRegression or TransformedTargetRegressor
             The first for ``loss="log_loss"`` with two classes or with ``multi_class="multinomial"`` and with
             ``calibration``, when it predicts the most probable class, the second for other classifiers, the third for
-            regressors and, where these ``clip`` predictions and ``linear=False``, within the last, whose
-            ``inverse_func`` does so. Probabilities are the same too, where there are any; where the log loss of every
-            class against the rest gives each a probability of 0, SGDClassifier has NaN.
+            regressors (PoissonRegressor, GammaRegressor or TweedieRegressor for losses of these names) and, where these
+            ``clip`` predictions and ``linear=False``, within the last, whose ``inverse_func`` does so. Probabilities
+            are the same too, where there are any; where the log loss of every class against the rest gives each a
+            probability of 0, SGDClassifier has NaN.
 
         Raises
         ------
@@ -82,7 +98,7 @@ class ExportableMixin:
         if calibrated:
             coef, intercept = self._calibrated_line(coef, intercept)
         if not is_classifier(self):
-            model = LinearRegression(fit_intercept=self.fit_intercept)
+            model = self._of_rates() if self._log_link else LinearRegression(fit_intercept=self.fit_intercept)
             flat = self._flat_coef
             model.coef_, model.intercept_ = (coef[0], intercept[0]) if flat else (coef, intercept)
         else:
@@ -99,16 +115,34 @@ class ExportableMixin:
         ends = self._state.clip_range()
         if ends is None:
             return model
+        if not is_classifier(self):
+            ends = tuple(map(self._mean, ends))
         if not linear:
             return _within(model, *ends)
         low, high = (np.ravel(end) for end in ends)
         warnings.warn(
-            f"the LinearRegression does not clip its predictions, as this {type(self).__name__} does: to the range "
-            f"from {_few(low)} to {_few(high)}.",
+            f"the {type(model).__name__} does not clip its predictions, as this {type(self).__name__} does: to "
+            f"the range from {_few(low)} to {_few(high)}.",
             UserWarning,
             stacklevel=3,
         )
         return model
+
+    def _of_rates(self):
+        """A model of scikit-learn with a log link, which takes weights and intercept."""
+        if not self._flat_coef:
+            raise ValueError(
+                f"scikit-learn has no regressor with loss={self.loss!r} for several outputs: learn each by a model of "
+                "its own, or use sklearn_nag.io.to_onnx."
+            )
+        options = {"alpha": 0.0, "max_iter": 1, "fit_intercept": self.fit_intercept}
+        if self.loss == "tweedie":
+            model = TweedieRegressor(power=float(self.power), link="log", **options)
+        else:
+            model = {"poisson": PoissonRegressor, "gamma": GammaRegressor}[self.loss](**options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.fit(np.zeros((1, self.n_features_in_)), np.ones(1))  # which is what tells it its link
 
     def _n_passes(self):
         return getattr(self, "n_iter_", 1)
@@ -140,8 +174,8 @@ def _few(numbers):
 def _within(model, low, high):
     """A fitted estimator whose predictions are those of a fitted regressor, held between ``low`` and ``high``."""
     clip = partial(np.clip, a_min=low, a_max=high)
-    clipped = TransformedTargetRegressor(LinearRegression(), func=np.positive, inverse_func=clip, check_inverse=False)
-    y = np.zeros((1, *np.shape(model.intercept_)))
+    clipped = TransformedTargetRegressor(clone(model), func=np.positive, inverse_func=clip, check_inverse=False)
+    y = np.ones((1, *np.shape(model.intercept_)))
     clipped.fit(np.zeros((1, model.n_features_in_)), y)  # which is what tells it the shape of targets
     clipped.regressor_ = model
     clipped.regressor.set_params(**model.get_params())

@@ -81,6 +81,7 @@ class _FTRLRule(OnlineLinear):
             target_unit=self._target_unit,
             degree=loss.degree,
             coupled=loss.coupled,
+            log_link=loss.log_link,
             clip=self._clip,
             constraint=self.constraint,
         )
@@ -245,8 +246,10 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", \
-"quantile"}, default="squared_error"
-        Loss of each output; ``"squared_error"`` is half the square.
+"quantile", "poisson", "gamma", "tweedie"}, default="squared_error"
+        Loss of each output; ``"squared_error"`` is half the square. The last three are deviances of counts, of amounts
+        above 0, and of sums of such (``power``): `predict` is the mean, of which ``X @ coef_ + intercept_`` is the
+        logarithm, and ``score`` is D²; see :ref:`counts`.
     {regularizer}
     {normalization}
     {centering}
@@ -269,6 +272,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit.
     {quantile}
+    {power}
     {fit_intercept}
     {max_iter}
     {tol}
@@ -319,7 +323,15 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     def __init__(
         self,
         loss: Literal[
-            "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile"
+            "squared_error",
+            "absolute_error",
+            "huber",
+            "epsilon_insensitive",
+            "squared_epsilon_insensitive",
+            "quantile",
+            "poisson",
+            "gamma",
+            "tweedie",
         ] = "squared_error",
         *,
         regularizer: Literal["proximal", "l2", "entropy"] = "proximal",
@@ -337,6 +349,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
         epsilon: float = 0.1,
         quantile: float = 0.5,
+        power: float = 1.5,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -364,6 +377,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         self.constraint = constraint
         self.epsilon = epsilon
         self.quantile = quantile
+        self.power = power
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol

@@ -166,6 +166,7 @@ class _NAGRule(OnlineLinear):
             target_unit=self._target_unit,
             degree=loss.degree,
             coupled=loss.coupled,
+            log_link=loss.log_link,
             experts=len(etas),
             mixed=swept is None,
             half_life=np.inf if mixes or self.half_life is None else float(self.half_life),
@@ -478,8 +479,10 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", \
-"quantile"}, default="squared_error"
-        Loss of each output; ``"squared_error"`` is half the square.
+"quantile", "poisson", "gamma", "tweedie"}, default="squared_error"
+        Loss of each output; ``"squared_error"`` is half the square. The last three are deviances of counts, of amounts
+        above 0, and of sums of such (``power``): `predict` is the mean, of which ``X @ coef_ + intercept_`` is the
+        logarithm, and ``score`` is D²; see :ref:`counts`.
     {normalization}
     {adaptive}
     {centering}
@@ -511,6 +514,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit.
     {quantile}
+    {power}
     {fit_intercept}
     {max_iter}
     {tol}
@@ -571,7 +575,15 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     def __init__(
         self,
         loss: Literal[
-            "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile"
+            "squared_error",
+            "absolute_error",
+            "huber",
+            "epsilon_insensitive",
+            "squared_epsilon_insensitive",
+            "quantile",
+            "poisson",
+            "gamma",
+            "tweedie",
         ] = "squared_error",
         *,
         normalization: Literal["auto", "max", "rms"] | None = "auto",
@@ -590,6 +602,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
         epsilon: float = 0.1,
         quantile: float = 0.5,
+        power: float = 1.5,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -621,6 +634,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         self.constraint = constraint
         self.epsilon = epsilon
         self.quantile = quantile
+        self.power = power
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from .. import kernels, losses
 from ..uncertainty import quantiles
 from ._locks import between_calls
 from ._online import OnlineLinear
+from ._rates import check_has_mean, d2_score, has_mean
 from ._saved import check_outputs
 from ._validation import (
     InvalidParameterError,
@@ -43,10 +45,10 @@ def _check_clip(clip):
 
 
 class OnlineRegressor(RegressorMixin, OnlineLinear):
-    """Base of the regressors: one decision value, which is the prediction, for each output."""
+    """Base of the regressors: one decision value for each output, which is the prediction or its logarithm."""
 
-    _losses = losses.REGRESSION
-    _metric = staticmethod(r2_score)
+    _losses: ClassVar[dict[str, type[losses.Loss]]] = losses.REGRESSION | losses.LOG_LINK
+    _added_parameters: ClassVar[dict[str, Any]] = {"power": 1.5}
     _target_options: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
     _tol_is_relative = True
     _useless_from = 2.0  # times the loss of predicting the mean
@@ -56,26 +58,45 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     @property
     def _fixed(self):
-        return (*super()._fixed, "target_normalization", "clip")
+        return (*super()._fixed, "loss", "target_normalization", "clip")
 
     def _breaks(self, name, old, new):
+        if name == "loss":  # it may change, but not what a prediction means
+            return self._loss().log_link != self._state.rule.log_link
         if name == "clip":  # the range of the targets is not kept where nothing needs it
             return old != new and "targets" in (old, new) and not self._target_unit
         return super()._breaks(name, old, new)
 
     @property
     def _target_unit(self):
+        if self._log_link and not self.fit_intercept:
+            return False
         return self.target_normalization == "standard"
 
     @property
+    def _log_link(self):
+        """Whether decision values are logarithms of predictions."""
+        return self._loss_name in losses.LOG_LINK
+
+    @property
     def _clip(self):
-        return tuple(map(float, self.clip)) if isinstance(self.clip, tuple | list) else self.clip
+        if not isinstance(self.clip, tuple | list):
+            return self.clip
+        ends = tuple(map(float, self.clip))
+        return tuple(float(np.log(end)) if end > 0 else losses.ZERO for end in ends) if self._log_link else ends
+
+    @property
+    def _metric(self):
+        return partial(d2_score, self._loss()) if self._log_link else r2_score
 
     def _check_parameters(self):
         super()._check_parameters()
         _check_clip(self.clip)
         check_option("target_normalization", self.target_normalization, ("standard", None))
         check_number("quantile", self.quantile, min_val=0, max_val=1, include_boundaries="neither")
+        check_number("power", self.power, min_val=1, max_val=2)
+        if self._log_link and isinstance(self.clip, tuple | list) and not self.clip[1] > 0:
+            raise ValueError(f"loss={self.loss!r} predicts above 0, so clip needs high > 0; got {self.clip!r}.")
 
     # -- learning
 
@@ -130,6 +151,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         elif n_outputs != self._n_outputs:
             made_for = "(n_samples,)" if self._n_outputs is None else f"(n_samples, {self._n_outputs})"
             raise ValueError(f"y has shape {y.shape}; this model was made for targets of shape {made_for}.")
+        if self._log_link:
+            check_has_mean(self._loss(), y)
         return y
 
     def _see_all_targets(self, y, first):
@@ -138,7 +161,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _plain_targets(self, y, n_rows):
         """Whether the array ``y`` needs no validation."""
         shape = (n_rows,) if self._n_outputs is None else (n_rows, self._n_outputs)
-        return y.shape == shape and y.dtype == np.float64 and np.isfinite(y).all()
+        plain = y.shape == shape and y.dtype == np.float64 and np.isfinite(y).all()
+        return plain and not (self._log_link and not has_mean(self._loss(), y).all())
 
     def _encode(self, y):
         """Targets as the kernel takes them: one column for each output."""
@@ -151,7 +175,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _judged(self, evidence, played, encoded):
         """Quantiles of the sizes of errors."""
         evidence = quantiles.new(self._n_targets) if evidence is None else evidence
-        return quantiles.learn(evidence, played, encoded, self._memory)
+        return quantiles.learn(evidence, self._mean(played), encoded, self._memory)
 
     def _played_intervals(self, played, y, weight, before, coverages):
         """Whether intervals, had before each row was learnt, held its targets, and half of their widths.
@@ -164,7 +188,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         held, width : ndarray of shape (n_samples, n_targets, n_coverages)
             NaN for rows from which nothing is learnt: those of weight 0, and the first.
         """
-        y = self._encode(np.asarray(y, dtype=np.float64))
+        y, played = self._encode(np.asarray(y, dtype=np.float64)), self._mean(played)
         told = np.ones(len(y), dtype=bool) if weight is None else np.asarray(weight) > 0
         if before is None and told.any():
             told[np.argmax(told)] = False
@@ -257,12 +281,14 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         coverages = check_coverage(coverage)
         check_option("method", method, ("progressive", "gaussian"))
         X = self._rows_to_predict(X)
-        decision = kernels.predict(self._state, X)[:, :, None]
+        decision = self._mean(kernels.predict(self._state, X))[:, :, None]
         width = self._gaussian_widths(X, coverages) if method == "gaussian" else self._widths(coverages)
         with np.errstate(over="ignore"):
             interval = np.stack([decision - width, decision + width], axis=2)
         if isinstance(self._clip, tuple):
-            np.clip(interval, *self._clip, out=interval)
+            np.clip(interval, *map(float, self.clip), out=interval)
+        if self._log_link:
+            np.maximum(interval, 0.0, out=interval)
         interval = interval[:, 0] if self._n_outputs is None else interval
         return interval if np.ndim(coverage) else interval[..., 0]
 
@@ -291,7 +317,37 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     def _interpret(self, decision):
         """The predictions that decision values stand for, in the shape of the targets."""
+        decision = self._mean(decision)
         return decision[:, 0] if self._n_outputs is None else decision
+
+    def _mean(self, decision):
+        """What decision values predict: themselves, or what they are the logarithms of."""
+        return np.exp(np.minimum(decision, losses.MOST_LOG)) if self._log_link else decision
+
+    @named_publicly
+    def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of the variation of the targets that predictions explain; 1 at best, 0 for predicting their mean.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default.
+
+        Returns
+        -------
+        float
+            R² of squared errors; for the losses ``"poisson"``, ``"gamma"`` and ``"tweedie"`` D², the same of deviances,
+            as ``score`` of :class:`sklearn.linear_model.PoissonRegressor`.
+        """
+        if not self._log_link:
+            return super().score(X, y, sample_weight)
+        predicted, y = self.predict(X), as_floats(y, "y")
+        check_consistent_length(y, predicted, sample_weight)
+        return d2_score(self._loss(), self._check_targets(y, False), predicted, sample_weight)
 
     def _targets_of_heads(self, encoded):
         """The targets themselves."""
@@ -303,6 +359,9 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         weight = None if weight is None else weight[rows]
         with np.errstate(all="ignore"):
             mean = np.average(encoded[rows], axis=0, weights=weight)
+            if self._log_link:
+                p = np.maximum(np.log(mean), losses.LEAST_LOG) + np.zeros(encoded[rows].shape)
+                return float(np.average(self._loss().value(p, encoded[rows]).mean(axis=1), weights=weight))
             spread = np.sqrt(np.average((encoded[rows] - mean) ** 2, axis=0, weights=weight))
             unit = spread if self._target_unit else 1.0
             return float(np.average(self._loss().value(mean, encoded[rows], unit).mean(axis=1), weights=weight))
@@ -310,4 +369,5 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.target_tags.positive_only = self._log_link
         return tags

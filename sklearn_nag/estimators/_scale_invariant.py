@@ -75,6 +75,7 @@ class _InvariantRule(OnlineLinear):
             "target_unit": self._target_unit,
             "degree": loss.degree,
             "coupled": loss.coupled,
+            "log_link": loss.log_link,
             "clip": self._clip,
         }
         if self.invariance == "full":
@@ -247,11 +248,12 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     Parameters
     ----------
     loss : {"auto", "huber", "squared_error", "absolute_error", "epsilon_insensitive", \
-"squared_epsilon_insensitive", "quantile"}, default="auto"
+"squared_epsilon_insensitive", "quantile", "poisson", "gamma", "tweedie"}, default="auto"
         Loss of each output. ``"auto"``: ``"squared_error"`` where ``update`` can solve it exactly, else
         ``"huber"``. The theorems of the other updates need a bound on the gradient. ``"huber"`` has one and, at
         two standard deviations, predicts the mean nearly as the squared error does; the two squared losses have none:
         their gradient is divided by the largest so far, which no theorem covers, and which one early outlier can stall.
+        So is that of the last three, deviances whose means `predict` gives; see :ref:`counts`.
     {invariance}
     update : {"auto", "potential", "scinol1", "scinol2", "least_squares"}, default="auto"
         ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
@@ -270,6 +272,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
         target so far or, with ``target_normalization=None``, in its unit. ``"auto"``: 2 for ``"huber"``, else 0.1.
     {quantile}
+    {power}
     {fit_intercept}
     {max_iter}
     {tol}
@@ -346,6 +349,9 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
             "epsilon_insensitive",
             "squared_epsilon_insensitive",
             "quantile",
+            "poisson",
+            "gamma",
+            "tweedie",
         ] = "auto",
         *,
         invariance: Literal["coordinatewise", "full"] = "coordinatewise",
@@ -356,6 +362,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         clip: Literal["targets"] | tuple[float, float] | None = "targets",
         epsilon: float | Literal["auto"] = "auto",
         quantile: float = 0.5,
+        power: float = 1.5,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -378,6 +385,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         self.clip = clip
         self.epsilon = epsilon
         self.quantile = quantile
+        self.power = power
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol

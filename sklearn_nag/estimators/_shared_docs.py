@@ -82,6 +82,8 @@ clip : "targets", (float, float) or None, default="targets"
     no trend can leave: see :ref:`clipping`.
 quantile : float, default=0.5
     The quantile that ``loss="quantile"`` predicts, between 0 and 1.
+power : float, default=1.5
+    Of ``loss="tweedie"``, from 1 to 2: variances are as the means to this power. 1 is ``"poisson"``, 2 is ``"gamma"``.
 tol : float or None, default=1e-3
     `fit` stops when the mean loss of a pass has not been below the best one by ``tol`` times the best (or, with
     ``early_stopping``, the validation score above the best one by ``tol``) for ``n_iter_no_change`` passes. None:

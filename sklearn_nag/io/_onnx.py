@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .. import losses
 from ..estimators._locks import turn_of
 from ..estimators._reading import names_of_features
 from ..estimators._validation import as_given
@@ -229,6 +230,8 @@ def _convert_regressor(scope, operator, container):
     if ends is not None:
         low, high = map(nodes.constant, ends)
         decision = nodes.add("Min", nodes.add("Max", decision, low), high)
+    if operator.raw_operator._log_link:
+        decision = nodes.add("Exp", nodes.add("Min", decision, nodes.constant(np.array([losses.MOST_LOG]))))
     nodes.output(operator.outputs[0], decision)
 
 

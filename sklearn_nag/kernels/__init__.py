@@ -163,7 +163,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
 
 def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight, with the targets lifted from the first row on that needs it."""
-    first = state.first_too_large(y) if state.rule.target_unit else None
+    first = state.first_too_large(y) if state.rule.target_unit and not state.rule.log_link else None
     if first is not None and order is not None:  # among the rows that are learnt
         first = state.first_too_large(y[order])
     if first is not None:

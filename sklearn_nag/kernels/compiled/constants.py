@@ -28,5 +28,6 @@ HAS_RARE = UNBOUND  # whether not all columns are frequent; without rare ones "a
 SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
 HAS_TARGET_UNIT = UNBOUND
 OF_MARGIN = UNBOUND  # whether the loss is a function of ``y p``, not of ``p - y``
+OF_RATE = UNBOUND  # whether predictions are logarithms of what is predicted
 UPDATE = REGULARIZER = HAS_CONSTRAINT = UNBOUND  # of single families
 IS_COUPLED = UNBOUND  # whether the loss compares the heads of a row

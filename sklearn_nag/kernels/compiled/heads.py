@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import LARGEST
+from .constants import OF_RATE
 from .jit import fast
 
 # Not of type int: Numba takes those for literals, and compiles a function anew for each literal that it is given.
@@ -25,8 +26,15 @@ from .jit import fast
     HIGH,
     LATEST,  # predictions by the latest weights
     AVERAGE,  # those by the average; while a row is learnt, by how much they are less
-) = map(np.int64, range(16))
-N_ROWS = 16
+    RATIO,  # targets over their mean, where predictions are logarithms
+) = map(np.int64, range(17))
+N_ROWS = 17
+
+
+@fast
+def compared(heads, j):
+    """What derivatives compare the prediction for target ``j`` with."""
+    return heads[RATIO, j] if OF_RATE else heads[TARGET, j]
 
 
 @fast
@@ -41,6 +49,8 @@ def new_heads(state):
     heads = np.zeros((N_ROWS, max(rule.n_heads, 2)))  # 2 as some rows serve mixtures of the two
     heads[UNIT, : rule.n_heads] = state.unit()
     heads[PLAYED_LEAST], heads[PLAYED_MOST] = -LARGEST, LARGEST
+    if rule.log_link:  # as predictions begin far from 0
+        heads[LOW], heads[HIGH] = -LARGEST, LARGEST
     if rule.clip not in (None, "targets"):
         for row, end in zip((LOW, HIGH), rule.clip, strict=True):
             heads[row] = end * state.targets.lift

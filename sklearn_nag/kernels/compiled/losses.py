@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...losses import HALLEY_STEPS, LARGEST, LEAST_MARGIN, LONGEST, MOST_MARGIN
-from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN
+from ...losses import FARTHEST, HALLEY_STEPS, LARGEST, LEAST_MARGIN, LONGEST, MOST_MARGIN, NEAR, NOTHING, deviance_move
+from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
-from .jit import fast, slow, strict
+from .jit import fast, slow, strict, strict_slow
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
-SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX = range(5, 12)
+SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX, TWEEDIE = range(5, 13)
 CODES = {
     "log_loss": LOG,
     "hinge": HINGE,
@@ -26,6 +26,9 @@ CODES = {
     "epsilon_insensitive": INSENSITIVE,
     "squared_epsilon_insensitive": SQUARED_INSENSITIVE,
     "softmax": SOFTMAX,
+    "tweedie": TWEEDIE,
+    "poisson": TWEEDIE,
+    "gamma": TWEEDIE,
 }
 MARGIN_LOSSES = {
     LOG,
@@ -34,7 +37,7 @@ MARGIN_LOSSES = {
     MODIFIED_HUBER,
     PERCEPTRON,
     SOFTMAX,
-}  # of ``y p``; the others are of ``p - y``
+}  # of ``y p``; the others are of ``p - y``, but for `TWEEDIE`, of ``log y - p``
 
 
 class CompiledLoss(NamedTuple):
@@ -47,13 +50,14 @@ class CompiledLoss(NamedTuple):
 
 def compiled_loss(loss):
     """`CompiledLoss` of a loss, which has one parameter at most."""
-    parameters = [float(getattr(loss, name)) for name in loss.parameters]
+    names = ("power",) if loss.log_link else loss.parameters
+    parameters = [float(getattr(loss, name)) for name in names]
     return CompiledLoss(CODES[loss.name], *(parameters or [0.0]), "epsilon" in loss.parameters)
 
 
 def loss_constants(loss):
-    """What code is compiled for, of a loss: whether it is a function of ``y p``, and whether it compares heads."""
-    return {"of_margin": CODES[loss.name] in MARGIN_LOSSES, "is_coupled": loss.coupled}
+    """What code is compiled for, of a loss: of what it is a function, and whether it compares heads."""
+    return {"of_margin": CODES[loss.name] in MARGIN_LOSSES, "of_rate": loss.log_link, "is_coupled": loss.coupled}
 
 
 @fast
@@ -61,6 +65,8 @@ def loss_and_gradient(loss, parameter, p, y):
     """Value of a loss and its derivative by ``p``; see `sklearn_nag.losses`."""
     if OF_MARGIN:
         return loss_of_margin(loss, y * p, y)
+    if OF_RATE:
+        return deviance(parameter, p, y), deviance_slope(parameter, p, y)
     return loss_of_residual(loss, parameter, p - y)
 
 
@@ -105,6 +111,34 @@ def loss_of_residual(loss, parameter, residual):
     return beyond * beyond, 2.0 * beyond * sign
 
 
+@strict_slow
+def deviance(power, p, y):
+    """As `Tweedie.value`."""
+    if p <= NOTHING:
+        return 0.0
+    f = min(p, FARTHEST)
+    if power < 1.0 + NEAR:
+        half = (y * (np.log(y) - f - 1.0) if y > 0.0 else 0.0) + np.exp(f)
+    elif power > 2.0 - NEAR:
+        gap = np.log(y) - f
+        half = np.expm1(min(gap, FARTHEST)) - gap
+    else:
+        a, b = 2.0 - power, 1.0 - power
+        half = y**a / (a * b) - y * np.exp(min(b * f, FARTHEST)) / b + np.exp(a * f) / a
+    return min(max(2.0 * half, 0.0), LARGEST)
+
+
+@strict_slow
+def deviance_slope(power, p, y):
+    """As `Tweedie.gradient`."""
+    up = 2.0 * np.exp(min((2.0 - power) * p, FARTHEST))
+    down = 2.0 * (y * np.exp(min((1.0 - power) * p, FARTHEST)))
+    return min(up, LARGEST) - min(down, LARGEST)
+
+
+move_of_rate = strict_slow(deviance_move)
+
+
 @strict
 def loss_of(heads, row, loss, of_target, unit, k, n_targets):
     """Loss of a prediction in a row of the table, both over ``unit``; of coupled ones it is all in what came true.
@@ -143,6 +177,8 @@ def importance_aware_move(loss, parameter, p, y, a):
     """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`."""
     if OF_MARGIN:
         return y * move_of_margin(loss, y * p, a)
+    if OF_RATE:
+        return move_of_rate(parameter, p, y, a)
     return move_of_residual(loss, parameter, p - y, a)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
 from .columns import finite
-from .constants import HAS_TARGET_UNIT, IS_COUPLED
+from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
 from .heads import (
     CLIPPED,
@@ -18,11 +19,13 @@ from .heads import (
     PLAYED_LEAST,
     PLAYED_MOST,
     PREDICTION,
+    RATIO,
     TARGET,
     UNIT,
+    compared,
     held,
 )
-from .jit import fast, slow, strict
+from .jit import fast, slow, strict, strict_slow
 from .losses import loss_and_gradient, loss_of, margins
 
 ORIGIN, SUM, SPREAD, LEAST, MOST = range(5)  # rows of `state.targets.Targets.table`
@@ -137,9 +140,52 @@ def clip_alone(heads, target, intercept, clip, before, n_heads):
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor), ceiling)
 
 
+@strict_slow
+def read_rates(heads, target, clip, clock, before, c, n_heads):
+    """As `vectorized.targets.read_rates`, for one row; without a unit of targets, means are counted from 1."""
+    n_targets = target.shape[1]
+    for j in range(n_targets):
+        y = heads[TARGET, j]
+        log_y = np.log(y) if y > 0.0 else ZERO
+        mean, mean_before, heads[RATIO, j] = 0.0, 0.0, y
+        if HAS_TARGET_UNIT:
+            total = target[SUM, j] if before > 0.0 else NOTHING
+            mean_before = total - np.log(before) if total > NOTHING / 2.0 else NOTHING
+            if y > 0.0:
+                more = np.log(c) + log_y
+                total = max(total, more) + np.log1p(np.exp(-abs(total - more)))
+            target[SUM, j], heads[RATIO, j] = total, 1.0
+            if total > NOTHING / 2.0:
+                mean = total - np.log(clock[T])
+                heads[RATIO, j] = np.exp(min(max(log_y - mean, -FARTHEST), FARTHEST)) if y > 0.0 else 0.0
+        least, most = -LARGEST, FARTHEST
+        if clip == TO_NUMBERS:
+            least, most = heads[LOW, j], heads[HIGH, j]
+        floor, ceiling = least, most
+        if clip == TO_TARGETS and (before > 0.0 or not HAS_TARGET_UNIT):
+            least, most = target[LEAST, j], target[MOST, j]
+        if before == 0.0 and HAS_TARGET_UNIT:
+            target[LEAST, j] = target[MOST, j] = log_y
+        target[LEAST, j], target[MOST, j] = min(target[LEAST, j], log_y), max(target[MOST, j], log_y)
+        if clip == TO_TARGETS:
+            floor, ceiling = target[LEAST, j], target[MOST, j]
+            if HAS_TARGET_UNIT and target[SUM, j] <= NOTHING / 2.0:
+                floor, ceiling = -LARGEST, FARTHEST
+        if mean_before == NOTHING:
+            least = most = NOTHING
+        heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = mean_before, least, most
+        for k in range(j, n_heads, n_targets):
+            heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor - mean), ceiling - mean)
+            heads[UNIT, k] = 1.0
+
+
 @slow
 def make_absolute(heads, target, rule, before, n_played):
     """Count the predictions to return from 0; before the first target there is nothing to predict by."""
+    if OF_RATE:
+        for k in range(n_played):
+            heads[PLAYED, k] = min(max(heads[PLAYED, k], heads[LOW, k]), heads[HIGH, k])
+        return
     if not HAS_TARGET_UNIT:
         return
     n_targets = target.shape[1]
@@ -157,7 +203,11 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
     that derivatives are taken at, ``CLIPPED`` those that are played.
     """
     n = losses.size
-    if HAS_TARGET_UNIT:
+    if OF_RATE:
+        read_rates(heads, target, rule.clip, clock, before, c, n)
+        for j in range(n):
+            heads[CLIPPED, j] = held(heads, CLIPPED, j, j)
+    elif HAS_TARGET_UNIT:
         read_targets_and_scale(heads, target, rule.intercept, rule.clip, clock, before, c)
     else:
         for j in range(n):
@@ -172,7 +222,7 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
         margins(heads, PREDICTION, 0, n)
     for j in range(n):
         parameter = loss.parameter * heads[UNIT, j] if loss.scaled else loss.parameter
-        _, heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, j], heads[TARGET, j])
+        _, heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, j], compared(heads, j))
         losses[j] = min(losses[j] + min(loss_of(heads, PLAYED, loss, heads[UNIT, j], 1.0, j, n) * c, LARGEST), LARGEST)
     make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)

@@ -215,6 +215,7 @@ class Constants(NamedTuple):
     counts_entries: bool
     has_target_unit: bool
     of_margin: bool
+    of_rate: bool
     is_coupled: bool
 
 

@@ -55,7 +55,7 @@ class Rule(LinearRule):
         not 0.
     centred : bool
         Whether ``x`` of frequent columns stands for the deviation from the running mean.
-    target_unit, degree, coupled, clip
+    target_unit, degree, coupled, clip, log_link
         See `LinearRule`.
     """
 
@@ -72,6 +72,7 @@ class Rule(LinearRule):
     degree: int
     coupled: bool
     clip: tuple[float, float] | Literal["targets"] | None = None
+    log_link: bool = False
 
     experts = 1
     mixed = True

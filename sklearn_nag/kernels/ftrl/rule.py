@@ -58,7 +58,7 @@ class Rule(LinearRule):
         Whether weights are not negative, for "entropy".
     intercept : bool
         Whether the last column is the constant 1, whose weight is free: neither penalised nor part of the ``radius``.
-    centred, target_unit, degree, coupled, clip
+    centred, target_unit, degree, coupled, clip, log_link
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
         Where ``u`` of the features is held, in units of the target, for "l2".
@@ -84,6 +84,7 @@ class Rule(LinearRule):
     coupled: bool
     clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: L2Ball | Simplex | WeightedL1Ball | None = None
+    log_link: bool = False
 
     experts = 1
     mixed = True

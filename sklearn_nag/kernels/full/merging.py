@@ -98,7 +98,7 @@ def _merge_functions(parts):
     ratios = [state.unit()[:, None] / unit for state in parts.states]
     moves = np.zeros((len(parts.states), rule.n_heads))
     if rule.intercept:
-        means = np.array([state.targets.mean(state.t) - merged.targets.mean(merged.t) for state in parts.states])
+        means = np.array([state.target_mean() - merged.target_mean() for state in parts.states])
         moves = means / unit[:, 0]
 
     def moved(values, ratio, move):

@@ -266,6 +266,7 @@ class Constants(NamedTuple):
     update: int
     has_target_unit: bool
     of_margin: bool
+    of_rate: bool
     is_coupled: bool
 
 

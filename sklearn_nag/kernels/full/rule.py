@@ -47,7 +47,7 @@ class Rule(LinearRule):
         Whether the last column is the constant 1.
     averaged : bool
         Whether to predict with the average of the weights; see `State`.
-    centred, target_unit, degree, coupled, clip
+    centred, target_unit, degree, coupled, clip, log_link
         See `LinearRule`.
     """
 
@@ -64,6 +64,7 @@ class Rule(LinearRule):
     degree: int
     coupled: bool
     clip: tuple[float, float] | Literal["targets"] | None = None
+    log_link: bool = False
 
     experts = 1
     mixed = True

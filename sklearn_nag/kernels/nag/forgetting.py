@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...constraints import Simplex
+from ...losses import NOTHING
 from .rule import penalty_clock, settle
 
 PARTS = 16  # of a half-life, in which `State.faded` counts
@@ -70,7 +71,10 @@ def fade(state, factor):
         columns.fade(rule, factor)
         if rule.l2 > 0:
             columns.shrunk[:] = penalty_clock(state, rule)
-        state.targets.sum *= factor
+        if rule.log_link:
+            state.targets.sum[:] = np.maximum(state.targets.sum + np.log(factor), NOTHING)
+        else:
+            state.targets.sum *= factor
         state.targets.spread *= np.sqrt(factor)
         state.mixture.excess *= factor
         state.mixture.gap *= factor

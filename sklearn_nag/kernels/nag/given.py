@@ -35,7 +35,7 @@ def set_linear(state, coef, intercept):
     with np.errstate(all="ignore"):
         u[:, :n_features] = coef * state.targets.lift * state.scale()[:n_features]
         if rule.intercept:
-            constant = intercept * state.targets.lift - state.targets.origin - state.targets.mean(state.t)
+            constant = intercept * state.targets.lift - state.targets.origin - state.target_mean()
             if rule.centred:
                 constant = constant + (u * (state.lifted_mean() / size)).sum(axis=1)
             u[:, -1] = constant

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, positive
 from ..state.mixture import FixedShare
 from ..state.targets import Targets
@@ -176,7 +177,8 @@ def _learn_some(learn_rows, mix, state, loss, X, y, sample_weight, rows):
     c = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
     with np.errstate(all="ignore"):
         heard = SimpleNamespace(rule=rule, targets=state.heard, t=before)
-        units = read_targets(heard, targets, c, np.add.accumulate(np.append(before, c))).unit
+        told = read_targets(heard, targets, c, np.add.accumulate(np.append(before, c)))
+        units = told.unit
     played = np.empty((1 + len(state.others), len(rows), rule.n_played))
     of_mixture = state.loss.copy()
     state.rule = rules_of(rule)[0]
@@ -198,7 +200,13 @@ def _learn_some(learn_rows, mix, state, loss, X, y, sample_weight, rows):
 
     with np.errstate(all="ignore"):  # in units of the targets, in which no square leaves the range
         unit = positive(units)
-        losses = np.stack([losses_of(own / unit, targets / unit) for own in played], axis=-1)
+        if rule.log_link:  # as deviances have a unit, too
+            start = np.where(told.mean_before == NOTHING, 0.0, told.mean_before)
+            relative = np.where(targets > 0, np.exp(np.clip(np.log(targets) - start, -FARTHEST, FARTHEST)), 0.0)
+            apart = [np.where(own <= ZERO, own, own - start) for own in played]
+            losses = np.stack([losses_of(own, relative) for own in apart], axis=-1)
+        else:
+            losses = np.stack([losses_of(own / unit, targets / unit) for own in played], axis=-1)
     if rule.n_groups < rule.n_targets:
         losses = np.minimum(np.add.reduce(losses, axis=1, keepdims=True), LARGEST)
     shares = np.stack(

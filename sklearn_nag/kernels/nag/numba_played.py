@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.constants import HAS_TARGET_UNIT
+from ..compiled.constants import HAS_TARGET_UNIT, OF_RATE
 from ..compiled.heads import (
     AVERAGE,
     CLIPPED,
@@ -154,7 +154,9 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, begins, 
             if rule.judged:
                 judge_average(heads, rule, loss, c, trust, of_played, of_target, k, n_targets)
             p = heads[row, k]
-            if HAS_TARGET_UNIT:
+            if OF_RATE:
+                p = min(max(p, heads[LOW, k]), heads[HIGH, k])
+            elif HAS_TARGET_UNIT:
                 p += target[ORIGIN, k % n_targets]
                 if begins and step == 0:  # before the first target there is nothing to predict by
                     p = min(max(0.0, heads[LOW, k]), heads[HIGH, k])
@@ -194,6 +196,7 @@ class Constants(NamedTuple):
 
     has_target_unit: bool
     of_margin: bool
+    of_rate: bool
     is_coupled: bool
 
 

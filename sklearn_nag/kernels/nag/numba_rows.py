@@ -37,6 +37,7 @@ from ..compiled.constants import (
     NONE,
     NORM,
     NORMALIZATIONS,
+    OF_RATE,
     RMS,
     SHARES_G,
 )
@@ -54,7 +55,7 @@ from ..compiled.handover import (
     table_layout,
     workspace,
 )
-from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, TARGET, UNIT, new_heads
+from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
 from ..compiled.jit import fast, for_rule, slow, strict
 from ..compiled.losses import (
     CompiledLoss,
@@ -65,7 +66,7 @@ from ..compiled.losses import (
     margins,
 )
 from ..compiled.projections import compiled_constraint, project
-from ..compiled.targets import clip_alone, compiled_clip, read_targets
+from ..compiled.targets import clip_alone, compiled_clip, read_rates, read_targets
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
 from .numba_played import Player, note
@@ -296,7 +297,9 @@ def predict(table, heads, f, rule, model, clock, c, bias, width, n):
             return False
         heads[PREDICTION, k] = heads[LATEST, k] = value
         heads[AVERAGE, k] = behind
-    if HAS_TARGET_UNIT:
+    if OF_RATE:
+        read_rates(heads, model.target, rule.clip, clock, before, c, n_heads)
+    elif HAS_TARGET_UNIT:
         read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads)
     elif HAS_TARGETS:
         clip_alone(heads, model.target, rule.intercept, rule.clip, before, n_heads)
@@ -305,7 +308,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, width, n):
             margins(heads, PREDICTION, k, k + n_targets)
     for k in range(n_heads):
         parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
-        p, y = heads[PREDICTION, k], heads[TARGET, k % n_targets]
+        p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
         heads[LOSS, k], heads[GRADIENT, k] = loss_and_gradient(loss.code, parameter, p, y)
     return True
 
@@ -353,7 +356,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
                 if g == 0.0 or gain == 0.0:
                     continue
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
-                p, y = heads[PREDICTION, k], heads[TARGET, k % n_targets]
+                p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
                 far = importance_aware_move(loss.code, parameter, p, y, reach(step, lift, gain, c))
                 factor = over(far, gain)
             else:
@@ -551,6 +554,7 @@ class Constants(NamedTuple):
     has_targets: bool
     has_target_unit: bool
     of_margin: bool
+    of_rate: bool
     is_coupled: bool
 
 

@@ -86,19 +86,21 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=Fa
 def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
     """One step for each row; ``named`` tells which columns a row visits, where others can wait."""
     rule, visited = state.rule, inputs.visited
-    targets, means_before, means, units, _, least, most, floor, ceiling, _ = target_rows.for_heads(rule.experts)
+    targets, means_before, means, units, _, least, most, floor, ceiling, compared, _ = target_rows.for_heads(
+        rule.experts
+    )
     step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
     single = len(rule.eta) == 1
     if single:  # by vectors and scalars, as they cost less
-        means_before, means, least, most, floor, ceiling, targets, units, step = (
-            a[:, 0] for a in (means_before, means, least, most, floor, ceiling, targets, units, step)
+        means_before, means, least, most, floor, ceiling, compared, targets, units, step = (
+            a[:, 0] for a in (means_before, means, least, most, floor, ceiling, compared, targets, units, step)
         )
     # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
     keeps_u = rule.adaptive or rule.normalization is None
     table, places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
     weight, G, past = _of_heads(table, places)
     product, direction = np.empty_like(weight), np.empty_like(weight)
-    free, mixed = rule.clip is None and not rule.target_unit, rule.n_played < rule.n_heads
+    free, mixed = rule.clip is None and not (rule.target_unit or rule.log_link), rule.n_played < rule.n_heads
     importance_aware = rule.importance_aware and loss.move is not None
     kept = _share_of_average(state, single)
     some = bool if single else np.any
@@ -140,11 +142,11 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             if state.waiting == 0.0:
                 kept = _share_of_average(state, single)
         p += means[i]
-        if rule.clip is not None:
+        if rule.clip is not None or rule.log_link:
             p = np.minimum(np.maximum(p, floor[i]), ceiling[i])
         if loss.coupled:
             p = loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
-        g = loss.gradient(p, targets[i], units[i])
+        g = loss.gradient(p, compared[i], units[i])
         if not some(g):
             continue
         weighted_gradient = g * (np.sqrt(c[i]) if importance_aware else c[i])
@@ -182,7 +184,7 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
         if importance_aware:
             np.multiply(direction, features, out=product)
             gain = np.add.reduce(product, axis=-1)  # by how much a step of size 1 moves the prediction
-            move = loss.move(p, targets[i], step_size * gain, units[i])
+            move = loss.move(p, compared[i], step_size * gain, units[i])
             if not single:
                 move[g == 0] = 0.0  # as for a single head, for which such a row is left out
             direction *= by_head(move / positive(gain))

@@ -77,6 +77,8 @@ class Rule(LinearRule):
         ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
     coupled : bool
         Whether the loss compares the heads of an expert with one another.
+    log_link : bool
+        Whether predictions are logarithms of what is predicted; see `LinearRule`.
     experts : int
         Heads for each target. Heads of an expert lie side by side.
     mixed : bool
@@ -109,6 +111,7 @@ class Rule(LinearRule):
     target_unit: bool = False
     degree: int = 2
     coupled: bool = False
+    log_link: bool = False
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import wrightomega
 
+from ...losses import NOTHING
 from .bounded import LARGEST_POWER
 from .frequent import BEGINS
 from .lifts import LARGEST, TINY, positive
@@ -86,7 +87,7 @@ def intercept_move(state, other, weight, share=1.0):
     ndarray of shape (n_heads,)
     """
     rule = state.rule
-    move = state.targets.mean(state.t) - other.targets.mean(other.t)
+    move = state.target_mean() - other.target_mean()
     move = np.tile(move, rule.n_heads // rule.n_targets) * share
     return move - weight @ (state.mean_from_origin() - other.mean_from_origin())
 
@@ -234,12 +235,25 @@ def _merge_targets(parts, origin):
     if not merged.rule.target_unit:
         return
     targets.origin[:] = origin
+    if merged.rule.log_link:
+        targets.sum[:] = _merge_logarithms(parts)
+        return
     targets.sum[:] = parts.total(lambda state: state.targets.sum)
     sizes = [np.maximum(state.targets.spread, np.abs(state.targets.sum)) for state in everyone]
     unit = np.ldexp(1.0, np.frexp(positive(np.max(sizes, axis=0)))[1] - 1)  # squares of targets overflow
     targets.spread[:] = unit * np.sqrt(
         _squares(parts, lambda state: (state.targets.sum / unit, (state.targets.spread / unit) ** 2))
     )
+
+
+def _merge_logarithms(parts):
+    """Logarithm of the sum of the targets of all rows, from those of the models."""
+    sums = [state.targets.sum if state.t > 0 else np.full_like(state.targets.sum, NOTHING) for state in parts.states]
+    base = parts.base.targets.sum if parts.base.t > 0 else np.full_like(sums[0], NOTHING)
+    most = np.max([base, *sums], axis=0)
+    start = np.exp(base - most)
+    total = start + sum(np.maximum(np.exp(own - most) - start, 0.0) for own in sums)
+    return np.where(most > NOTHING / 2.0, most + np.log(np.maximum(total, TINY)), NOTHING)
 
 
 def _squares(parts, read):

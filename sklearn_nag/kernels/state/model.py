@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...losses import NOTHING
 from .columns import Columns, distinct
 from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
@@ -248,10 +249,17 @@ class LinearState:
 
     def unit(self):
         """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
-        if not self.rule.target_unit:
+        if not self.rule.target_unit or self.rule.log_link:
             return np.ones(self.rule.n_heads)
         spread = self.targets.spread / np.sqrt(max(self.t, TINY))
         return np.tile(spread, self.rule.n_heads // self.rule.n_targets)
+
+    def target_mean(self):
+        """From where predictions are counted, relative to the origin of the targets: their mean, or its logarithm."""
+        if not self.rule.log_link:
+            return self.targets.mean(self.t)
+        total = self.targets.sum
+        return np.where((self.t > 0) & (total > NOTHING / 2.0), total - np.log(max(self.t, TINY)), NOTHING)
 
     def clip_range(self):
         """Between which predictions are clipped; None where they are not.
@@ -346,7 +354,7 @@ class LinearState:
             n_features = w.shape[1] - rule.intercept
             coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
             if rule.target_unit:
-                for origin in (self.targets.origin, self.targets.mean(self.t)):
+                for origin in (self.targets.origin, self.target_mean()):
                     intercept = intercept + np.resize(origin, rule.n_played)
             distance = self.means_in_scales(size)
             if rule.centred:

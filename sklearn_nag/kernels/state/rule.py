@@ -50,6 +50,8 @@ class LinearRule:
                                  function of what is kept
     ``target_unit``              whether the unit of the targets is learnt and, with an intercept, their origin
     ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
+    ``log_link``                 whether predictions are logarithms of what is predicted; with ``target_unit`` they
+                                 are counted from the logarithm of the running mean of the targets
     ``coupled``                  whether the loss compares the heads of a row with one another
     ``n_targets``, ``n_heads``   number of targets, and of weight vectors: one for each target of each expert
     ``sharing``                  how many heads, side by side, have one ``G`` for each column

@@ -28,6 +28,9 @@ class Targets:
     low, high : ndarray of shape (n_targets,)
         The smallest and the largest, from the origin; without an intercept at most and at least 0. Kept where a rule
         learns units or clips predictions to this range.
+
+    Where predictions are logarithms, ``origin`` and ``spread`` are 0, and ``sum``, ``low`` and ``high`` the logarithms
+    of what they are otherwise, so that none of them can overflow; ``losses.ZERO`` stands for that of 0.
     """
 
     def __init__(self, table, lift=1.0):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
 
 
@@ -32,6 +33,8 @@ class TargetRows(NamedTuple):
         Between which predictions are clipped.
     floor, ceiling : ndarray of shape (n_rows, n_targets)
         The same for the prediction at which the derivative is taken, when the target is known.
+    compared : ndarray of shape (n_rows, n_targets)
+        What derivatives compare predictions with: the targets or, where predictions are logarithms, targets over means.
     spread : ndarray of shape (n_rows + 1, n_targets) or None
         `Targets.spread` before each row and after the last; None where it is not learnt.
     """
@@ -45,6 +48,7 @@ class TargetRows(NamedTuple):
     most: np.ndarray
     floor: np.ndarray
     ceiling: np.ndarray
+    compared: np.ndarray
     spread: np.ndarray | None = None
 
     def for_heads(self, n):
@@ -56,9 +60,11 @@ def read_targets(state, y, c, t):
     """Make the `TargetRows` of targets and weights; what the state knows of targets then includes these rows."""
     targets, rule = state.targets, state.rule
     n = len(y)
+    if rule.log_link:
+        return read_rates(state, y, c, t)
     if not rule.target_unit:
         nothing, one = np.zeros(y.shape), np.ones(y.shape)
-        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t))
+        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t), y)
     if state.t == 0 and rule.intercept:
         targets.origin[:] = y[0]
     y = y - targets.origin
@@ -68,7 +74,47 @@ def read_targets(state, y, c, t):
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
     targets.sum[:], targets.spread[:] = sums[n], spread[n]
     unit = spread / np.sqrt(np.maximum(t, TINY))[:, None]
-    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *_ranges(state, y, t), spread)
+    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *_ranges(state, y, t), y, spread)
+
+
+def read_rates(state, y, c, t):
+    """As `read_targets`, where predictions are logarithms of what is predicted.
+
+    They are counted from the logarithm of the mean of the targets, so that a factor of these moves nothing else. At the
+    mean with the row, derivatives compare with ratios of targets to it. Sums of targets are kept as logarithms, which
+    no target makes overflow. Before there is a target above 0, `NOTHING` is played, whose loss is 0.
+    """
+    rule, targets = state.rule, state.targets
+    n, nothing, free = len(y), np.zeros(y.shape), np.full(y.shape, LARGEST)
+    with np.errstate(divide="ignore"):
+        log_y, more = np.where(y > 0, np.log(y), ZERO), (np.log(c)[:, None] + np.log(y))
+    before, mean, compared, is_known = nothing, nothing, y, np.ones(y.shape, dtype=bool)
+    if rule.target_unit:
+        start = targets.sum if state.t > 0 else np.full_like(targets.sum, NOTHING)
+        sums = np.logaddexp.accumulate(np.vstack([start, more]))
+        targets.sum[:] = sums[n]
+        known = sums > NOTHING / 2.0
+        means = np.where(known, sums - np.log(np.maximum(t, TINY))[:, None], NOTHING)
+        is_known = known[1:]
+        before, mean = means[:-1], np.where(is_known, means[1:], 0.0)
+        compared = np.where(y > 0, np.exp(np.clip(log_y - mean, -FARTHEST, FARTHEST)), 0.0)
+        compared = np.where(is_known, compared, 1.0)
+        if state.t == 0:
+            targets.low[:] = targets.high[:] = log_y[0]
+    low = np.minimum.accumulate(np.vstack([targets.low, log_y]))
+    high = np.maximum.accumulate(np.vstack([targets.high, log_y]))
+    targets.low[:], targets.high[:] = low[-1], high[-1]
+    least, most = floor, ceiling = -free, 0.0 * free + FARTHEST
+    if rule.clip == "targets":
+        told = (t[:-1, None] > 0) | (not rule.target_unit)
+        least, most = np.where(told, low[:-1], least), np.where(told, high[:-1], most)
+        floor, ceiling = np.where(is_known, low[1:], floor), np.where(is_known, high[1:], ceiling)
+    elif rule.clip is not None:
+        least, most = floor, ceiling = tuple(end + nothing for end in rule.clip)
+    unknown = before == NOTHING
+    least, most = np.where(unknown, NOTHING, least), np.where(unknown, NOTHING, most)
+    one = np.ones(y.shape)
+    return TargetRows(y, before, nothing, one, one, least, most, floor - mean, ceiling - mean, compared)
 
 
 def _ranges(state, y, t):
@@ -114,7 +160,7 @@ def suffer(loss, rows, i, p, played):
     """
     clipped = np.clip(rows.mean_before[i] + rows.unit_before[i] * played, rows.least[i], rows.most[i])
     p = np.clip(rows.mean[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
-    return loss.gradient(loss.margins(p) if loss.coupled else p, rows.y[i], rows.unit[i]), clipped
+    return loss.gradient(loss.margins(p) if loss.coupled else p, rows.compared[i], rows.unit[i]), clipped
 
 
 def count_losses(state, loss, target_rows, c, played, first):
@@ -127,7 +173,10 @@ def count_losses(state, loss, target_rows, c, played, first):
     losses = loss.value(margins, np.tile(target_rows.y, n_rivals), np.tile(target_rows.unit, n_rivals))
     losses = np.minimum(losses * c[:, None], LARGEST)
     state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
-    if state.rule.target_unit:
+    if state.rule.log_link:
+        if state.rule.clip not in (None, "targets"):
+            np.clip(played, *state.rule.clip, out=played)
+    elif state.rule.target_unit:
         played += np.resize(state.targets.origin, state.rule.n_played)
         if first:  # before the first target there is nothing to predict by
             played[0] *= 0.0

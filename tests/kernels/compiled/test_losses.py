@@ -46,5 +46,34 @@ def test_compiled_losses_are_those_in_numpy(rng, name):
 def test_every_loss_has_a_code_of_its_own():
     from sklearn_nag.kernels.compiled.losses import CODES
 
-    assert set(CODES) == {*losses.CLASSIFICATION, *losses.REGRESSION, losses.Softmax.name}
-    assert len(set(CODES.values())) == len(CODES)
+    assert set(CODES) == {*losses.CLASSIFICATION, *losses.REGRESSION, *losses.LOG_LINK, losses.Softmax.name}
+    assert len({CODES[name] for name in losses.LOG_LINK}) == 1  # which differ by their power
+    assert len(set(CODES.values())) == len(CODES) - 2
+
+
+@needs_numba
+@pytest.mark.parametrize("power", [1.0, 1.0000001, 1.05, 1.5, 1.7, 1.99, 2.0])
+def test_compiled_deviances_are_those_in_numpy(rng, power):
+    from numba import njit
+
+    from sklearn_nag.kernels.compiled import losses as compiled_losses
+
+    value, slope, move = compiled_losses.deviance, compiled_losses.deviance_slope, compiled_losses.move_of_rate
+
+    @njit
+    def play(p, y, a, out):
+        for i in range(p.size):
+            out[0, i], out[1, i] = value(power, p[i], y[i]), slope(power, p[i], y[i])
+            out[2, i] = move(power, p[i], y[i], a[i])
+
+    p, a = rng.normal(scale=10.0, size=300), 10.0 ** rng.uniform(-20, 40, 300)
+    y = np.exp(rng.normal(scale=10.0, size=300))
+    if power < 2.0:
+        y[::7] = 0.0
+    p[:4], y[0], y[3] = [1e4, -1e4, 1e300, -1e300], 1e300, 1e-300
+    loss, out = losses.Tweedie(power), np.empty((3, 300))
+    play(p, y, a, out)
+    assert np.isfinite(out).all()
+    np.testing.assert_allclose(out[0], loss.value(p, y), rtol=1e-12)
+    np.testing.assert_allclose(out[1], loss.gradient(p, y), rtol=1e-12)
+    np.testing.assert_allclose(out[2], loss.move(p, y, a), rtol=1e-12)

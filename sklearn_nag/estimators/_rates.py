@@ -1,0 +1,32 @@
+"""What losses with a log link, deviances of counts and amounts, mean to regressors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import losses
+
+
+def has_mean(loss, y):
+    """Which targets a loss with a log link takes: those above 0 and, where its power is below 2, 0."""
+    return (y >= 0) if loss.power < 2.0 else (y > 0)
+
+
+def check_has_mean(loss, y):
+    """Raise for targets that a loss with a log link does not take."""
+    fits = has_mean(loss, y).reshape(len(y), -1).all(axis=1)
+    if not fits.all():
+        row, allowed = int(np.argmin(fits)), "not be negative" if loss.power < 2.0 else "be above 0"
+        raise ValueError(f"with loss={loss.name!r} targets must {allowed}; y is {y[row]} in row {row}.")
+
+
+def d2_score(loss, y, predicted, sample_weight=None):
+    """Share of the deviance that predictions explain, as of PoissonRegressor; the mean over outputs."""
+    y, predicted = (np.reshape(values, (len(values), -1)) for values in (y, predicted))
+    with np.errstate(divide="ignore"):
+        mean = np.log(np.average(y, axis=0, weights=sample_weight))
+        own = loss.value(np.maximum(np.log(predicted), losses.LEAST_LOG), y)
+    constant = loss.value(np.maximum(mean, losses.LEAST_LOG) + np.zeros(y.shape), y)
+    own, constant = (np.average(values, axis=0, weights=sample_weight) for values in (own, constant))
+    explained = 1.0 - own / np.where(constant > 0, constant, 1.0)
+    return float(np.mean(np.where(constant > 0, explained, 1.0 * (own == 0))))
