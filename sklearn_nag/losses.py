@@ -307,7 +307,7 @@ class Tweedie(Loss):
     """
 
     name = "tweedie"
-    parameters = ("power",)
+    parameters: ClassVar[tuple[str, ...]] = ("power",)
     degree = 0  # targets are counted by their logarithm
     log_link = True
 
