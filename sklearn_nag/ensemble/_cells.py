@@ -1,18 +1,21 @@
-"""Lines, curves and cells side by side: learners that need no choice between them."""
+"""Lines, curves and two generations of cells side by side: learners that need no choice between them."""
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from .. import kernels
 from .._docstrings import share
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._shared_docs import ALL, entries
-from ..estimators._validation import check_as_begun, parameter_names
+from ..estimators._validation import check_as_begun, check_number, parameter_names
 from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 from ..preprocessing._base import names_in
 from ..preprocessing._places import Columns, check_columns, places_of
+from ._experts import Expert
 from ._hedge import HedgeClassifier, HedgeRegressor
 
 _DOCS = ALL | entries("""
@@ -30,30 +33,42 @@ max_columns : int, default=2**20
     How many columns all cells have at most, which bounds memory; more are hashed.
 first_rows : int, default=300
     Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines.
+focus_rows : int or None, default=1000
+    After how many rows a second generation of as many trees joins, which cuts the columns that have mattered in the
+    first one more often. None is for never, which takes half of the time.
 max_iter : int, default=1
     Passes of `fit` over the rows.
-weights_ : ndarray of shape (3,)
-    How much lines, curves and cells are trusted: the share of each in a prediction. They add up to 1.
-expert_losses_ : ndarray of shape (3,)
-    Mean progressive loss of each of them by its latest weights, over the rows but the first; NaN before.
+weights_ : ndarray of shape (n_estimators,)
+    How much lines, curves, cells and, once it has joined, the second generation of cells are trusted: the share of each
+    in a prediction. They add up to 1.
+expert_losses_ : ndarray of shape (n_estimators,)
+    Mean progressive loss of each of them by its latest weights, over the rows but the first; NaN before. That of the
+    second generation has what the first one lost before.
 progressive_loss_ : float
     The same of the mixture.
 regret_ : float
-    Total progressive loss of the mixture, less that of the best of the three; negative where it beats all of them.
+    Total progressive loss of the mixture, less that of the best of them; negative where it beats all.
 t_ : float
     Total weight of the rows but the first.
 estimators_ : list of OnlinePipeline
-    The three, fitted: ``"lines"``, ``"curves"`` and ``"cells"``.
+    They, fitted: ``"lines"``, ``"curves"``, ``"cells"`` and, once it has joined, ``"focused"``.
 named_estimators_ : `sklearn.utils.Bunch`
     The same by name.
 """)
 
 _NOTES = {
     "notes": """
-Three learners see the rows side by side: lines, one for each column; curves, which add a spline of the ranks of each
+Learners see the rows side by side: lines, one for each column; curves, which add a spline of the ranks of each
 column; and cells, which add the cells of random partitions, and so learn how columns act together. Their predictions
-are mixed by AdaHedge by how well they have predicted rows that were new to them, with a blend of them as one more
-expert: lines learn soonest, cells catch up later. See :doc:`/beyond_straight_lines`.
+are mixed by how well they have predicted rows that were new to them, with a blend of them by AdaHedge as one more
+expert. Lines learn soonest, cells catch up later: after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out
+anew, by which early losses are forgotten (fixed share, Herbster and Warmuth, Machine Learning 32, 1998). See
+:doc:`/beyond_straight_lines`.
+
+After ``focus_rows`` rows another learner of cells joins, with trees that are drawn anew. Importance of a column is the
+variance that its cuts explain of what the first generation has learnt. The new trees take columns in proportion to its
+square, and 5 % of the time any. What cells have lost until then is held for the loss of the newcomer, too, as if it had
+slept and agreed with them; then it is judged by itself. So it needs a clear lead, and costs little where it has none.
 
 Missing values are welcome: each column has a mark of them, and cells of their own. How a stream is cut into batches
 changes no bit.
@@ -61,6 +76,7 @@ changes no bit.
 }
 
 _NAMES = "lines", "curves", "cells"
+_FOCUSED = "focused"
 
 
 class _LinesCurvesCells:
@@ -68,6 +84,7 @@ class _LinesCurvesCells:
 
     _learner: ClassVar[Any]
     _loss: ClassVar[str]
+    _unit: ClassVar[float]  # of the loss, as `kernels.FixedShare` takes it
     _row_options = {"ensure_all_finite": "allow-nan"}
     _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
     columns: Any
@@ -76,20 +93,22 @@ class _LinesCurvesCells:
     depth: int
     max_columns: int
     first_rows: int
+    focus_rows: int | None
     random_state: Any
+    _experts: list
 
     @property
     def estimators(self) -> None:  # type: ignore[override]
-        """None, which stands for the three."""
+        """None, which stands for those that they are."""
 
     @property
     def update(self) -> Any:
-        """By AdaHedge."""
+        """The blend is by AdaHedge; what it and the others are mixed by is a fixed share."""
         return "adahedge"
 
     @property
     def eta0(self) -> Any:
-        """Without effect, as AdaHedge learns its rate."""
+        """Without effect, as rates are learnt, or are those of log losses."""
         return 1.0
 
     @property
@@ -104,7 +123,7 @@ class _LinesCurvesCells:
 
     @property
     def batch_size(self) -> Any:
-        """Without effect, as all three predict each row just before they learn it."""
+        """Without effect, as all of them predict each row just before they learn it."""
         return 1
 
     def _default_estimators(self):
@@ -121,6 +140,34 @@ class _LinesCurvesCells:
             ),
         )
         return [(name, make_online_pipeline(step, self._learner())) for name, step in zip(_NAMES, steps)]
+
+    def _new_mixture(self, n_forecasts):
+        return kernels.FixedShare.new(1, n_forecasts, unit=self._unit)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.focus_rows is not None:
+            check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
+
+    def _learn(self, X, y, weight, order, judge=True):
+        n_left = (self.focus_rows or 0) - self._experts[0].n_rows  # before the second generation joins
+        if judge and 0 < n_left <= len(order) and len(self._experts) == len(_NAMES):
+            super()._learn(X, y, weight, order[:n_left], judge)
+            last, order = order[n_left - 1 : n_left], order[n_left:]
+            self._focus(X[last], y[last], None if weight is None else weight[last])
+        if len(order):
+            super()._learn(X, y, weight, order, judge)
+
+    def _focus(self, *row):
+        """Let the second generation of cells learn the latest row, and join."""
+        cells = self._experts[-1]
+        first = cells.transformers[0][1]
+        importance = first._importance(*cells.rows_and_weights(self.n_features_in_))
+        if importance is not None:
+            focused = Expert(_FOCUSED, cells.estimator)
+            focused.transformers[0][1]._focus(first, importance)
+            focused.play(self._method, *row, getattr(self, "classes_", None))
+            self._join(focused, cells)
 
     def _begin(self, first):
         now = {name: getattr(self, name) for name in parameter_names(type(self)) if name not in self._changeable}
@@ -141,6 +188,12 @@ class _LinesCurvesCells:
                 expert.transformers[0][1].set_params(columns=places)
         return rows
 
+    def __setstate__(self, state):
+        state = {"focus_rows": None, **state}  # as there was one generation in models saved before
+        if "_made_with" in state:
+            state["_made_with"] = {"focus_rows": None, **state["_made_with"]}
+        super().__setstate__(state)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -149,7 +202,7 @@ class _LinesCurvesCells:
 
 @share(**_DOCS, **_NOTES)
 class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[override, misc]
-    """Classifier for relations that are not linear, in one pass: lines, curves and cells, mixed by their success.
+    """Classifier for relations that are not linear, in one pass: lines, curves and cells, mixed by success.
 
     Nothing needs to be chosen, and increasing maps of columns, such as logarithms, matter to lines alone.
 
@@ -161,6 +214,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     {depth}
     {max_columns}
     {first_rows}
+    {focus_rows}
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -203,7 +257,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     True
     """
 
-    _loss = "log_loss"
+    _loss, _unit = "log_loss", 0.0
     _learner = NAGClassifier
 
     def __init__(
@@ -215,6 +269,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         depth: int = 7,
         max_columns: int = 2**20,
         first_rows: int = 300,
+        focus_rows: int | None = 1000,
         max_iter: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -225,6 +280,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         self.depth = depth
         self.max_columns = max_columns
         self.first_rows = first_rows
+        self.focus_rows = focus_rows
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
@@ -232,7 +288,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
 
 @share(**_DOCS, **_NOTES)
 class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[override, misc]
-    """Regressor for relations that are not linear, in one pass: lines, curves and cells, mixed by their success.
+    """Regressor for relations that are not linear, in one pass: lines, curves and cells, mixed by success.
 
     Nothing needs to be chosen, and increasing maps of columns, such as logarithms, matter to lines alone.
 
@@ -244,6 +300,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {depth}
     {max_columns}
     {first_rows}
+    {focus_rows}
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -284,7 +341,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     True
     """
 
-    _loss = "squared_error"
+    _loss, _unit = "squared_error", 2.0
     _learner = NAGRegressor
 
     def __init__(
@@ -296,6 +353,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         depth: int = 7,
         max_columns: int = 2**20,
         first_rows: int = 300,
+        focus_rows: int | None = 1000,
         max_iter: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -306,6 +364,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.depth = depth
         self.max_columns = max_columns
         self.first_rows = first_rows
+        self.focus_rows = focus_rows
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state

@@ -243,6 +243,15 @@ class _Hedge(NamedEstimators):
 
         learn_and_report(tables_of(self), self, totals, len(order), learn, step=1 if by_row else size)
 
+    def _join(self, expert, like):
+        """Let an expert that has learnt a row join the mixture, with the weight and the losses of one ``like`` it."""
+        first = self._first_forecasts()[self._experts.index(like)]
+        n, copied = len(self._totals) - 1, np.arange(first, first + like.n_forecasts)
+        self._experts.append(expert)
+        self._totals = self._totals[[*range(n), *copied, n]]
+        self._mixture = self._mixture.rearranged([*range(n), *copied, *range(n, self._mixture.excess.shape[1])])
+        self._blend = None if self._blend is None else self._blend.rearranged([*range(n), *copied])
+
     def _see(self, y):
         """Remember what matters of targets that have been learnt."""
 
@@ -252,8 +261,13 @@ class _Hedge(NamedEstimators):
         adapts = self.update == "adahedge"
         if adapts and self.blend and n_forecasts > 1 and self._begun_with["loss"] != "zero_one":
             self._blend, n_forecasts = kernels.Mixture.new(n_forecasts), n_forecasts + 1
-        new = kernels.Mixture.new(n_forecasts) if adapts else kernels.FixedRate.new(n_forecasts, float(self.eta0))
-        self._mixture = new
+        self._mixture = self._new_mixture(n_forecasts)
+
+    def _new_mixture(self, n_forecasts):
+        """A mixture of so many forecasts, that of the blend included."""
+        if self.update == "adahedge":
+            return kernels.Mixture.new(n_forecasts)
+        return kernels.FixedRate.new(n_forecasts, float(self.eta0))
 
     def _judge(self, responses, y, c, n_unjudged):
         """Count the losses of what was forecast, but for the first rows."""

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..estimators._validation import check_number, check_seed
+from ..estimators._validation import check_number, check_seed, parameter_names
+from ..kernels import positive
 from ._knots import KnotTransformer
 from ._numpy_rows import gaps
 from ._places import Columns
@@ -17,6 +18,7 @@ from ._rows import loops
 SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, by turns; None is all columns
 NO_CUT = 2**31 - 1  # which no gap is above
 ONCE = 2**20  # numbers of cells that are worked on at a time, to bound memory
+LEFT_TO_ALL = 0.05  # of the draws of focused trees: a share that all columns have alike
 MARGIN = 0.1  # of the gaps of a cell, at either end, in which no cut falls
 
 
@@ -87,6 +89,40 @@ def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
         np.put_along_axis(last[:, ::2], which, at, axis=2)
         np.put_along_axis(first[:, 1::2], which, at + ~is_whole, axis=2)
     return np.concatenate(columns, axis=1), np.concatenate(cuts, axis=1)
+
+
+def explained(trees, rows, weight):
+    """Variance that the cuts of each column explain of a function that is constant in each cell, a sum over trees.
+
+    That of a cut is the variance of the means of its two halves, as in the importances of random forests.
+
+    Parameters
+    ----------
+    trees : Trees
+        The trees.
+    rows : ndarray of shape (n_trees, n_cells)
+        Share of the rows in each cell; a node is the cell of rows that stop there.
+    weight : ndarray of shape (n_functions, n_trees, n_cells)
+        Values of the functions in each cell, between -1 and 1.
+
+    Returns
+    -------
+    ndarray of shape (n_functions, n_columns)
+        With as many columns as trees cut, up to the last one.
+    """
+    n_nodes = trees.column.shape[1]
+    below, total = rows.copy(), weight * rows  # of a node and of what is below it
+    found = np.zeros((len(weight), int(trees.column.max(initial=0)) + 1))
+    for k in range(n_nodes - 1, -1, -1):
+        left, right = 2 * k + 1, 2 * k + 2
+        apart = total[:, :, left] / positive(below[:, left]) - total[:, :, right] / positive(below[:, right])
+        both = below[:, left] + below[:, right]
+        gain = below[:, left] * (below[:, right] / positive(both)) * apart**2
+        for own, gains in zip(found, gain):
+            np.add.at(own, trees.column[:, k], np.where(trees.cut[:, k] == NO_CUT, 0.0, gains))
+        below[:, k] += both
+        total[:, :, k] += total[:, :, left] + total[:, :, right]
+    return found
 
 
 class OnlineCells(KnotTransformer):
@@ -208,6 +244,54 @@ class OnlineCells(KnotTransformer):
 
     def _make(self, knots, first, seed):
         return grow(np.diff(knots.starts), lengths(first, knots), self.n_trees, self.depth, np.random.RandomState(seed))
+
+    def _importance(self, rows, weight):
+        """How much of the variance of a linear model of the cells the cuts of each column explain, a share of it.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_cells,)
+            Share of the rows in each cell.
+        weight : ndarray of shape (n_functions, n_cells)
+            Weights of the cells; functions count alike, whatever their unit.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,) or None
+            For the columns that are cut; None where nothing is explained, or cells are hashed.
+        """
+        seen = self._state
+        if seen.knots is None or not weight.size or self._cells_of_a_tree < 2 ** (self.depth + 1) - 1:
+            return None
+        weight = weight / positive(np.abs(weight).max(axis=1, keepdims=True))
+        found = np.zeros((len(weight), len(seen.columns)))
+        own = explained(seen.made, rows.reshape(self.n_trees, -1), weight.reshape(len(weight), self.n_trees, -1))
+        found[:, : own.shape[1]] = own
+        importance = (found / positive(found.sum(axis=1, keepdims=True))).mean(axis=0)
+        return importance if importance.any() else None
+
+    def _focus(self, transformer, importance):
+        """Become as a transformer that has knots, but with trees of columns in proportion to their squared importance.
+
+        Columns of no importance are drawn as well, as what they explain may have been overlooked.
+        """
+        seen, square = transformer._state, (importance / importance.max()) ** 2
+        length = (1 - LEFT_TO_ALL) * square / square.sum() + LEFT_TO_ALL / len(square)
+        random = np.random.RandomState([seen.seed, 1])
+        trees = grow(np.diff(seen.knots.starts), length, self.n_trees, self.depth, random)
+        own = parameter_names(type(self))
+        vars(self).update({name: value for name, value in vars(transformer).items() if name not in own})
+        self._state = seen._replace(made=trees)
+
+    def _merge_states(self, states):
+        fixed = [state for state in states if state.knots is not None]
+        merged = super()._merge_states(states)
+        if any(not np.array_equal(ours, theirs) for state in fixed for ours, theirs in zip(state.made, fixed[0].made)):
+            raise ValueError(
+                "models with other trees cannot be merged, as their columns mean something else: let one of them see "
+                "the rows that trees depend on, and give copies of it to all shards."
+            )
+        return merged
 
     @property
     def _cells_of_a_tree(self):

@@ -1,23 +1,26 @@
 """Lines, curves and cells side by side."""
 
+import copy
 import pickle
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, make_friedman1
+from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
 from sklearn_nag import HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
 from sklearn_nag.io import trusted_types
+from sklearn_nag.kernels import FixedRate, FixedShare, Mixture
 from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 
 from ..kernels.helpers import KERNELS
 
 pd = pytest.importorskip("pandas")
 
-SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "random_state": 0}
+SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "focus_rows": 100, "random_state": 0}
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 X, Y = make_friedman1(600, noise=0.5, random_state=0)
 
@@ -34,15 +37,16 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_it_is_a_mixture_of_three_pipelines(kernel):
+def test_it_plays_three_pipelines(kernel):
     steps = [OnlineCurves(n_knots=0, first_rows=40), OnlineCurves(first_rows=40)]
     steps += [OnlineCells(n_trees=20, depth=4, first_rows=40, random_state=0)]
     mixture = HedgeRegressor([(f"{i}", make_online_pipeline(step, NAGRegressor())) for i, step in enumerate(steps)])
     with sklearn_nag.config_context(kernel=kernel):
-        ours = NAGCellsRegressor(**SMALL).partial_fit(X, Y)
+        ours = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X, Y)
         mixture.partial_fit(X, Y)
-        assert ours.predict(X).tobytes() == mixture.predict(X).tobytes()
-    assert ours.progressive_loss_ == mixture.progressive_loss_
+        for own, other in zip(ours.estimators_, mixture.estimators_):
+            assert own.predict(X).tobytes() == other.predict(X).tobytes()
+    np.testing.assert_array_equal(ours.expert_losses_, mixture.expert_losses_)
     assert list(ours.named_estimators_) == ["lines", "curves", "cells"]
     assert ours.weights_.shape == (3,)
 
@@ -52,10 +56,77 @@ def test_cuts_and_pickles_change_no_bit(kernel):
     with sklearn_nag.config_context(kernel=kernel):
         whole, cut_up = (NAGCellsRegressor(**SMALL) for _ in range(2))
         whole.partial_fit(X[:200], Y[:200])
-        for start, stop in ((0, 1), (1, 38), (38, 41), (41, 90), (90, 200)):
+        for start, stop in ((0, 1), (1, 38), (38, 41), (41, 90), (90, 101), (101, 200)):
             cut_up = pickle.loads(pickle.dumps(cut_up.partial_fit(X[start:stop], Y[start:stop])))
         assert whole.predict(X).tobytes() == cut_up.predict(X).tobytes()
         assert whole.weights_.tobytes() == cut_up.weights_.tobytes()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
+    Z = rng.uniform(-1, 1, size=(1500, 8))
+    y = np.sign(Z[:, 0] * Z[:, 1])
+    with sklearn_nag.config_context(kernel=kernel):
+        model = NAGCellsRegressor(**{**SMALL, "focus_rows": 800, "n_trees": 40}).partial_fit(Z[:799], y[:799])
+        assert list(model.named_estimators_) == ["lines", "curves", "cells"]
+        before = model.expert_losses_
+        model.partial_fit(Z[799:800], y[799:800])
+        assert list(model.named_estimators_) == ["lines", "curves", "cells", "focused"]
+        weights, losses = model.weights_, model.expert_losses_
+        np.testing.assert_allclose(weights.sum(), 1.0)
+        np.testing.assert_allclose(weights[3], weights[2])
+        assert losses[3] == losses[2] != before[2]
+        first, second = (model.named_estimators_[name][0] for name in ("cells", "focused"))
+        for ours, theirs in zip(first.knots_, second.knots_):
+            np.testing.assert_array_equal(ours, theirs)
+        matter = [np.isin(own._state.made.column, range(2)).mean() for own in (first, second)]
+        assert matter[1] > 0.7 > 0.4 > matter[0]
+        model.partial_fit(Z[800:], y[800:])
+    assert model.expert_losses_[3] < model.expert_losses_[2]
+
+
+def test_no_second_generation_joins_where_there_is_nothing_to_cut():
+    words = sparse.random_array((200, 50), density=0.1, format="csr", random_state=0)
+    assert len(NAGCellsRegressor(**SMALL).fit(words, np.arange(200.0)).weights_) == 3
+    assert len(NAGCellsRegressor(**SMALL).fit(np.ones((200, 3)), np.ones(200)).weights_) == 3
+    assert len(NAGCellsRegressor(**{**SMALL, "first_rows": 150}).fit(X[:200], Y[:200]).weights_) == 3
+    assert len(NAGCellsRegressor(**SMALL, max_columns=200).fit(X[:200], Y[:200]).weights_) == 3
+
+
+def test_units_of_several_targets_count_alike():
+    both = np.column_stack([Y, 1e200 * Y[::-1]])
+    trees = [NAGCellsRegressor(**SMALL).partial_fit(X, y).estimators_[3][0]._state.made for y in (both, both * 1e90)]
+    assert (trees[0].column == trees[1].column).mean() > 0.99
+
+
+def test_models_of_one_generation_go_on():
+    model = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X[:50], Y[:50])
+    state = copy.deepcopy(model.__getstate__())
+    del state["focus_rows"], state["_made_with"]["focus_rows"]
+    earlier = object.__new__(NAGCellsRegressor)
+    earlier.__setstate__(state)
+    expected = model.partial_fit(X[50:200], Y[50:200]).predict(X)
+    assert earlier.partial_fit(X[50:200], Y[50:200]).predict(X).tobytes() == expected.tobytes()
+
+
+def test_early_losses_are_forgotten_by_a_fixed_share(rng):
+    Z, fresh = rng.uniform(-1, 1, size=(2, 3000, 3))
+    model = NAGCellsClassifier(random_state=0).partial_fit(Z, Z[:, 0] * Z[:, 1] > 0, classes=[False, True])
+    losses = [log_loss(fresh[:, 0] * fresh[:, 1] > 0, m.predict_proba(fresh)) for m in (model, *model.estimators_)]
+    assert losses[0] < 1.1 * min(losses[1:])
+
+
+def test_experts_that_join_have_the_losses_of_others():
+    losses = np.random.default_rng(0).uniform(size=(20, 3))
+    for mixture in (Mixture.new(3), FixedRate.new(3, 0.5), FixedShare.new(1, 3, 0.0), FixedShare.new(1, 3, 2.0)):
+        mixture.play(losses)
+        before, after = mixture.weights()[0], mixture.rearranged([0, 1, 1, 2])
+        if type(mixture) is not Mixture:  # whose rate depends on the number of experts
+            expected = before[[0, 1, 1, 2]] / (1.0 + before[1])
+            np.testing.assert_allclose(after.weights()[0], expected)
+        after.play(losses[:, [0, 1, 1, 2]])
+        np.testing.assert_allclose(after.weights()[0, 1], after.weights()[0, 2])
+        assert mixture.excess.shape == (1, 3)
 
 
 def test_the_best_of_the_three_is_found():
@@ -70,6 +141,7 @@ def test_the_best_of_the_three_is_found():
         kind = NAGCellsRegressor if y.dtype == float else NAGCellsClassifier
         model = kind(n_trees=100, random_state=0).fit(Z[:3000], noisy[:3000])
         scores = [e.score(Z[3000:], noisy[3000:]) for e in model.estimators_]
+        scores[2:] = [max(scores[2:])]  # the better one of two generations
         assert np.argmax(scores) == best or max(scores) - scores[best] < 0.002
         assert model.score(Z[3000:], noisy[3000:]) > max(scores) - 0.005
         assert model.regret_ < 0.05 * 3000 * model.expert_losses_.min()
@@ -100,6 +172,8 @@ def test_what_a_model_is_made_of_may_not_change():
     assert pickle.dumps(model.set_params(depth=4)) == before
     with pytest.raises(ValueError, match="Invalid parameter 'estimators'"):
         model.set_params(estimators=[])
+    with pytest.raises(ValueError, match="'focus_rows' parameter must be None or an int"):
+        NAGCellsRegressor(focus_rows=0).fit(X, Y)
     with pytest.raises(ValueError, match="'n_trees' parameter of OnlineCells .* must be an int"):
         NAGCellsRegressor(n_trees=0).fit(X, Y)
 

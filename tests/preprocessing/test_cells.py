@@ -4,13 +4,15 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import sklearn_nag
 from sklearn_nag import NAGRegressor, merge
 from sklearn_nag.preprocessing import OnlineCells, make_online_pipeline
-from sklearn_nag.preprocessing._cells import NO_CUT, grow, lengths
+from sklearn_nag.preprocessing._cells import NO_CUT, explained, grow, lengths
 from sklearn_nag.preprocessing._knots import Knots
+from sklearn_nag.preprocessing._numpy_rows import gaps
 
 
 def walk(x, knots, column, cut):
@@ -152,3 +154,36 @@ def test_shards_that_begin_with_the_same_knots_are_merged(rng):
     other = make_online_pipeline(OnlineCells(n_trees=50, random_state=0), NAGRegressor()).partial_fit(X[99:], y[99:])
     with pytest.raises(ValueError, match="models with other knots cannot be merged"):
         merge([begun, other])
+
+
+def test_what_cuts_explain_is_the_variance_between_their_halves():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    cells = OnlineCells(n_trees=6, depth=3, random_state=0).fit(X)
+    block = cells.transform(X)[:, 3:].toarray().reshape(400, 6, 15)
+    weight = rng.uniform(-1, 1, size=(2, 6, 15))
+    trees = cells._state.made
+    expected = np.zeros((2, 3))
+    for t in range(6):
+        values = np.einsum("nc,kc->kn", block[:, t], weight[:, t])
+        inside = [np.ones(400, dtype=bool)]  # rows of each node
+        for k in range(7):
+            below = gaps(X, cells._state.knots)[:, trees.column[t, k]] <= trees.cut[t, k]
+            halves = inside[k] & below, inside[k] & ~below
+            inside += halves
+            for h in range(2) if all(map(np.any, halves)) else ():
+                both = values[h, inside[k]]
+                within = sum(values[h, half].var() * half.sum() for half in halves)
+                expected[h, trees.column[t, k]] += (both.var() * len(both) - within) / 400
+    np.testing.assert_allclose(explained(trees, block.mean(axis=0), weight), expected, rtol=1e-9)
+
+
+def test_models_of_other_trees_cannot_be_merged():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    cells = OnlineCells(n_trees=8, depth=3, first_rows=100, random_state=0).fit(X)
+    focused = clone(cells)
+    focused._focus(cells, np.array([1.0, 0.0, 0.0]))
+    assert (focused._state.made.column == 0).mean() > 0.7
+    assert merge([focused, copy.copy(focused)])._state is focused._state
+    with pytest.raises(ValueError, match="models with other trees cannot be merged"):
+        merge([cells, focused])

@@ -38,6 +38,15 @@ class Mixture:
         """Independent copy."""
         return type(self)(self.excess.copy(), self.gap.copy())
 
+    def rearranged(self, experts):
+        """Copy with the experts of these places, in this order; one that is named twice goes on as two.
+
+        So an expert that joins late has the losses of another one until then, as if it had agreed with that.
+        """
+        copied = self.copy()
+        copied.excess = np.ascontiguousarray(self.excess[:, experts])
+        return copied
+
     def weights(self):
         """Share of each expert, of the shape of ``excess``; while there is no gap, the leaders share alike."""
         gap = self.gap[:, None]
@@ -127,6 +136,14 @@ class FixedRate(Mixture):
 
     grows = False
 
+    def rearranged(self, experts):
+        """As `Mixture.rearranged`, with the same rate."""
+        copied = Mixture.rearranged(self, experts)
+        with np.errstate(over="ignore"):
+            gap = self.gap * (np.log(len(experts)) / np.log(self.excess.shape[1]))
+        copied.gap = np.minimum(gap, LARGEST)
+        return copied
+
     @classmethod
     def new(cls, n_experts, rate):
         """One group, before the first row."""
@@ -166,6 +183,8 @@ class FixedShare(Mixture):
     def copy(self):
         """Independent copy."""
         return FixedShare(self.excess.copy(), self.gap.copy(), self.rounds.copy(), self.unit)
+
+    rearranged = FixedRate.rearranged
 
     def group(self, i):
         """One of the groups; what it learns is written here."""
