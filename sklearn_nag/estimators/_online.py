@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import warnings
@@ -396,10 +397,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return loss, objective, bool(stopped)
 
     @unchanged_on_error
-    def _play(self, X, y, sample_weight=None, classes=None, latest=False):
+    def _play(self, X, y, sample_weight=None, classes=None, latest=False, expendable=False):
         """As `partial_fit`, but return the decision values that each row was predicted by before it was learnt.
 
-        With ``latest`` these are by the latest weights, whatever `predict` has.
+        With ``latest`` these are by the latest weights, whatever `predict` has. An ``expendable`` model is thrown away
+        when that fails, so nothing is copied of it by which it could be undone.
 
         Returns
         -------
@@ -407,7 +409,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             One column for each prediction that the kernel makes for a row.
         """
         self._check_partial_fit(classes)
-        return self._partial_fit(X, y, sample_weight, play=True, latest=latest)
+        return self._partial_fit(X, y, sample_weight, play=True, latest=latest, expendable=expendable)
 
     def _respond(self, method, decision):
         """What ``method`` ("predict" and the like) makes of decision values."""
@@ -420,8 +422,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """
         return self._respond(method, decision)
 
-    def _partial_fit(self, X, y, sample_weight, play=False, latest=False):
-        """Learn each row once; with ``play``, return what `_play` does."""
+    def _partial_fit(self, X, y, sample_weight, play=False, **how):
+        """Learn each row once; with ``play``, return what `_play` does, which says ``how``."""
         first = not self.__sklearn_is_fitted__()
         # Learning a row with NaN or infinity fails by itself. Rows of weight 0 are not learnt: X is checked for those.
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
@@ -434,7 +436,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 self._state = state.copy()
         played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
         before, weight = self._state.seen, self._weigh_next(y, weight)
-        self._learn(X, self._encode(y), weight, predictions=played, latest=latest, are_new=True)
+        self._learn(X, self._encode(y), weight, predictions=played, are_new=True, **how)
         self.n_iter_ = 1
         self._warn_if_lost(before, weight, stacklevel=5)
         return played
@@ -503,7 +505,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             )
         return state
 
-    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False):
+    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False, expendable=False):
         """Learn the rows once; leave the state as it was when that fails.
 
         Parameters
@@ -518,6 +520,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             Whether these are by the latest weights, whatever `predict` has.
         are_new : bool, default=False
             Whether these rows are new to the model, so that its predictions of them tell how far off it is.
+        expendable : bool, default=False
+            Whether the model may be left as it is when that fails.
         """
         state = self._state
         alone = state.rule.n_played == self._n_targets  # and no rates that are kept apart
@@ -532,6 +536,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         rule = state.goes_on_by(rule)
         few = sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule
         named = X.indices[: X.nnz] if few else None  # features that may change
+        named = np.empty(0, np.int64) if expendable else named
         tells = kernels.told_of_compiling(print) if self.verbose else nullcontext()
         undo, turn = state.undo(named), turn_of(self)
         if turn.before.get("_state") is state:
@@ -618,6 +623,19 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         for name in ("_made", "_table"):
             state.pop(name, None)
         return state
+
+    def __deepcopy__(self, memo):
+        """A copy as by pickling, without what has to be checked of files."""
+        turn, copied = turn_of(self), object.__new__(type(self))
+        memo[id(self)] = copied
+        with turn.lock:
+            own = dict(vars(turn.seen(self)))
+            state = own.pop("_state", None)
+            kept = {} if state is None else {"_state": state.copy()}
+        for name in ("_made", "_table"):
+            own.pop(name, None)
+        vars(copied).update(copy.deepcopy(own, memo), **kept)
+        return copied
 
     def __setstate__(self, state):
         super().__setstate__({**self._added_parameters, **of_this_version(state, type(self).__name__)})

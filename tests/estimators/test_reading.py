@@ -1,5 +1,6 @@
 """Tables of weights, contributions of features, and the summary in a notebook."""
 
+import copy
 import re
 import sys
 
@@ -7,12 +8,12 @@ import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
 TWO_OUTPUTS = DIABETES[0], np.column_stack([DIABETES[1], -3.0 * DIABETES[1] ** 2])
@@ -148,3 +149,26 @@ def test_summary_in_a_notebook():
     with sklearn.config_context(display="text"):
         assert list(clf._repr_mimebundle_()) == ["text/plain"]
         assert not hasattr(clf, "_repr_html_")
+
+
+@pytest.mark.parametrize("learner", [NAGRegressor(), NAGRegressor(normalization="max"), FTRLRegressor()])
+def test_columns_that_no_row_has_named_take_no_time(learner, rng):
+    X = sparse.random_array((300, 6000), density=0.01, format="csr", random_state=0)
+    X = sparse.csr_array((X.data, X.indices % 700 * 8, X.indptr), X.shape)
+    X.sum_duplicates()
+    state = learner.partial_fit(X, rng.normal(size=300))._state
+    assert state._few_met()
+    for ours, theirs in zip(state._linear_of_met(), state._linear()):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_copies_learn_by_themselves(rng):
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    model = NAGRegressor().partial_fit(X, y)
+    before = model.predict(X)
+    copied = copy.deepcopy(model)
+    np.testing.assert_array_equal(copied.predict(X), before)
+    copied.partial_fit(X, -y)
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert copied.n_features_in_ == 3
+    assert clone(copied).get_params() == model.get_params()

@@ -23,6 +23,7 @@ from .lifts import LARGEST, TINY, positive
 from .targets import Targets
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
+FEW = 2**12  # columns, below which none are told apart
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
 
 
@@ -337,10 +338,31 @@ class LinearState:
             and no mean is so far from 0 that digits are lost.
         """
         if self.cached is None:
-            self.cached = self._linear()
+            self.cached = self._linear_of_met() if self._few_met() else self._linear()
             for values in self.cached[:2]:
                 values.flags.writeable = False
         return self.cached
+
+    def _few_met(self):
+        """Whether it is worth while to tell columns apart that sparse rows have never named."""
+        rule, columns = self.rule, self.columns
+        alone = rule.columnwise and (rule.selective or not rule.centred)
+        return alone and columns.lift.size >= FEW and columns.table.flags.f_contiguous
+
+    def _linear_of_met(self):
+        """As `_linear`, by the columns that rows have named alone: all others have no weight."""
+        columns, n_features = self.columns, self.columns.lift.size - self.rule.intercept
+        met = columns.largest > 0
+        met[n_features:] = True
+        if columns.frequent is not None:
+            met |= columns.frequent > 0
+        met = np.flatnonzero(met)
+        if 2 * len(met) > len(columns.lift):
+            return self._linear()
+        own, intercept, exact = replace(self, columns=columns.take(met))._linear()
+        coef = np.zeros((len(own), n_features))
+        coef[:, met[: own.shape[1]]] = own
+        return coef, intercept, exact
 
     def _linear(self):
         """As `linear`, made anew."""
