@@ -1,13 +1,11 @@
 """Counts and amounts beside scikit-learn's generalised linear models, on raw and on scaled columns.
 
-    python -m benchmarks.counts --data-dir DIR
+    python -m benchmarks.counts [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
 Bike's counts by the hour (UCI), and a made-up table of insurance claims in the manner of scikit-learn's example:
-claims by exposure (Poisson), amounts of claims (gamma) and pure premiums (Tweedie).
+claims by exposure (Poisson), amounts of claims (gamma) and pure premiums (Tweedie). ``theirs`` is PoissonRegressor,
+GammaRegressor or TweedieRegressor without a penalty.
 """
-
-import argparse
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +14,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGRegressor
+
+from .data import parse
 
 
 def bike(folder):
@@ -38,23 +38,25 @@ def insurance(n=50_000):
     return X, claims, rng.gamma(np.maximum(claims, 1) * 1.5, size / 1.5) * (claims > 0), exposure
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-dir", type=Path, required=True)
+def made_up():
+    """Tasks of the insurance table: loss, its options, the peer and its options, rows, targets and weights."""
     X, claims, amount, exposure = insurance()
     some = claims > 0
-    tasks = {
-        "bike, counts": ("poisson", {}, PoissonRegressor, {}, *bike(parser.parse_args().data_dir)),
+    power, link = {"power": 1.7}, {"power": 1.7, "link": "log"}
+    return {
         "claims a year": ("poisson", {}, PoissonRegressor, {}, X, claims / exposure, exposure),
-        "amount a claim": (
-            "gamma", {}, GammaRegressor, {}, X[some], (amount / np.maximum(claims, 1))[some], claims[some] * 1.0,
-        ),
-        "premium a year": (
-            "tweedie", {"power": 1.7}, TweedieRegressor, {"power": 1.7, "link": "log"}, X, amount / exposure, exposure,
-        ),
-    }  # fmt: skip
+        "amount a claim": ("gamma", {}, GammaRegressor, {}, X[some], amount[some] / claims[some], claims[some] * 1.0),
+        "premium a year": ("tweedie", power, TweedieRegressor, link, X, amount / exposure, exposure),
+    }
+
+
+def main():
+    options = parse(__doc__, "CSV file to write the table to", "the made-up table alone")
+    tasks, lines = made_up(), []
+    if not options.quick and options.data_dir is not None:
+        tasks = {"bike, counts": ("poisson", {}, PoissonRegressor, {}, *bike(options.data_dir)), **tasks}
     print(f"{'D² on rows held out':20} {'columns':8} {'theirs':>8} {'one pass':>9} {'fit':>8}")
-    for name, (loss, options, peer, of_peer, X, y, weight) in tasks.items():
+    for name, (loss, parameters, peer, of_peer, X, y, weight) in tasks.items():
         parts = train_test_split(X, y, weight, random_state=0)
         scaler = StandardScaler().fit(parts[0])
         for columns in ("raw", "scaled"):
@@ -63,10 +65,13 @@ def main():
                 train, test = scaler.transform(train), scaler.transform(test)
             theirs = peer(alpha=0.0, solver="newton-cholesky", max_iter=1000, **of_peer)
             theirs.fit(train, y_train, sample_weight=w_train)
-            once = NAGRegressor(loss, **options).partial_fit(train, y_train, sample_weight=w_train)
-            often = NAGRegressor(loss, random_state=0, **options).fit(train, y_train, sample_weight=w_train)
-            scores = [model.score(test, y_test, sample_weight=w_test) for model in (theirs, once, often)]
-            print(f"{name:20} {columns:8} {scores[0]:8.4f} {scores[1]:9.4f} {scores[2]:8.4f}", flush=True)
+            once = NAGRegressor(loss, **parameters).partial_fit(train, y_train, sample_weight=w_train)
+            often = NAGRegressor(loss, random_state=0, **parameters).fit(train, y_train, sample_weight=w_train)
+            scores = [f"{model.score(test, y_test, sample_weight=w_test):.4f}" for model in (theirs, once, often)]
+            print(f"{name:20} {columns:8} {scores[0]:>8} {scores[1]:>9} {scores[2]:>8}", flush=True)
+            lines.append(dict(zip(("task", "columns", "theirs", "one pass", "fit"), (name, columns, *scores))))
+    if options.output is not None:
+        pd.DataFrame(lines).to_csv(options.output, index=False)
 
 
 if __name__ == "__main__":

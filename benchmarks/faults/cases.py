@@ -33,11 +33,13 @@ CLASSIFICATION = ("log_loss", "hinge", "squared_hinge", "modified_huber", "perce
 REGRESSION = (
     "squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile",
 )  # fmt: skip
+LOG_LINK = ("poisson", "gamma", "tweedie")
 # The constant of the potential, which is not the strength of a penalty.
 ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params() if name.endswith("alpha"))
 SETS = (L2Ball, WeightedL1Ball, Simplex)
 KINDS_AT_FIRST, CASES_A_KIND = 4, 40  # of models on the compiled kernel
-UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive")  # losses whose gradients have no bound
+# Losses whose gradients have no bound.
+UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive", *LOG_LINK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,6 +310,10 @@ def made(seed, number):
         y = classes[codes]
     else:
         y = targets_of(rng, n, X)
+        if parameters.get("loss") in LOG_LINK:
+            y = np.abs(y)
+            if parameters["loss"] == "gamma":
+                y[y == 0.0] = 1.0
     weight = weights_of(rng, n)
     n_cuts = int(rng.integers(0, 4))
     cuts = tuple(sorted({int(cut) for cut in rng.integers(1, n, n_cuts)})) if n > 1 else ()
@@ -328,7 +334,7 @@ def parameters_of(kind, rng, learner):
             chosen[name] = values[kind.integers(len(values))]
 
     classifies, nag = learner.endswith("Classifier"), learner.startswith("NAG")
-    maybe("loss", 0.8, *(CLASSIFICATION if classifies else REGRESSION))
+    maybe("loss", 0.8, *(CLASSIFICATION if classifies else REGRESSION + LOG_LINK))
     maybe("fit_intercept", 0.15, False)
     maybe("centering", 0.3, False, *([True] if chosen.get("fit_intercept", True) else []))
     if classifies:
@@ -337,6 +343,8 @@ def parameters_of(kind, rng, learner):
         maybe("target_normalization", 0.2, None)
         if chosen.get("loss") == "quantile":
             maybe("quantile", 0.7, 0.1, 0.9)
+        if chosen.get("loss") == "tweedie":
+            maybe("power", 0.7, 1.0, 1.1, 1.9, 2.0)
         if "epsilon" in chosen.get("loss", "") or chosen.get("loss") == "huber":
             maybe("epsilon", 0.4, 0.0, 1.0, 1e-3, 1e-300 if rng.random() < 0.2 else 10.0)
     if not nag:
