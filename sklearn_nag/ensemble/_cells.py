@@ -60,10 +60,10 @@ _NOTES = {
     "notes": """
 Learners see the rows side by side: lines, one for each column; curves, which add a spline of the ranks of each
 column; and cells, which add the cells of random partitions, and so learn how columns act together. Their predictions
-are mixed by how well they have predicted rows that were new to them, with a blend of them by AdaHedge as one more
-expert. Lines learn soonest, cells catch up later: after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out
-anew, by which early losses are forgotten (fixed share, Herbster and Warmuth, Machine Learning 32, 1998). See
-:doc:`/beyond_straight_lines`.
+are mixed by AdaHedge by how well they have predicted rows that were new to them, with a blend of them as one more
+expert. Lines learn soonest, cells catch up later. So the classifier forgets early losses: it mixes at the rate 1, and
+after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew (fixed share, Herbster and Warmuth, Machine
+Learning 32, 1998). See :doc:`/beyond_straight_lines`.
 
 After ``focus_rows`` rows another learner of cells joins, with trees that are drawn anew. Importance of a column is the
 variance that its cuts explain of what the first generation has learnt. The new trees take columns in proportion to its
@@ -84,7 +84,6 @@ class _LinesCurvesCells:
 
     _learner: ClassVar[Any]
     _loss: ClassVar[str]
-    _unit: ClassVar[float]  # of the loss, as `kernels.FixedShare` takes it
     _row_options = {"ensure_all_finite": "allow-nan"}
     _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
     columns: Any
@@ -103,7 +102,7 @@ class _LinesCurvesCells:
 
     @property
     def update(self) -> Any:
-        """The blend is by AdaHedge; what it and the others are mixed by is a fixed share."""
+        """By AdaHedge; probabilities with a fixed share."""
         return "adahedge"
 
     @property
@@ -140,9 +139,6 @@ class _LinesCurvesCells:
             ),
         )
         return [(name, make_online_pipeline(step, self._learner())) for name, step in zip(_NAMES, steps)]
-
-    def _new_mixture(self, n_forecasts):
-        return kernels.FixedShare.new(1, n_forecasts, unit=self._unit)
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -257,7 +253,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     True
     """
 
-    _loss, _unit = "log_loss", 0.0
+    _loss = "log_loss"
     _learner = NAGClassifier
 
     def __init__(
@@ -284,6 +280,10 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
+
+    def _new_mixture(self, n_forecasts):
+        # By the rate 1 of log losses. A single large squared error in the last rows would move all of the weight.
+        return kernels.FixedShare.new(1, n_forecasts, unit=0.0)
 
 
 @share(**_DOCS, **_NOTES)
@@ -341,7 +341,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     True
     """
 
-    _loss, _unit = "squared_error", 2.0
+    _loss = "squared_error"
     _learner = NAGRegressor
 
     def __init__(

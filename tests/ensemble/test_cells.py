@@ -46,6 +46,7 @@ def test_it_plays_three_pipelines(kernel):
         mixture.partial_fit(X, Y)
         for own, other in zip(ours.estimators_, mixture.estimators_):
             assert own.predict(X).tobytes() == other.predict(X).tobytes()
+        assert ours.predict(X).tobytes() == mixture.predict(X).tobytes()
     np.testing.assert_array_equal(ours.expert_losses_, mixture.expert_losses_)
     assert list(ours.named_estimators_) == ["lines", "curves", "cells"]
     assert ours.weights_.shape == (3,)
