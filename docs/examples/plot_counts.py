@@ -1,0 +1,70 @@
+"""
+Counts, by a log link
+=====================
+
+**The point:** ``loss="poisson"`` learns counts in one pass, from columns in
+any units, and predicts a rate that is never negative.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.linear_model import PoissonRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_nag import NAGRegressor
+
+# %%
+# Bikes that are hired, hour by hour
+# ----------------------------------
+#
+# The rate is a product: of the hour, of the temperature and of the rain. Its
+# logarithm is a sum, which is linear in the columns.
+
+rng = np.random.default_rng(0)
+n = 20_000
+hour, celsius = rng.integers(24, size=n), rng.normal(12, 8, n)
+rain = np.maximum(rng.normal(-0.001, 0.002, n), 0.0)  # metres
+busy = 0.4 + np.exp(-((np.arange(24) - 8) ** 2) / 6)
+busy += 1.5 * np.exp(-((np.arange(24) - 17) ** 2) / 8)
+rate = 100 * busy[hour] * np.exp(0.04 * (celsius - 12) - 400 * rain)
+hired = rng.poisson(rate)
+X = np.column_stack([np.eye(24)[hour], celsius, rain])
+
+# %%
+# One pass, beside a batch solver on scaled columns
+# -------------------------------------------------
+#
+# ``score`` is D², the share of the deviance that is explained.
+
+train, test = slice(0, 15_000), slice(15_000, None)
+learners = {
+    "squared error": NAGRegressor(),
+    "poisson": NAGRegressor("poisson"),
+}
+for learner in learners.values():
+    learner.partial_fit(X[train], hired[train])
+batch = make_pipeline(StandardScaler(), PoissonRegressor(alpha=0))
+batch.fit(X[train], hired[train])
+print(f"D² {learners['poisson'].score(X[test], hired[test]):.3f}")
+print(f"D² {batch.score(X[test], hired[test]):.3f} (PoissonRegressor)")
+
+# %%
+# What is predicted, at two temperatures
+# --------------------------------------
+#
+# A sum gives each hour the same bikes more for each degree; a product gives
+# each the same share more, as it is.
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+hours = np.arange(24)
+for ax, degrees in zip(axes, (2, 28)):
+    rows = np.column_stack([np.eye(24), np.full(24, degrees), np.zeros(24)])
+    truth = 100 * busy * np.exp(0.04 * (degrees - 12))
+    ax.plot(hours, truth, "k.", label="truth")
+    for name, learner in learners.items():
+        ax.plot(hours, learner.predict(rows), label=name)
+    ax.axhline(0, color="0.8", zorder=0)
+    ax.set(xlabel="hour", ylabel="bikes", title=f"{degrees} °C, no rain")
+axes[0].legend()
+plt.show()
