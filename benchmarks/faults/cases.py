@@ -309,11 +309,7 @@ def made(seed, number):
                 codes = np.minimum((X[:, 0] > np.median(X[:, 0])).astype(int), n_classes - 1)
         y = classes[codes]
     else:
-        y = targets_of(rng, n, X)
-        if parameters.get("loss") in LOG_LINK:
-            y = np.abs(y)
-            if parameters["loss"] == "gamma":
-                y[y == 0.0] = 1.0
+        y = as_the_loss_takes_them(targets_of(rng, n, X), parameters)
     weight = weights_of(rng, n)
     n_cuts = int(rng.integers(0, 4))
     cuts = tuple(sorted({int(cut) for cut in rng.integers(1, n, n_cuts)})) if n > 1 else ()
@@ -458,6 +454,15 @@ def targets_of(rng, n, X):
     if kind == "equal":
         return np.full(shape, y.flat[0])
     return rng.choice(EXTREMES, shape) if kind == "extreme" else y
+
+
+def as_the_loss_takes_them(y, parameters):
+    """Targets, or their sizes where predictions are logarithms, 1 for 0 where that has none."""
+    loss = parameters.get("loss")
+    if loss not in LOG_LINK:
+        return y
+    positive = loss == "gamma" or (loss == "tweedie" and parameters.get("power") == 2.0)
+    return np.where(y == 0.0, 1.0, np.abs(y)) if positive else np.abs(y)
 
 
 def weights_of(rng, n):

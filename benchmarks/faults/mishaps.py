@@ -25,7 +25,7 @@ from scipy import sparse
 import sklearn_nag
 from sklearn_nag.streams import fit_stream, read_batches
 
-from .cases import HAVE_NUMBA
+from .cases import HAVE_NUMBA, as_the_loss_takes_them
 from .children import each_in_child
 from .promises import Broken, arrays, decision, described, image, promise
 
@@ -79,7 +79,7 @@ def plain_rows(case, n, d):
     X = rng.normal(size=(n, d))
     if case.classes is not None:
         return X, case.classes[rng.integers(len(case.classes), size=n)], case.classes
-    return X, X[:, 0] + rng.normal(size=n), None
+    return X, as_the_loss_takes_them(X[:, 0] + rng.normal(size=n), case.parameters), None
 
 
 def new_model(case):
@@ -99,7 +99,9 @@ def told(model, X, y, classes, method="partial_fit"):
 
 def long_rows(n, d, classes):
     """Rows as Python, for reproducers."""
-    labels = "X[:, 0]" if classes is None else f"np.array({classes.tolist()!r})[np.arange({n}) % {len(classes)}]"
+    labels = (
+        "np.abs(X[:, 0])" if classes is None else f"np.array({classes.tolist()!r})[np.arange({n}) % {len(classes)}]"
+    )
     return f"X = np.random.default_rng(0).normal(size=({n}, {d}))", f"y = {labels}"
 
 

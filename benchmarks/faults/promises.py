@@ -20,6 +20,7 @@ from .cases import (
     LEAST_EPSILON,
     REGRESSION,
     SPARSE,
+    as_the_loss_takes_them,
     literal,
     stored_code,
 )
@@ -511,7 +512,7 @@ def mapped(case):
     if classifies:
         y = case.classes[rng.integers(0, len(case.classes), n)]
     else:
-        y = np.round(X @ rng.normal(size=d) + rng.normal(size=n), 2)
+        y = as_the_loss_takes_them(np.round(X @ rng.normal(size=d) + rng.normal(size=n), 2), parameters)
         parameters["clip"] = None
     weight = None if rng.random() < 0.6 else rng.integers(1, 4, n) * 0.5
     learner = "ScaleInvariantClassifier" if classifies else "ScaleInvariantRegressor"

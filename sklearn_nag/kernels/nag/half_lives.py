@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
+from ..state.checks import check_array, check_finite
 from ..state.lifts import LARGEST, positive
 from ..state.mixture import FixedShare
 from ..state.targets import Targets
@@ -94,8 +95,10 @@ class MixedState(State):
         for other in self.others:
             if getattr(getattr(other, "columns", None), "lift", np.empty(0)).shape != self.columns.lift.shape:
                 raise ValueError("others have another number of columns")
-        if self.heard.table.shape != self.targets.table.shape or not np.isfinite(self.heard.table).all():
-            raise ValueError("heard is not what can be known of the targets")
+        if type(self.heard) is not Targets:
+            raise ValueError(f"heard is a {type(self.heard).__name__}; it must be what is known of targets")
+        check_array("heard", self.heard.table, self.targets.table.shape)
+        check_finite("heard", self.heard.table)
 
     def models(self):
         """The models, and the share of each in every prediction."""

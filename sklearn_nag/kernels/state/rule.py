@@ -74,6 +74,7 @@ class LinearRule:
     forgets: ClassVar[bool] = False
     weight_power: ClassVar[int] = 0
     sharing = 1
+    log_link = False
 
     @property
     def selective(self):

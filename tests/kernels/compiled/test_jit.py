@@ -44,14 +44,16 @@ def test_rules_that_agree_in_what_a_function_reads_share_it():
     from sklearn_nag.kernels.compiled import losses
     from sklearn_nag.kernels.compiled.jit import for_rule
 
-    Constants = namedtuple("Constants", ["of_margin", "norm"])
+    Constants = namedtuple("Constants", ["of_margin", "of_rate", "norm"])
     copies = [
-        for_rule(losses.loss_and_gradient, Constants(of_margin, norm)) for of_margin in (True, False) for norm in (1, 2)
+        for_rule(losses.loss_and_gradient, Constants(of_margin, False, norm))
+        for of_margin in (True, False)
+        for norm in (1, 2)
     ]
     assert copies[0] is copies[1]
     assert copies[2] is copies[3]
     assert copies[0] is not copies[2]
-    assert for_rule(losses.loss_of_margin, Constants(True, 1)) is losses.loss_of_margin  # as it reads none
+    assert for_rule(losses.loss_of_margin, Constants(True, False, 1)) is losses.loss_of_margin  # as it reads none
 
 
 @needs_numba
