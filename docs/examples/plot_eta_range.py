@@ -10,6 +10,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold
@@ -27,17 +28,16 @@ eta0s = 4.0 ** np.arange(-5, 6)
 # The second one is NAG as its paper prints it: features are not centred,
 # nothing is averaged, and the unit of the target matters.
 
-passes = {"max_iter": 5, "tol": None, "random_state": 0}
+nag = NAGRegressor(max_iter=5, tol=None, random_state=0)
 learners = {
-    "defaults": NAGRegressor(**passes),
-    "NAG, as printed": NAGRegressor(
+    "defaults": nag,
+    "NAG, as printed": clone(nag).set_params(
         normalization="max",
         centering=False,
         importance_aware=False,
         average=False,
         target_normalization=None,
         clip=None,
-        **passes,
     ),
 }
 warnings.simplefilter("ignore", ConvergenceWarning)  # of the bad ends

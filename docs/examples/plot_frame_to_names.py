@@ -20,11 +20,12 @@ rng = np.random.default_rng(0)
 n = 5000
 income = rng.lognormal(10.5, 0.5, n)
 days = rng.integers(0, 700, n)
+towns = np.array(["Bath", "Leeds", "York", None], dtype=object)
 orders = pd.DataFrame(
     {
         "order_id": np.arange(10_000, 10_000 + n),
         "income": [f"${x:,.2f}" if x > 15_000 else "?" for x in income],
-        "town": rng.choice(["Bath", "Leeds", "York", None], n),
+        "town": rng.choice(towns, n),
         "sold": [
             f"{day:%d.%m.%Y}"
             for day in pd.Timestamp("2022-01-03") + pd.to_timedelta(days, "D")

@@ -44,7 +44,8 @@ ends = np.arange(1, 21) * n // 20
 result = progressive_validation(
     learner, X, y, coverage=[0.8, 0.9, 0.95], curve_at=ends
 )
-print("coverage", result.coverage.round(3), "width", result.width.round(0))
+with np.printoptions(precision=3):
+    print("coverage", result.coverage, "width", result.width)
 
 # %%
 # Below, the same with the interval of the first tenth, kept as it is.

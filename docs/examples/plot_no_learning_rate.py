@@ -34,7 +34,7 @@ learners = {
     ),
 }
 shares = 10.0 ** np.linspace(0, -3, 7)
-scores = {name: [] for name in learners}
+scores: dict[str, list[float]] = {name: [] for name in learners}
 for share in shares:
     X = (common + share * own) * units
     y = own @ weights + 0.1 * rng.normal(size=2000)

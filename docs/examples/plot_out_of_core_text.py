@@ -51,7 +51,8 @@ learners = {
     "FTRLClassifier, L1": FTRLClassifier(l1=0.5),
     "SGDClassifier": SGDClassifier(random_state=0),
 }
-learnt, right = [], {name: [] for name in learners}
+learnt: list[int] = []
+right: dict[str, list[float]] = {name: [] for name in learners}
 for messages, topic in batches(40):
     X = words.transform(messages)
     for name, learner in learners.items():

@@ -12,6 +12,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
@@ -32,19 +33,21 @@ print(f"largest values: from {largest.min():.3g} to {largest.max():.4g}")
 # ``learning_rate="constant"`` gives ``eta0`` the same meaning for SGD that
 # it has for NAGClassifier.
 
-passes = {"max_iter": 5, "tol": None, "random_state": 0}
-
-
-def sgd(eta):
-    return SGDClassifier(
-        loss="log_loss", learning_rate="constant", eta0=eta, **passes
-    )
-
-
+nag = NAGClassifier(max_iter=5, tol=None, random_state=0)
+sgd = SGDClassifier(
+    "log_loss",
+    learning_rate="constant",
+    eta0=1.0,
+    max_iter=5,
+    tol=None,
+    random_state=0,
+)
 learners = {
-    "NAGClassifier, raw": lambda eta: NAGClassifier(eta0=eta, **passes),
-    "SGD, raw": sgd,
-    "SGD, scaled": lambda eta: make_pipeline(StandardScaler(), sgd(eta)),
+    "NAGClassifier, raw": lambda eta: clone(nag).set_params(eta0=eta),
+    "SGD, raw": lambda eta: clone(sgd).set_params(eta0=eta),
+    "SGD, scaled": lambda eta: make_pipeline(
+        StandardScaler(), clone(sgd).set_params(eta0=eta)
+    ),
 }
 warnings.simplefilter("ignore", ConvergenceWarning)  # of the bad ends
 etas = 10.0 ** np.arange(-5, 4)

@@ -39,10 +39,13 @@ sequences = {
 # The theorems do not speak of a constant feature, nor of centring, so these
 # are switched off. For ``scinol2`` no bound is drawn.
 
-plain = {"fit_intercept": False, "centering": False}
 learners = {
-    "scinol1": ScaleInvariantClassifier(update="scinol1", **plain),
-    "scinol2": ScaleInvariantClassifier(update="scinol2", **plain),
+    "scinol1": ScaleInvariantClassifier(
+        update="scinol1", fit_intercept=False, centering=False
+    ),
+    "scinol2": ScaleInvariantClassifier(
+        update="scinol2", fit_intercept=False, centering=False
+    ),
     "full": ScaleInvariantClassifier(invariance="full", fit_intercept=False),
 }
 bounds = {"scinol1": scinol1_bound, "full": full_bound}

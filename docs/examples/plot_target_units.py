@@ -10,6 +10,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDRegressor
@@ -32,15 +33,18 @@ folds = KFold(5, shuffle=True, random_state=0)
 # deviations of the target.
 
 units = 10.0 ** np.arange(-6, 7, 2)
-options = {"loss": "huber", "epsilon": 1.35, "max_iter": 20, "tol": None}
+nag = NAGRegressor(
+    loss="huber", epsilon=1.35, max_iter=20, tol=None, random_state=0
+)
+sgd = SGDRegressor(
+    loss="huber", epsilon=1.35, max_iter=20, tol=None, random_state=0
+)
 learners = {
-    "NAGRegressor": NAGRegressor(random_state=0, **options),
-    "without target_normalization": NAGRegressor(
-        target_normalization=None, random_state=0, **options
+    "NAGRegressor": nag,
+    "without target_normalization": clone(nag).set_params(
+        target_normalization=None
     ),
-    "SGD, scaled features": make_pipeline(
-        StandardScaler(), SGDRegressor(random_state=0, **options)
-    ),
+    "SGD, scaled features": make_pipeline(StandardScaler(), sgd),
 }
 warnings.simplefilter("ignore", ConvergenceWarning)  # of units too large
 scores = {
