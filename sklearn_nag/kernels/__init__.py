@@ -15,6 +15,7 @@ from . import coordinatewise, ftrl, full, nag
 from ._backend import backend, is_compiled, kept_code, runs_compiled, told_of_compiling, told_when_long
 from ._threads import over_threads
 from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
+from .state.columns import Columns
 from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, FixedShare, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
@@ -138,9 +139,9 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     compiled = runs_compiled(loss)
     learn_rows = backend(state.rule, compiled).learn_rows
     if isinstance(state.rule, nag.MixedRule):
-        learn_rows = partial(nag.learn_and_mix, learn_rows, mix)
+        learn_rows = partial(nag.learn_and_mix, learn_rows, _multiply(compiled), mix)
     elif state.rule.forgets:
-        learn_rows = partial(nag.learn_and_fade, learn_rows)
+        learn_rows = partial(nag.learn_and_fade, learn_rows, _multiply(compiled))
     elif compiled:  # which alone releases the GIL
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
     if not compiled:
@@ -159,6 +160,11 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
             _learn_lifted(learn_rows, state, loss, X, y, sample_weight, rows, predictions[run[0] : run[-1] + 1])
         else:
             predictions[run] = predict_unit_free(state, X[rows])
+
+
+def _multiply(compiled):
+    """`Columns.multiply`, or the same compiled."""
+    return importlib.import_module(".compiled.fading", __name__).multiply if compiled else Columns.multiply
 
 
 def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):

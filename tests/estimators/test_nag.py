@@ -480,6 +480,6 @@ def test_shares_of_the_average_merge_and_fade():
     np.testing.assert_allclose(merged.due, sum(part._state.due for part in parts), rtol=1e-12)
     state = NAGClassifier(half_life=50.0).partial_fit(X, y, [0, 1, 2])._state
     gap, share = state.trust.gap.copy(), state.share_of_latest()
-    kernels.nag.forgetting.fade(state, 0.5)
+    kernels.nag.forgetting.fade(type(state.columns).multiply, state, 0.5)
     np.testing.assert_allclose(state.trust.gap, gap / 2)
     np.testing.assert_allclose(state.share_of_latest(), share)

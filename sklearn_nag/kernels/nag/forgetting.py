@@ -25,16 +25,18 @@ LASTING = 8.0  # half-lives in which weights fade to a half
 MOST = 40.0  # half-lives that are made up for at once, so that no sum becomes 0
 
 
-def learn_and_fade(learn_rows, state, loss, X, y, sample_weight, order, predictions):
+def learn_and_fade(learn_rows, multiply, state, loss, X, y, sample_weight, order, predictions):
     """As ``learn_rows``, with what was learnt before fading as rows come.
 
     Which rows come between two fadings depends on their total weight alone, so cuts of the stream change no bit.
+    ``multiply`` is `Columns.multiply`, or the same compiled.
     """
     order = np.arange(X.shape[0]) if order is None else order
     weight = np.ones(len(order)) if sample_weight is None else sample_weight[order]
     age = np.add.accumulate(np.append(state.age, weight))
     per_weight = PARTS / EVERY / state.rule.half_life
-    _fade_as_due(state, EVERY * np.floor(state.age * per_weight))  # as models of earlier versions left for the next row
+    # As models of earlier versions left it for the next row.
+    _fade_as_due(multiply, state, EVERY * np.floor(state.age * per_weight))
     due = EVERY * np.floor(age[1:] * per_weight)  # parts that have passed after each row
     stops = np.flatnonzero(np.diff(due, prepend=state.faded)) + 1
     for start, stop in zip(np.append(0, stops), np.append(stops, len(order))):
@@ -43,32 +45,31 @@ def learn_and_fade(learn_rows, state, loss, X, y, sample_weight, order, predicti
         played = None if predictions is None else predictions[start:stop]
         learn_rows(state, loss, X, y, sample_weight, order[start:stop], played)
         state.age = float(age[stop])
-        _fade_as_due(state, due[stop - 1])
+        _fade_as_due(multiply, state, due[stop - 1])
 
 
-def _fade_as_due(state, due):
+def _fade_as_due(multiply, state, due):
     """Fade until so many parts of a half-life have passed, if they have not."""
     if due > state.faded:
-        fade(state, 0.5 ** min((due - state.faded) / PARTS, MOST))
+        fade(multiply, state, 0.5 ** min((due - state.faded) / PARTS, MOST))
         state.faded = float(due)
 
 
-def fade(state, factor):
+def fade(multiply, state, factor):
     """Multiply by ``factor``, at most 1, whatever is a sum over rows, and by a root of it the latest weights.
 
     The average of the weights played stays what it is.
     """
     rule, columns = state.rule, state.columns
+    kept = 1.0  # of weights, but for those of a fixed sum; a heavy row is no reason to forget what it taught
+    if not isinstance(rule.constraint, Simplex):
+        kept = max(factor, 0.5) ** (1.0 / LASTING)
     with np.errstate(all="ignore"):
-        if rule.averaged:  # of weights that are about to change
-            columns.past[:] = state.averaged * columns.weight - columns.past
         settle(state, columns)
-        if not isinstance(rule.constraint, Simplex):  # which has a fixed sum
-            columns.weight *= max(factor, 0.5) ** (1.0 / LASTING)  # a heavy row is no reason to forget what it taught
-        if rule.averaged:
-            columns.past[:] = state.averaged * columns.weight - columns.past
+        factors = {field.name: factor for field in columns.declared(rule) if field.fades} | {"weight": kept}
+        # ``past`` is ``averaged * weight`` less the sum of the weights played, which stays what it is.
+        multiply(columns, factors, state.averaged * (1.0 - kept) if rule.averaged else 0.0)
         state.t, state.N, state.averaged = state.t * factor, state.N * factor, state.averaged * factor
-        columns.fade(rule, factor)
         if rule.l2 > 0:
             columns.shrunk[:] = penalty_clock(state, rule)
         if rule.log_link:

@@ -160,20 +160,21 @@ class MixedState(State):
 MixedRule.State = MixedState
 
 
-def learn_and_mix(learn_rows, mix, state, loss, X, y, sample_weight, order, predictions):
+def learn_and_mix(learn_rows, multiply, mix, state, loss, X, y, sample_weight, order, predictions):
     """As ``learn_rows``, by all models; each row is predicted by their mixture before any has learnt it.
 
-    ``mix(mixture, losses)`` plays a mixture of a single group, as `Mixture.play`.
+    ``multiply`` is as in `learn_and_fade`, and ``mix(mixture, losses)`` plays a mixture of a single group, as
+    `Mixture.play`.
     """
     order = np.arange(X.shape[0]) if order is None else order
     for start in range(0, len(order), AT_ONCE):
         rows = order[start : start + AT_ONCE]
-        mixed = _learn_some(learn_rows, mix, state, loss, X, y, sample_weight, rows)
+        mixed = _learn_some(learn_rows, multiply, mix, state, loss, X, y, sample_weight, rows)
         if predictions is not None:
             predictions[start : start + len(rows)] = mixed
 
 
-def _learn_some(learn_rows, mix, state, loss, X, y, sample_weight, rows):
+def _learn_some(learn_rows, multiply, mix, state, loss, X, y, sample_weight, rows):
     """Let all models learn some rows; return the predictions of the mixture, of shape (n_rows, n_played)."""
     rule, before = state.rule, state.t
     targets = read_classes(y[rows], rule.n_targets)
@@ -191,7 +192,7 @@ def _learn_some(learn_rows, mix, state, loss, X, y, sample_weight, rows):
         state.rule = rule
     for other, own in zip(state.others, played[1:]):
         other.cached, other.looked_up = None, 0
-        learn_and_fade(learn_rows, other, loss, X, y, sample_weight, rows, own)
+        learn_and_fade(learn_rows, multiply, other, loss, X, y, sample_weight, rows, own)
         other.G_before = None
 
     def losses_of(predicted, y, *units):

@@ -57,7 +57,7 @@ def _merge(parts, power):
     merged.gradient_lift[:] = np.min([state.gradient_lift for state in everyone], axis=0)
     for state in everyone:
         if rule.adaptive:
-            state.columns.rescale_G((merged.gradient_lift / state.gradient_lift)[:, None] ** 2)
+            state.columns.multiply({"G": (merged.gradient_lift / state.gradient_lift)[:, None] ** 2})
     for name in ("mixture", "trust"):
         mixture = getattr(merged, name)
         excess = parts.total(lambda state, name=name: getattr(state, name).excess)

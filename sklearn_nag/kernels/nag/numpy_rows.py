@@ -279,6 +279,6 @@ def raise_gradient_lift(state, columns, largest):
     state.gradient_lift[:] = new
     if state.G_before is None:
         state.G_before = state.columns.G.copy()
-    state.columns.rescale_G(ratio**2)
+    state.columns.multiply({"G": ratio**2})
     if columns.table is not state.columns.table:
-        columns.rescale_G(ratio**2)
+        columns.multiply({"G": ratio**2})

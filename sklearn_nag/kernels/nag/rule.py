@@ -284,7 +284,7 @@ class State(LinearState):
             self.columns.past *= factor
         if self.rule.adaptive and self.rule.degree == 2:  # lifted gradients, and G, stay as they are
             lifts = np.minimum(self.gradient_lift, LARGEST_LIFT * factor) / factor
-            self.columns.rescale_G((lifts / self.gradient_lift * factor)[:, None] ** 2)
+            self.columns.multiply({"G": (lifts / self.gradient_lift * factor)[:, None] ** 2})
             self.gradient_lift = lifts
 
     # -- some of the heads

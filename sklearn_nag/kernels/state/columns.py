@@ -164,19 +164,21 @@ class Columns:
         """Change the lifts and rescale the fields. A lift that rises finds only zeros in its column: see `lifts`."""
         ratio = np.minimum(new / self.lift, 1.0)
         self.lift[:] = new
-        for field in self.declared(rule):
-            if power := field.lift_power(rule):
-                field.times(getattr(self, field.name), ratio**power)
+        powers = {field.name: field.lift_power(rule) for field in self.declared(rule)}
+        self.multiply({name: ratio**power for name, power in powers.items() if power})
 
-    def fade(self, rule, factor):
-        """Multiply whatever fades by ``factor``."""
-        for field in self.declared(rule):
-            if field.fades:
-                field.times(getattr(self, field.name), factor)
+    def multiply(self, factors, moved=0.0):
+        """Multiply fields by ``factors``, by name, after ``moved`` times the weights has been taken from ``past``.
 
-    def rescale_G(self, factor):
-        """Multiply ``G``, which stays positive."""
-        np.maximum(self.G * factor, TINY, out=self.G)
+        ``G`` stays positive.
+        """
+        if moved:
+            self.past -= moved * self.weight
+        for name, factor in factors.items():
+            values = getattr(self, name)
+            values *= factor
+            if name == "G":
+                np.maximum(values, TINY, out=values)
 
     def scale_but_for_time(self, rule, t):
         """Scale ``s``, lifted, times ``time_factor(t)``, so that it is constant while a column is not named."""

@@ -57,12 +57,6 @@ class Field(NamedTuple):
     fades: bool = False
     seldom: bool = False
 
-    def times(self, values, factor):
-        """Multiply values of the field in place."""
-        values *= factor
-        if self.least > 0.0:
-            np.maximum(values, self.initial, out=values)
-
 
 def once(rule):
     """Power of the lift of what is a multiple of ``x'``."""
