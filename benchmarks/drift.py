@@ -4,9 +4,9 @@
 
 Each row is predicted before it is learnt, in the order of the stream; the first is not counted. Scores are accuracies,
 and R^2 for bikes. With ``--output drift.csv`` log losses go to ``drift_log_losses.csv``, microseconds a row to
-``drift_times.csv``. Ours learn a stream in one call, as `progressive_validation` does it; SGD with a constant rate (.01
-for bikes) and its scaler predict 20 rows, then learn them; all others predict and learn single rows. "no change"
-predicts the last label.
+``drift_times.csv``. Our linear learners go through a stream in one call, as `progressive_validation` does it. Curves
+and cells predict 100 rows, then learn them; SGD with a constant rate (.01 for bikes) and its scaler 20. All
+others predict and learn single rows. "no change" predicts the last label.
 
 Streams: a concept that flips four times; one that turns slowly; a third of the columns in other units from the middle
 on; electricity and bikes by the hour in the order of time; SEA, Agrawal, a hyperplane that turns and moving radial
@@ -29,7 +29,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import progressive_validation
 
 from .data import FILES, load_each, parse
@@ -176,15 +176,21 @@ def scaled_sgd(X, y, classes):
     """The same of SGDClassifier or SGDRegressor behind a scaler, 20 rows at a time."""
     constant = {"learning_rate": "constant", "eta0": 0.01 if classes is None else 0.1, "random_state": 0}
     learner = SGDRegressor(**constant) if classes is None else SGDClassifier("log_loss", **constant)
-    model, options = make_pipeline(StandardScaler(), learner), {} if classes is None else {"classes": classes}
+    return by_batches(make_pipeline(StandardScaler(), learner), X, y, classes, 20)
+
+
+def by_batches(model, X, y, classes, batch_size):
+    """Score, log loss and microseconds a row of a model that predicts a batch, then learns it."""
+    scoring = "r2" if classes is None else ["accuracy", "neg_log_loss"]
+    options = {} if classes is None else {"classes": classes}
     try:
-        result = progressive_validation(model, X, y, batch_size=20, **options)
-        if classes is None:
-            return result.score, np.nan, result.fit_time / len(y) * 1e6
-        losses = progressive_validation(model, X, y, batch_size=20, scoring="neg_log_loss", **options)
+        result = progressive_validation(model, X, y, batch_size=batch_size, scoring=scoring, **options)
     except ValueError:
         return np.nan, np.nan, np.nan
-    return result.score, -losses.score, result.fit_time / len(y) * 1e6
+    score, loss = (
+        (result.score, np.nan) if classes is None else (result.score["accuracy"], -result.score["neg_log_loss"])
+    )
+    return score, loss, result.fit_time / len(y) * 1e6
 
 
 def main():
@@ -203,6 +209,10 @@ def main():
         classes = None if regression else np.unique(y)
         learner = NAGRegressor if regression else NAGClassifier
         found = {f"half_life={h!r}": ours(learner(half_life=h), X, y, classes) for h in (*HALF_LIVES, "auto")}
+        cells = NAGCellsRegressor if regression else NAGCellsClassifier
+        for h in (None, "auto"):
+            model = cells(half_life=h, random_state=0)
+            found[f"curves and cells, half_life={h!r}"] = by_batches(model, X, y, classes, 100)
         found["scaled SGD, eta0=0.1 (0.01)"] = scaled_sgd(X, y, classes)
         for peer, model in peers(classes, have_river):
             found[peer] = by_single_rows(model, X, y, classes)

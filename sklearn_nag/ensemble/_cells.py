@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.base import clone
 
 from .. import kernels
 from .._docstrings import share
@@ -36,6 +37,9 @@ first_rows : int, default=300
 focus_rows : int or None, default=1000
     After how many rows a second generation of as many trees joins, which cuts the columns that have mattered in the
     first one more often. None is for never, which takes half of the time.
+half_life : float, "auto" or None, default=None
+    Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about ten times as
+    long, and small batches take longer still.
 max_iter : int, default=1
     Passes of `fit` over the rows.
 weights_ : ndarray of shape (n_estimators,)
@@ -93,6 +97,7 @@ class _LinesCurvesCells:
     max_columns: int
     first_rows: int
     focus_rows: int | None
+    half_life: Any
     random_state: Any
     _experts: list
 
@@ -138,7 +143,8 @@ class _LinesCurvesCells:
                 random_state=self.random_state,
             ),
         )
-        return [(name, make_online_pipeline(step, self._learner())) for name, step in zip(_NAMES, steps)]
+        learner = self._learner(half_life=self.half_life)
+        return [(name, make_online_pipeline(step, clone(learner))) for name, step in zip(_NAMES, steps)]
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -185,9 +191,10 @@ class _LinesCurvesCells:
         return rows
 
     def __setstate__(self, state):
-        state = {"focus_rows": None, **state}  # as there was one generation in models saved before
+        before = {"focus_rows": None, "half_life": None}  # as models saved before had neither
+        state = {**before, **state}
         if "_made_with" in state:
-            state["_made_with"] = {"focus_rows": None, **state["_made_with"]}
+            state["_made_with"] = {**before, **state["_made_with"]}
         super().__setstate__(state)
 
     def __sklearn_tags__(self):
@@ -211,6 +218,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     {max_columns}
     {first_rows}
     {focus_rows}
+    {half_life}
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -266,6 +274,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         max_columns: int = 2**20,
         first_rows: int = 300,
         focus_rows: int | None = 1000,
+        half_life: float | Literal["auto"] | None = None,
         max_iter: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -277,6 +286,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         self.max_columns = max_columns
         self.first_rows = first_rows
         self.focus_rows = focus_rows
+        self.half_life = half_life
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
@@ -301,6 +311,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {max_columns}
     {first_rows}
     {focus_rows}
+    {half_life}
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -354,6 +365,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         max_columns: int = 2**20,
         first_rows: int = 300,
         focus_rows: int | None = 1000,
+        half_life: float | Literal["auto"] | None = None,
         max_iter: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -365,6 +377,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.max_columns = max_columns
         self.first_rows = first_rows
         self.focus_rows = focus_rows
+        self.half_life = half_life
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state

@@ -103,7 +103,8 @@ def test_units_of_several_targets_count_alike():
 def test_models_of_one_generation_go_on():
     model = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X[:50], Y[:50])
     state = copy.deepcopy(model.__getstate__())
-    del state["focus_rows"], state["_made_with"]["focus_rows"]
+    for new in ("focus_rows", "half_life"):
+        del state[new], state["_made_with"][new]
     earlier = object.__new__(NAGCellsRegressor)
     earlier.__setstate__(state)
     expected = model.partial_fit(X[50:200], Y[50:200]).predict(X)
@@ -115,6 +116,22 @@ def test_early_losses_are_forgotten_by_a_fixed_share(rng):
     model = NAGCellsClassifier(random_state=0).partial_fit(Z, Z[:, 0] * Z[:, 1] > 0, classes=[False, True])
     losses = [log_loss(fresh[:, 0] * fresh[:, 1] > 0, m.predict_proba(fresh)) for m in (model, *model.estimators_)]
     assert losses[0] < 1.1 * min(losses[1:])
+
+
+def test_half_lives_follow_a_change_that_is_not_linear(rng):
+    Z = rng.uniform(-1, 1, size=(2400, 2))
+    y = (Z[:, 0] * Z[:, 1] > 0) ^ (np.arange(2400) >= 2250)  # the classes flip
+    small = {"n_trees": 30, "depth": 5, "first_rows": 100, "focus_rows": 300, "random_state": 0}
+    scores = {}
+    for half_life in (None, "auto"):
+        model = NAGCellsClassifier(**small, half_life=half_life).partial_fit(Z, y, classes=[False, True])
+        scores[half_life] = model.score(Z[:500], ~y[:500])
+    assert scores[None] < 0.6 < 0.8 < scores["auto"]
+    begun = NAGCellsClassifier(**small, half_life="auto").partial_fit(Z[:700], y[:700], classes=[False, True])
+    again = pickle.loads(pickle.dumps(begun))
+    for start, stop in ((700, 701), (701, 1500), (1500, 2400)):
+        again.partial_fit(Z[start:stop], y[start:stop])
+    assert again.predict_proba(Z).tobytes() == model.predict_proba(Z).tobytes()
 
 
 def test_experts_that_join_have_the_losses_of_others():
