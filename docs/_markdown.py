@@ -8,7 +8,7 @@ def to_rst(app, relative_path, parent, content):
     if relative_path.suffix != ".md":
         return
     text = re.sub(r"`([^`]+)`", as_rst, content[0])
-    for mark, line in (("## ", "-"), ("# ", "=")):
+    for mark, line in (("### ", "~"), ("## ", "-"), ("# ", "=")):
         text = re.sub(
             rf"^{mark}(.+)$", lambda match, line=line: f"{match[1]}\n{line * len(match[1])}", text, flags=re.M
         )
