@@ -49,6 +49,7 @@ def expected_failures(estimator):
     }
 
 
+@pytest.mark.usefixtures("in_numpy")
 @parametrize_with_checks(
     [
         HedgeClassifier(max_iter=2),
@@ -249,6 +250,7 @@ def test_the_mixture_is_adahedge_over_forecasts_and_their_blend():
     assert without.weights_.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("in_numpy")
 def test_learners_of_every_family_are_members():
     X, y = DIABETES
     experts = [

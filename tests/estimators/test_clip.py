@@ -89,6 +89,7 @@ def test_a_range_that_is_never_left_changes_nothing(rng, name):
     assert np.array_equal(wide.coef_, free.coef_)
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("name", ["snag", "auto", "proximal", "scinol2", "least squares"])
 def test_outlying_rows_do_less_harm(rng, name):
     X, y = data(rng, n=2000, outlying=False)
@@ -125,6 +126,7 @@ def test_cuts_and_pickles_change_no_bit(cuts, name, data_):
     assert np.array_equal(model.predict(X), whole.predict(X))
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_unit_and_the_origin_of_the_target_do_not_matter(rng, name):
     X, y = data(rng)
@@ -137,6 +139,7 @@ def test_the_unit_and_the_origin_of_the_target_do_not_matter(rng, name):
     np.testing.assert_allclose((q - 1.0) / 2.0, p, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("name", ["snag", "scinol2", "proximal", "least squares"])
 def test_targets_at_the_end_of_the_range_of_doubles(rng, name):
     X, y = data(rng)
@@ -150,6 +153,7 @@ def test_targets_at_the_end_of_the_range_of_doubles(rng, name):
         assert p.max() <= high * (1 + 1e-12 * np.sign(high))
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("target_normalization", ["standard", None])
 @pytest.mark.parametrize("name", MERGEABLE)
 def test_a_merged_model_knows_the_range_of_all(rng, name, target_normalization):

@@ -62,9 +62,9 @@ def textbook(X, y, project, eta, lazy, start):
     return np.array(played), w
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("radius", [0.3, 5.0])
-@pytest.mark.parametrize("kind", [L2Ball, WeightedL1Ball, Simplex])
+@pytest.mark.parametrize(
+    ("kind", "radius", "kernel"), on_both(itertools.product([L2Ball, WeightedL1Ball, Simplex], [0.3, 5.0]), 2)
+)
 def test_gradient_descent_is_the_textbooks(rng, kind, radius, kernel):
     X, y = rows(rng)
     project = lambda w: PLAIN_PROJECTIONS[kind](w, radius)  # noqa: E731

@@ -245,21 +245,22 @@ def test_columns_in_any_order_and_named_more_than_once(rng, make, kernel):
             np.testing.assert_allclose(make(random_state=0).fit(other, y).coef_, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+ANY_TARGETS = [
+    NAGRegressor,
+    lambda **options: NAGRegressor(eta0="auto", **options),
+    lambda **options: NAGRegressor(adaptive=False, eta0=0.1, **options),
+    ScaleInvariantRegressor,
+    lambda **options: ScaleInvariantRegressor(update="potential", **options),
+    lambda **options: ScaleInvariantRegressor(invariance="full", **options),
+    FTRLRegressor,
+    lambda **options: FTRLRegressor(regularizer="l2", **options),
+]
+
+
 @pytest.mark.parametrize(
-    "make",
-    [
-        NAGRegressor,
-        lambda **options: NAGRegressor(eta0="auto", **options),
-        lambda **options: NAGRegressor(adaptive=False, eta0=0.1, **options),
-        ScaleInvariantRegressor,
-        lambda **options: ScaleInvariantRegressor(update="potential", **options),
-        lambda **options: ScaleInvariantRegressor(invariance="full", **options),
-        FTRLRegressor,
-        lambda **options: FTRLRegressor(regularizer="l2", **options),
-    ],
+    ("make", "loss", "kernel"),
+    on_both(itertools.product(ANY_TARGETS, ["squared_error", "absolute_error", "huber"]), 5),
 )
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
 def test_targets_to_the_ends_of_the_range(rng, make, loss, kernel):
     X = rng.normal(size=(80, 4))
     y = np.column_stack([X @ [1.0, 2.0, 3.0, -1.0], rng.normal(size=80)])

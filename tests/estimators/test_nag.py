@@ -376,6 +376,7 @@ def test_a_strong_l2_penalty_loses_no_digits(kernel):
     np.testing.assert_allclose(strong - none, 10.0 * (weak - none), rtol=1e-12)
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("normalization", ["max", "rms"])
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_averaging_may_be_turned_off_and_on(normalization, adaptive, rng):

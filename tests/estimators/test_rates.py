@@ -53,6 +53,7 @@ def table(rng, loss="poisson", n=2000):
     return X, np.array([rng.gamma(2.0, 0.5, count).sum() for count in rng.poisson(mean)])
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("loss", PEERS)
 @pytest.mark.parametrize("family", [NAGRegressor, ScaleInvariantRegressor, FTRLRegressor])
 def test_deviance_explained_is_that_of_the_solver(rng, loss, family):
