@@ -45,13 +45,16 @@ def test_workflows_run_steps_that_there_are():
     steps = {*re.findall(r"^step_(\w+)\(\)", ci, re.MULTILINE)}
     listed = " ".join(re.findall(r"^(?:STEPS|BY_NAME_ALONE)=\((.*)\)", ci, re.MULTILINE)).split()
     assert {*listed} == steps
-    called = set()
-    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
-        lines = workflow.read_text(encoding="utf-8")
-        called |= {*re.findall(r"\.ci/run ([a-z]+)", lines)}
-        for found in re.findall(r"step: \[?([a-z ]+)[\]}]", lines):
-            called |= {*found.split()}
-    assert called == steps
+    called = {path.name: steps_of(path) for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+    assert called["tests.yml"] == steps, "the release runs what tests.yml does"
+    assert all(of_one <= steps for of_one in called.values())
+    assert "uses: ./.github/workflows/tests.yml" in text(".github/workflows/release.yml")
+
+
+def steps_of(workflow):
+    lines = workflow.read_text(encoding="utf-8")
+    found = re.findall(r"\.ci/run ([a-z]+)", lines) + re.findall(r"step: \[?([a-z ]+)[\]}]", lines)
+    return {step for several in found for step in several.split()}
 
 
 def test_the_changelog_has_notes_for_the_version():
@@ -70,3 +73,11 @@ def test_the_changelog_has_notes_for_the_version():
 def test_the_paper_cites_what_its_bibliography_has():
     cited = {*re.findall(r"@([\w-]+)", text("paper/paper.md"))}
     assert cited == {*re.findall(r"^@\w+\{([\w-]+),", text("paper/paper.bib"), re.MULTILINE)}
+
+
+def test_each_family_has_its_paper_in_the_citation():
+    cited = {*re.findall(r'^    title: "(.*)"$', text("CITATION.cff"), re.MULTILINE)}
+    page = text("docs/citation.rst").partition("NAG, sNAG, NG")[2]
+    families, _, others = page.partition("Parts of the defaults")
+    titles = {*re.findall(r"^     title = \{(.*)\}", families + others.partition("FTRL-Proximal")[2], re.MULTILINE)}
+    assert cited == titles
