@@ -1,5 +1,6 @@
 """What stands in several files about a release is the same in all of them."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -81,3 +82,32 @@ def test_each_family_has_its_paper_in_the_citation():
     families, _, others = page.partition("Parts of the defaults")
     titles = {*re.findall(r"^     title = \{(.*)\}", families + others.partition("FTRL-Proximal")[2], re.MULTILINE)}
     assert cited == titles
+
+
+# What is the same on Linux, macOS and Windows; anything else of these modules is for the table in docs/versions.rst.
+SAME_EVERYWHERE = {
+    *("environ", "path", "fspath", "fsencode", "PathLike", "stat", "lstat", "fstat", "strerror", "listdir", "utime"),
+    *("open", "close", "fsync", "unlink", "O_RDWR"),
+}
+
+
+def test_the_table_of_systems_has_what_depends_on_them():
+    table = text("docs/versions.rst").partition("What depends on the system")[2].partition("\n\nTests of forks")[0]
+    told = set()
+    for calls, file in re.findall(r"^   \* - (``.*``) in ``(sklearn_nag/.*)``$", table, re.MULTILINE):
+        told |= {(file, call) for call in re.findall(r"``([\w.]+)``", calls)}
+    found = set()
+    for file in (ROOT / "sklearn_nag").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                module, name = node.value.id, node.attr
+                if module in ("os", "fcntl", "signal", "resource", "msvcrt") and name not in SAME_EVERYWHERE:
+                    found.add((file.relative_to(ROOT).as_posix(), f"{module}.{name}"))
+    assert told == {place for place in found if not place[1].startswith("fcntl.LOCK_")}
+
+
+def test_the_classifiers_name_the_pythons_that_tests_run_with():
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    named = {line.rpartition(" ")[2] for line in project["classifiers"] if ":: Python :: 3." in line}
+    assert named == {*re.findall(r'"(3\.\d+)"', text(".github/workflows/tests.yml"))}
+    assert f"3.{min(int(version[2:]) for version in named)}" == project["requires-python"].removeprefix(">=")
