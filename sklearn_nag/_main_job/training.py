@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .. import estimators
+from .._extras import how_to_install
 from ..preprocessing import prepare
 from ..preprocessing._prepare import KINDS
 from ..streams import Batches, fit_stream, read_batches
@@ -284,7 +285,7 @@ def save(model, file, suffix):
         try:
             import skops.io
         except ImportError:
-            raise ImportError('.skops files need skops: pip install "sklearn-nag[skops]"') from None
+            raise ImportError(f".skops files need skops: {how_to_install('skops')}") from None
         skops.io.dump(model, file)
     elif suffix == ".joblib":
         joblib.dump(model, file)

@@ -15,6 +15,7 @@ from sklearn.utils import Bunch, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
+from .._extras import how_to_install
 from ._locks import between_calls
 from ._validation import Rows, check_option
 
@@ -123,8 +124,7 @@ class ReadableMixin:
             import pandas as pd
         except ImportError:
             raise ImportError(
-                'as_frame=True needs pandas, which is not installed: pip install "sklearn-nag[csv]", or use '
-                "as_frame=False."
+                f"as_frame=True needs pandas, which is not installed: {how_to_install('csv')}, or use as_frame=False."
             ) from None
         return pd.DataFrame(table)
 

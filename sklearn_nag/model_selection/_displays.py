@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from .._extras import how_to_install
 from ..estimators._nag import ETA0S
 from ..estimators._validation import Rows, check_number, check_option
 from ._eta_sweep import EtaSweep, eta_sweep
@@ -31,7 +32,7 @@ def _axes_or_new(ax, figsize=None):
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError('figures need matplotlib, which is not installed: pip install "sklearn-nag[plot]"') from None
+        raise ImportError(f"figures need matplotlib, which is not installed: {how_to_install('plot')}") from None
     return plt.subplots(layout="constrained", figsize=figsize)[1]
 
 
