@@ -44,7 +44,15 @@ _PARTS = {
 
 if TYPE_CHECKING:
     from . import (  # noqa: F401
-        constraints, dask, datasets, distributed, io, model_selection, preprocessing, regret, streams,
+        constraints,
+        dask,
+        datasets,
+        distributed,
+        io,
+        model_selection,
+        preprocessing,
+        regret,
+        streams,
     )  # fmt: skip
 else:  # which a type checker would take for leave to name anything
 
