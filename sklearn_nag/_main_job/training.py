@@ -136,7 +136,9 @@ def train(options):
         f"{type(learnt).__name__}, {learnt.n_features_in_} features, {options.target or 'target'}: {kind}",
         f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows a second" if n_read else
         f"nothing was left to learn: {options.checkpoint} is from a run that has ended",
-        f"progressive loss {learnt.progressive_loss_:.6g} ({learnt.loss}), each row predicted before it was learnt",
+        f"progressive loss {learnt.progressive_loss_:.6g} ({learnt.loss}), "
+        + ("each row predicted before it was learnt" if options.passes == 1 else
+           f"over {options.passes} passes, of which only the first predicts rows that are new"),
         f"model: {options.model}",
     ])  # fmt: skip
 

@@ -71,7 +71,8 @@ def fit_stream(
     ----------
     estimator : estimator
         Learner with ``partial_fit``, or a Pipeline that ends with one, as
-        `sklearn_nag.model_selection.progressive_validation` takes them. It is cloned, and the clone learns.
+        `sklearn_nag.model_selection.progressive_validation` takes them. It is cloned, and the clone learns:
+        the estimator itself stays as it is, so use what is returned.
     batches : iterable of tuple
         ``(X, y)`` or ``(X, y, sample_weight)``: what `read_batches` returns, or any other iterable.
     classes : array-like of shape (n_classes,), optional

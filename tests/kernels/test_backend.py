@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_choice(monkeypatch):
 
 @pytest.mark.skipif(HAVE_NUMBA, reason="Numba is installed")
 def test_numba_that_is_not_there():
-    with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[fast\]"'):
+    with pytest.raises(ImportError, match=re.escape(how_to_install("fast"))):
         set_config(kernel="numba")
 
 
