@@ -132,7 +132,7 @@ class ReadableMixin:
         return None
 
     @between_calls
-    def contributions(self: Any, X: Rows) -> np.ndarray | sparse.csr_array | list[sparse.csr_array]:
+    def contributions(self: Any, X: Rows) -> np.ndarray | Any:
         """What each feature adds to the decision value of each row.
 
         A feature of a dense row adds its weight times its distance from ``mean_``, and one of a sparse row its weight
