@@ -1,5 +1,8 @@
 """Online linear learners for scikit-learn that take data in any units."""
 
+import importlib
+from typing import TYPE_CHECKING
+
 from ._version import __version__
 from .ensemble import HedgeClassifier, HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor, OnlineBootstrap
 from .estimators import (
@@ -33,3 +36,31 @@ __all__ = [
     "report_progress",
     "set_config",
 ]
+
+# Public, and loaded when they are used.
+_PARTS = {
+    *("constraints", "dask", "datasets", "distributed", "io", "model_selection", "preprocessing", "regret", "streams")
+}
+
+if TYPE_CHECKING:
+    from . import (  # noqa: F401
+        constraints,
+        dask,
+        datasets,
+        distributed,
+        io,
+        model_selection,
+        preprocessing,
+        regret,
+        streams,
+    )  # fmt: skip
+else:  # which a type checker would take for leave to name anything
+
+    def __getattr__(name):
+        if name in _PARTS:
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_PARTS])

@@ -18,6 +18,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from ._extras import how_to_install
 from ._main_job.comparison import ETAS, PASSES, compare
 from ._main_job.figures import SUFFIXES, draw_curves, draw_summary
 from ._main_job.predicting import main as predict
@@ -96,7 +97,7 @@ def main(arguments=None):
         draw_summary(comparisons, options.figure)
         draw_curves(comparisons, curves)
     except ImportError:
-        print('\nNo figure: it needs matplotlib, pip install "sklearn-nag[plot]"')
+        print(f"\nNo figure: it needs matplotlib, {how_to_install('plot')}")
     except OSError as error:
         parser.exit(2, f"python -m sklearn_nag: {options.figure} cannot be written: {error}\n")
     else:

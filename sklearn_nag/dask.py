@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 
+from ._extras import how_to_install
 from .distributed._rounds import (
     check_cut,
     check_estimator,
@@ -105,7 +106,7 @@ def fit(
     try:
         import dask
     except ImportError:
-        raise ImportError('sklearn_nag.dask needs Dask: pip install "sklearn-nag[dask]"') from None
+        raise ImportError(f"sklearn_nag.dask needs Dask: {how_to_install('dask')}") from None
     check_estimator(estimator)
     check_cut(1 if n_shards is None else n_shards, rounds)
     if not is_classifier(estimator):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_nag import __main__ as command
+from sklearn_nag._extras import how_to_install
 from sklearn_nag._main_job import comparison
 from sklearn_nag._main_job.figures import SUFFIXES
 
@@ -48,7 +49,7 @@ def test_bundled_data(tmp_path, capsys):
         assert figure.stat().st_size > 10_000
         assert (tmp_path / "figure_curves.png").stat().st_size > 10_000
     else:
-        assert 'No figure: it needs matplotlib, pip install "sklearn-nag[plot]"' in out
+        assert f"No figure: it needs matplotlib, {how_to_install('plot')}" in out
 
 
 @needs_pandas
@@ -126,4 +127,4 @@ def test_a_file_without_pandas(tmp_path, capsys):
     (tmp_path / "own.csv").write_text("a,b\n1,2\n")
     with pytest.raises(SystemExit):
         command.main([str(tmp_path / "own.csv"), "--target", "b"])
-    assert 'pip install "sklearn-nag[csv]"' in capsys.readouterr().err
+    assert how_to_install("csv") in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """What stands in several files about a release is the same in all of them."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -45,13 +46,16 @@ def test_workflows_run_steps_that_there_are():
     steps = {*re.findall(r"^step_(\w+)\(\)", ci, re.MULTILINE)}
     listed = " ".join(re.findall(r"^(?:STEPS|BY_NAME_ALONE)=\((.*)\)", ci, re.MULTILINE)).split()
     assert {*listed} == steps
-    called = set()
-    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
-        lines = workflow.read_text(encoding="utf-8")
-        called |= {*re.findall(r"\.ci/run ([a-z]+)", lines)}
-        for found in re.findall(r"step: \[?([a-z ]+)[\]}]", lines):
-            called |= {*found.split()}
-    assert called == steps
+    called = {path.name: steps_of(path) for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+    assert called["tests.yml"] == steps, "the release runs what tests.yml does"
+    assert all(of_one <= steps for of_one in called.values())
+    assert "uses: ./.github/workflows/tests.yml" in text(".github/workflows/release.yml")
+
+
+def steps_of(workflow):
+    lines = workflow.read_text(encoding="utf-8")
+    found = re.findall(r"\.ci/run ([a-z]+)", lines) + re.findall(r"step: \[?([a-z ]+)[\]}]", lines)
+    return {step for several in found for step in several.split()}
 
 
 def test_the_changelog_has_notes_for_the_version():
@@ -70,3 +74,40 @@ def test_the_changelog_has_notes_for_the_version():
 def test_the_paper_cites_what_its_bibliography_has():
     cited = {*re.findall(r"@([\w-]+)", text("paper/paper.md"))}
     assert cited == {*re.findall(r"^@\w+\{([\w-]+),", text("paper/paper.bib"), re.MULTILINE)}
+
+
+def test_each_family_has_its_paper_in_the_citation():
+    cited = {*re.findall(r'^    title: "(.*)"$', text("CITATION.cff"), re.MULTILINE)}
+    page = text("docs/citation.rst").partition("NAG, sNAG, NG")[2]
+    families, _, others = page.partition("Parts of the defaults")
+    titles = {*re.findall(r"^     title = \{(.*)\}", families + others.partition("FTRL-Proximal")[2], re.MULTILINE)}
+    assert cited == titles
+
+
+# What is the same on Linux, macOS and Windows; anything else of these modules is for the table in docs/versions.rst.
+SAME_EVERYWHERE = {
+    *("environ", "path", "fspath", "fsencode", "PathLike", "stat", "lstat", "fstat", "strerror", "listdir", "utime"),
+    *("open", "close", "fsync", "unlink", "O_RDWR"),
+}
+
+
+def test_the_table_of_systems_has_what_depends_on_them():
+    table = text("docs/versions.rst").partition("What depends on the system")[2].partition("\n\nTests of forks")[0]
+    told = set()
+    for calls, file in re.findall(r"^   \* - (``.*``) in ``(sklearn_nag/.*)``$", table, re.MULTILINE):
+        told |= {(file, call) for call in re.findall(r"``([\w.]+)``", calls)}
+    found = set()
+    for file in (ROOT / "sklearn_nag").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                module, name = node.value.id, node.attr
+                if module in ("os", "fcntl", "signal", "resource", "msvcrt") and name not in SAME_EVERYWHERE:
+                    found.add((file.relative_to(ROOT).as_posix(), f"{module}.{name}"))
+    assert told == {place for place in found if not place[1].startswith("fcntl.LOCK_")}
+
+
+def test_the_classifiers_name_the_pythons_that_tests_run_with():
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    named = {line.rpartition(" ")[2] for line in project["classifiers"] if ":: Python :: 3." in line}
+    assert named == {*re.findall(r'"(3\.\d+)"', text(".github/workflows/tests.yml"))}
+    assert f"3.{min(int(version[2:]) for version in named)}" == project["requires-python"].removeprefix(">=")

@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
+from .._extras import how_to_install
 from ..preprocessing import OnlineColumnTransformer
 from ..streams import read_batches
 from ..streams._progress import progress_bar
@@ -148,7 +149,7 @@ def load(path, content):
         try:
             import skops.io
         except ImportError:
-            raise ImportError('.skops files need skops: pip install "sklearn-nag[skops]"') from None
+            raise ImportError(f".skops files need skops: {how_to_install('skops')}") from None
         from ..io import trusted_types
 
         return skops.io.loads(content, trusted=trusted_types())

@@ -12,6 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from .._extras import how_to_install
 from ..preprocessing import DateEncoder, NumberReader
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
 from ..preprocessing._prepare import LEFT_OUT, MOST_WORDS, TEXT, choose
@@ -186,7 +187,7 @@ def _read(path, encoding):
     try:
         import pandas as pd
     except ImportError:
-        raise ValueError('reading a CSV file needs pandas: pip install "sklearn-nag[csv]"') from None
+        raise ValueError(f"reading a CSV file needs pandas: {how_to_install('csv')}") from None
     try:
         header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, sep="\0", engine="python").columns))
         separator = max(SEPARATORS, key=header.count)

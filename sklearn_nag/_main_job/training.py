@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .. import estimators
+from .._extras import how_to_install
 from ..preprocessing import prepare
 from ..preprocessing._prepare import KINDS
 from ..streams import Batches, fit_stream, read_batches
@@ -135,7 +136,9 @@ def train(options):
         f"{type(learnt).__name__}, {learnt.n_features_in_} features, {options.target or 'target'}: {kind}",
         f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows a second" if n_read else
         f"nothing was left to learn: {options.checkpoint} is from a run that has ended",
-        f"progressive loss {learnt.progressive_loss_:.6g} ({learnt.loss}), each row predicted before it was learnt",
+        f"progressive loss {learnt.progressive_loss_:.6g} ({learnt.loss}), "
+        + ("each row predicted before it was learnt" if options.passes == 1 else
+           f"over {options.passes} passes, of which only the first predicts rows that are new"),
         f"model: {options.model}",
     ])  # fmt: skip
 
@@ -284,7 +287,7 @@ def save(model, file, suffix):
         try:
             import skops.io
         except ImportError:
-            raise ImportError('.skops files need skops: pip install "sklearn-nag[skops]"') from None
+            raise ImportError(f".skops files need skops: {how_to_install('skops')}") from None
         skops.io.dump(model, file)
     elif suffix == ".joblib":
         joblib.dump(model, file)

@@ -11,6 +11,7 @@ from sklearn.datasets import fetch_covtype, fetch_openml, get_data_home
 from sklearn.utils import Bunch
 
 from .._docstrings import share
+from .._extras import how_to_install
 from ._files import find_file, read_numbers, read_words
 
 
@@ -89,7 +90,7 @@ def _from_openml(name, data_home, n_retries, delay):
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError('data sets of OpenML are read with pandas: pip install "sklearn-nag[csv]"') from None
+        raise ImportError(f"data sets of OpenML are read with pandas: {how_to_install('csv')}") from None
     found = fetch_openml(
         data_id=_SOURCES[name].openml, data_home=data_home, as_frame=True, parser="pandas", n_retries=n_retries,
         delay=delay,
@@ -175,7 +176,7 @@ def _as_frame(data, target, names, categorical):
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError('as_frame=True needs pandas: pip install "sklearn-nag[csv]"') from None
+        raise ImportError(f"as_frame=True needs pandas: {how_to_install('csv')}") from None
     kinds = {name: "category" if i in categorical else np.float64 for i, name in enumerate(names)}
     return pd.DataFrame(data, columns=names).astype(kinds), pd.Series(target, name="target")
 

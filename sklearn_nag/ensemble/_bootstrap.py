@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import available_if
 from ..estimators._validation import (
     Rows,
     check_coverage,
+    check_fitted,
     check_number,
     check_weights,
     unchanged_on_error,
@@ -205,7 +205,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
 
     def _each(self, method, X):
         """What a method of each copy returns."""
-        check_is_fitted(self)
+        check_fitted(self)
         return np.stack([getattr(model, method)(X) for model in self.estimators_])
 
     def predict(self, X: Rows) -> np.ndarray:
@@ -221,7 +221,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             As the targets were.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if is_classifier(self.estimator):
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
         return self._each("predict", X).mean(axis=0)
@@ -240,7 +240,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if hasattr(self.estimator_, "predict_proba"):
             return self._each("predict_proba", X).mean(axis=0)
         return (self._each("predict", X)[:, :, None] == self.classes_).mean(axis=0)
@@ -290,7 +290,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         AttributeError
             For a learner of another package, which has no such table.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         table = self.estimator_.coefficients(feature_names, as_frame=as_frame)
         errors = np.stack([np.ravel(model.coef_) for model in self.estimators_]).std(axis=0, ddof=1)
         if isinstance(table, Bunch):

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .. import kernels, losses
 from .._docstrings import share
@@ -39,6 +39,7 @@ from ..estimators._validation import (
     check_as_begun,
     check_classes,
     check_finite,
+    check_fitted,
     check_flag,
     check_number,
     check_option,
@@ -305,7 +306,7 @@ class _Hedge(NamedEstimators):
 
     def _mixed_response(self, X):
         """What the estimators advise for rows, mixed by the present weights; see `between_calls`."""
-        check_is_fitted(self)
+        check_fitted(self)
         check_sparse(X)
         if self._takes_anything():
             X = as_numpy(X, "X")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from .._typing import Method
 
 try:
@@ -28,11 +30,15 @@ except ImportError:
     CallbackSupportMixin = _NoCallbacks
 
     def _with_callbacks(method):
-        return method
+        @functools.wraps(method)
+        def followed(*args, **kwargs):  # so that warnings find their way out as they do with callbacks
+            return method(*args, **kwargs)
+
+        return followed
 
 
 def with_callbacks(method: Method) -> Method:
-    """Let callbacks follow ``method``, which is ``fit``; as it is, where there are none."""
+    """Let callbacks follow ``method``, a `fit` whose first argument is the estimator that they are handed."""
     followed: Method = _with_callbacks(method)
     return followed
 

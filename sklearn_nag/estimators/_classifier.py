@@ -61,6 +61,8 @@ def _mean_of_two(loss, share, p):
 class OnlineClassifier(ClassifierMixin, OnlineLinear):
     """Base of the classifiers: one decision value for two classes, else one for each class."""
 
+    classes_: np.ndarray
+
     # Regression losses as SGDClassifier's, for targets of -1 and 1; the others would tell no more than the hinge does.
     _losses: ClassVar[dict[str, type[losses.Loss]]] = losses.CLASSIFICATION | {
         name: losses.REGRESSION[name]

@@ -17,11 +17,10 @@ from sklearn.linear_model import (
     SGDClassifier,
     TweedieRegressor,
 )
-from sklearn.utils.validation import check_is_fitted
 
 from ._locks import between_calls
 from ._reading import names_of_features
-from ._validation import check_flag
+from ._validation import check_fitted, check_flag
 
 
 class ExportableMixin:
@@ -87,7 +86,7 @@ class ExportableMixin:
         True
         """
         check_flag("linear", linear)
-        check_is_fitted(self)
+        check_fitted(self)
         coef, intercept, exact = self._state.linear()
         if not exact:
             raise ValueError(

@@ -113,6 +113,12 @@ def view_of(estimator):
     return view
 
 
+def renewed(view, estimator):
+    """``view`` with the attributes that the estimator has by now."""
+    vars(view).update(vars(estimator))
+    return view
+
+
 def _forget():
     """Begin anew in a forked process, where the threads that held locks are not."""
     global _making

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, losses
 from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
-from ._locks import turn_of, view_of
+from ._locks import renewed, turn_of, view_of
 from ._passes import LEARNT_ANEW, Passes
 from ._reading import ReadableMixin
 from ._saved import check_attributes, check_begun_with, check_features, damaged
@@ -32,6 +31,7 @@ from ._validation import (
     Rows,
     as_floats,
     check_finite,
+    check_fitted,
     check_flag,
     check_number,
     check_option,
@@ -208,7 +208,6 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     # -- learning
 
     @unchanged_on_error
-    @with_callbacks
     def fit(
         self,
         X: Rows,
@@ -250,10 +249,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         passes = self._begin_fit(X, y, sample_weight, goes_on=given)
         if given:
             self._begin_with(passes, *self._given(coef_init, intercept_init, "_init"))
-        context = self._init_callback_context(max_subtasks=int(self.max_iter) * (1 + passes.searches))
-        context.call_on_fit_task_begin(estimator=view_of(self), X=X, y=passes.y)
-        self._make_passes(passes, partial(self._make_pass, context, X))
-        context.call_on_fit_task_end(estimator=view_of(self), X=X, y=passes.y, reconstruction_attributes={})
+        _make_followed_passes(view_of(self), self, X, passes)
         return self
 
     @unchanged_on_error
@@ -283,7 +279,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             For other shapes, for NaN and infinity, for weights that leave the range of float64 when multiplied by their
             scales, and for estimators whose weights cannot be set. The estimator is then as it was before.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         coef, intercept = self._given(coef, intercept)
         if self._state.t == 0:
             raise ValueError(
@@ -372,8 +368,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                         break
         passes.warn_about(self, loss, settled)
 
-    def _make_pass(self, context, X, passes, order):
-        """Learn one of the passes, a task of the ``context`` of callbacks; ``X`` is what `fit` was given.
+    def _make_pass(self, context, view, X, passes, order):
+        """Learn one of the passes, a task of the ``context`` of callbacks, which follow by a view of the estimator.
+
+        ``X`` is what `fit` was given.
 
         Returns
         -------
@@ -382,17 +380,21 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         stopped : bool
             Whether a callback asks to stop.
         """
-        task = context.subcontext(task_name="pass").call_on_fit_task_begin(estimator=view_of(self), X=X, y=passes.y)
+        task = context.subcontext(task_name="pass")
+        task.call_on_fit_task_begin(estimator=renewed(view, self), X=X, y=passes.y)
         before = self._state.seen
         loss = passes.learn(self, order)
-        self._warn_if_lost(before, None, stacklevel=6)
+        self._warn_if_lost(before, None, stacklevel=9)
         self.n_iter_ += 1
         objective = passes.objective(self, loss)
         if self.verbose:
             held_out = f", loss of the rows held out {objective:.6g}" if passes.searches else ""
             print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}{held_out}")
         stopped = task.call_on_fit_task_end(
-            estimator=view_of(self), X=X, y=passes.y, reconstruction_attributes=lambda: {"_state": self._state.copy()}
+            estimator=renewed(view, self),
+            X=X,
+            y=passes.y,
+            reconstruction_attributes=lambda: {"_state": self._state.copy()},
         )
         return loss, objective, bool(stopped)
 
@@ -693,8 +695,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _rows_to_predict(self, X):
         """``X`` as the kernel takes it; raise before fitting."""
-        if not self.__sklearn_is_fitted__():  # check_is_fitted takes long to find that all is well
-            check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():  # check_fitted takes long to find that all is well
+            check_fitted(self)
         self._check_fits(self._state)
         check_sparse(X)
         if not self._takes_as_is(X):
@@ -743,7 +745,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self : object
             The fitted estimator.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         self._sparse_coef = True
         return self
 
@@ -756,6 +758,15 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self : object
             The fitted estimator.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         self._sparse_coef = False
         return self
+
+
+@with_callbacks
+def _make_followed_passes(view, estimator, X, passes):
+    """Make the passes of a `fit`. Callbacks are handed one ``view`` of the estimator throughout, as some look it up."""
+    context = view._init_callback_context(max_subtasks=int(estimator.max_iter) * (1 + passes.searches))
+    context.call_on_fit_task_begin(estimator=view, X=X, y=passes.y)
+    estimator._make_passes(passes, partial(estimator._make_pass, context, view, X))
+    context.call_on_fit_task_end(estimator=renewed(view, estimator), X=X, y=passes.y, reconstruction_attributes={})

@@ -266,7 +266,7 @@ class Passes:
 
     def warn_about(self, model, loss, settled):
         """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or if passes ended too soon."""
-        estimator, stacklevel = self.estimator, 6  # the caller of `fit`, past its decorators
+        estimator, stacklevel = self.estimator, 8  # the caller of `fit`, past its decorators
         constant_loss = estimator._constant_loss(self.targets, self.effective_weight, self.rows)
         if loss > estimator._useless_from * constant_loss:
             warnings.warn(

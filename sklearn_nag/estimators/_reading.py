@@ -12,11 +12,11 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import is_classifier
 from sklearn.utils import Bunch, estimator_html_repr
-from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
+from .._extras import how_to_install
 from ._locks import between_calls
-from ._validation import Rows, check_option
+from ._validation import Rows, check_fitted, check_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ class ReadableMixin:
         array([3., 5.])
         """
         check_option("as_frame", bool(as_frame) if isinstance(as_frame, np.bool_) else as_frame, (True, False, "auto"))
-        check_is_fitted(self)
+        check_fitted(self)
         names = names_of_features(self, feature_names)
         n_features, state = self.n_features_in_, self._state
         coef = state.linear()[0]
@@ -123,8 +123,7 @@ class ReadableMixin:
             import pandas as pd
         except ImportError:
             raise ImportError(
-                'as_frame=True needs pandas, which is not installed: pip install "sklearn-nag[csv]", or use '
-                "as_frame=False."
+                f"as_frame=True needs pandas, which is not installed: {how_to_install('csv')}, or use as_frame=False."
             ) from None
         return pd.DataFrame(table)
 
@@ -133,7 +132,7 @@ class ReadableMixin:
         return None
 
     @between_calls
-    def contributions(self: Any, X: Rows) -> np.ndarray | sparse.csr_array | list[sparse.csr_array]:
+    def contributions(self: Any, X: Rows) -> np.ndarray | Any:
         """What each feature adds to the decision value of each row.
 
         A feature of a dense row adds its weight times its distance from ``mean_``, and one of a sparse row its weight
@@ -208,7 +207,7 @@ class ReadableMixin:
             return html
         facts = {
             "rows learnt, by weight": f"{self.t_:,.10g}",
-            "progressive loss": f"{self.progressive_loss_:.6g} ({self.loss})",
+            **self._losses_shown(),
             "features": f"{self.n_features_in_:,}",
         }
         if is_classifier(self):
@@ -217,3 +216,13 @@ class ReadableMixin:
         rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
         end = "</body>" if html.endswith("</body>") else ""
         return f'{html.removesuffix(end)}<table class="sklearn-nag-learnt"><tbody>{rows}</tbody></table>{end}'
+
+    def _losses_shown(self):
+        """The progressive loss by what it is: an estimate of the loss on new rows, while every row was new."""
+        loss = f"{self.progressive_loss_:.6g} ({self.loss})"
+        if self.n_iter_ == 1:
+            return {"progressive loss": f"{loss}, each row predicted before it was learnt"}
+        shown = {f"mean loss of {self.n_iter_} passes": f"{loss}, of rows that earlier passes had learnt"}
+        if self.validation_losses_.size:
+            shown["loss of rows held out"] = f"{self.validation_losses_.min():.6g} ({self.loss})"
+        return shown

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Method
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
@@ -219,6 +219,15 @@ def check_seed(value, name="random_state"):
         raise InvalidParameterError(name, allowed, shown(value))
 
 
+def check_fitted(estimator):
+    """Raise NotFittedError for an estimator that has learnt nothing; it may have been cloned, and the clone learnt."""
+    check_is_fitted(
+        estimator,
+        msg="This %(name)s instance is not fitted yet: call fit or partial_fit before using it. fit_stream, shard_fit "
+        "and sklearn_nag.dask.fit do not change the estimator that they are given: use the one that they return.",
+    )
+
+
 # -- rows
 
 
@@ -343,8 +352,10 @@ def raise_for_entry(name, values, names=None):
             raise TypeError(f"{name} must hold numbers{_in_place(place, names, ';')}: {error}.") from None
         except ValueError:
             entry = shown(_without_type(entries[place]))
+            advice = " sklearn_nag.preprocessing.prepare makes columns of numbers of words." if name == "X" else ""
             raise ValueError(
                 f"{name} must hold numbers{_in_place(place, names, ';')}: could not convert string to float: {entry}."
+                f"{advice}"
             ) from None
 
 

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
+from .._extras import how_to_install
 from ..estimators._locks import turn_of
 from ..estimators._reading import names_of_features
 from ..estimators._validation import as_given
@@ -103,7 +104,7 @@ def register_onnx() -> None:
     try:
         from skl2onnx import update_registered_converter
     except ImportError:
-        raise ImportError('ONNX needs skl2onnx, which is not installed: pip install "sklearn-nag[onnx]"') from None
+        raise ImportError(f"ONNX needs skl2onnx, which is not installed: {how_to_install('onnx')}") from None
     options = {"zipmap": [True, False, "columns"], "raw_scores": [True, False], "nocl": [True, False]}
     for estimator in learners():
         alias = f"SklearnNag{estimator.__name__}"

@@ -16,9 +16,10 @@ from ._learners import learners
 
 _PACKAGE = __name__.partition(".")[0]
 # By name, as they are made of what this room does not import.
-_MIXTURES = {
+_ENSEMBLES = {
     f"{_PACKAGE}.ensemble.{name}"
     for name in (
+        "_bootstrap.OnlineBootstrap",
         "_cells.NAGCellsClassifier",
         "_cells.NAGCellsRegressor",
         "_experts.Expert",
@@ -69,7 +70,7 @@ def trusted_types() -> list[str]:
     types.update(step for step in steps if isinstance(step, type))
     types.update(*(_states_of(step) for step in _below(OnlineTransformer)))
     names = {f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{_PACKAGE}.")}
-    return sorted(names | _MIXTURES)
+    return sorted(names | _ENSEMBLES)
 
 
 def _states_of(transformer):

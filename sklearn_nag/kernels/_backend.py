@@ -15,6 +15,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from .._extras import how_to_install
+
 Kernel = Literal["auto", "numpy", "numba"]
 KERNELS = get_args(Kernel)
 ENVIRONMENT = "SKLEARN_NAG_KERNEL"
@@ -158,8 +160,9 @@ def _tell_when_long(seconds):
         _spent["told"] = True
         logger.warning(
             "learning has taken %.0f seconds in NumPy; with Numba, which is not installed, it would be many times as "
-            'fast: pip install "sklearn-nag[fast]"',
+            "fast: %s",
             _spent["seconds"],
+            how_to_install("fast"),
         )
 
 
@@ -184,5 +187,5 @@ def _checked(kernel, name):
     if kernel not in KERNELS:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, KERNELS))}; got {kernel!r}.")
     if kernel == "numba" and not _has_numba():
-        raise ImportError(f'{name}="numba" needs Numba, which is not installed: pip install "sklearn-nag[fast]"')
+        raise ImportError(f'{name}="numba" needs Numba, which is not installed: {how_to_install("fast")}')
     return kernel

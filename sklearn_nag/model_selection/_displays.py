@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from .._extras import how_to_install
+from ..estimators._growing_table import Progress
 from ..estimators._nag import ETA0S
 from ..estimators._validation import Rows, check_number, check_option
 from ._eta_sweep import EtaSweep, eta_sweep
@@ -31,7 +33,7 @@ def _axes_or_new(ax, figsize=None):
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError('figures need matplotlib, which is not installed: pip install "sklearn-nag[plot]"') from None
+        raise ImportError(f"figures need matplotlib, which is not installed: {how_to_install('plot')}") from None
     return plt.subplots(layout="constrained", figsize=figsize)[1]
 
 
@@ -45,6 +47,13 @@ def _by_name(items):
         name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}": item
         for i, (name, item) in enumerate(zip(names, items))
     }
+
+
+def _by_estimator(reports):
+    """Reports of each estimator, by its name."""
+    learners = list({id(now.estimator): now.estimator for now in reports}.values())
+    named = _by_name(learners)
+    return {name: [now for now in reports if now.estimator is learner] for name, learner in named.items()}
 
 
 def _class_name(item):
@@ -437,6 +446,51 @@ class ProgressiveLossDisplay:
             for name, learner in _by_name(estimators).items()
         }
         return cls.from_results(results, metric=metric, ax=ax)
+
+    @classmethod
+    def from_reports(
+        cls, reports: Sequence[Progress] | Mapping[str, Sequence[Progress]], *, ax: Axes | None = None
+    ) -> Self:
+        """Draw what `sklearn_nag.report_progress` has told: the loss since the last report, over rows and passes.
+
+        With ``every`` the number of rows each point is a pass of `fit`. From its second pass on rows are no longer new,
+        and their loss no estimate of that on new ones.
+
+        Parameters
+        ----------
+        reports : list of Progress, or a dict of these
+            What was told: ``report_progress(reports.append)``. A dict names learners; otherwise their classes do.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        ProgressiveLossDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            Where nothing was told.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn_nag import NAGClassifier, report_progress
+        >>> from sklearn_nag.model_selection import ProgressiveLossDisplay
+        >>> X, y = load_wine(return_X_y=True)
+        >>> reports = []
+        >>> with report_progress(reports.append, every=len(X)):
+        ...     clf = NAGClassifier(max_iter=3, tol=None, random_state=0).fit(X, y)
+        >>> display = ProgressiveLossDisplay.from_reports(reports)
+        >>> display.curves["NAGClassifier"][0].tolist()
+        [178, 356, 534]
+        """
+        named = dict(reports) if isinstance(reports, Mapping) else _by_estimator(reports)
+        curves = {name: ([now.rows for now in told], [now.recent_loss for now in told]) for name, told in named.items()}
+        if not any(rows for rows, _ in curves.values()):
+            raise ValueError("reports has none: give report_progress a function that keeps them, such as list.append.")
+        return cls(curves, ylabel="progressive loss since the last report").plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the curves.

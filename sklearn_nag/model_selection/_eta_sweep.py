@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,7 +44,7 @@ class EtaSweep:
 
     eta0s: np.ndarray
     losses: np.ndarray
-    errors: np.ndarray | None
+    errors: np.ndarray | Any  # Any stands for None, where no errors were counted
     best_index: int
     best_eta0: float
     estimators: list

@@ -50,7 +50,7 @@ class ProgressiveValidation:
         (n_points, n_coverages), too. Rows with infinite intervals do not count.
     """
 
-    score: float | dict[str, float]
+    score: float | Any  # Any stands for the dict, which only those have to think of who ask for several scores
     loss: float | None
     curve: dict[str, np.ndarray]
     n_rows: int

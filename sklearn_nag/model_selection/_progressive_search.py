@@ -202,7 +202,7 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
     def __init__(
         self,
         estimator: BaseEstimator,
-        param_grid: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]],
+        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         *,
         loss: Literal["auto", "log_loss", "zero_one", "squared_error", "absolute_error"] = "auto",
         min_rows: int = 1000,

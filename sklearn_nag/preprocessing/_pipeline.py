@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metadata_routing import UNUSED, process_routing
-from sklearn.utils.metaestimators import available_if
 
+from .._typing import available_if
 from ..estimators._validation import unchanged_on_error
 from ._steps import check_step, is_left_out, keep, learn_step, learns, merge_steps, places_in
 

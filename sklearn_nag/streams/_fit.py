@@ -10,7 +10,7 @@ import reprlib
 from collections.abc import Iterable
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import joblib
 import numpy as np
@@ -25,6 +25,8 @@ from ._progress import progress_bar
 from ._read import SIZES, Batches
 from ._sources import join_tables
 from ._whole import check_writable, clear_beside, write_whole
+
+Model = TypeVar("Model", bound=BaseEstimator)
 
 _MOST_ROWS = 2**16  # of a batch that is learnt in one call
 _SHORT = reprlib.Repr()  # shows long lists of files or columns in part
@@ -53,7 +55,7 @@ class Checkpoint(NamedTuple):
 
 
 def fit_stream(
-    estimator: BaseEstimator,
+    estimator: Model,
     batches: Iterable[tuple],
     *,
     classes: ArrayLike | None = None,
@@ -64,14 +66,15 @@ def fit_stream(
     checkpoint_every: int = 1_000_000,
     changed_files: bool = False,
     progress: bool | Literal["auto"] = "auto",
-) -> Any:
+) -> Model:
     """Train from batches, with memory for one of them, and go on from a checkpoint where there is one.
 
     Parameters
     ----------
     estimator : estimator
         Learner with ``partial_fit``, or a Pipeline that ends with one, as
-        `sklearn_nag.model_selection.progressive_validation` takes them. It is cloned, and the clone learns.
+        `sklearn_nag.model_selection.progressive_validation` takes them. It is cloned, and the clone learns:
+        the estimator itself stays as it is, so use what is returned.
     batches : iterable of tuple
         ``(X, y)`` or ``(X, y, sample_weight)``: what `read_batches` returns, or any other iterable.
     classes : array-like of shape (n_classes,), optional
@@ -159,7 +162,8 @@ def fit_stream(
         if os.path.exists(path):
             saved = _load(path, settings, {SIZES} if changed_files else ())
             if saved.done:
-                return saved.estimator
+                restored: Model = saved.estimator
+                return restored
             pipeline.resume(saved.estimator)
             learnt = saved.n_rows
         check_writable(path)
@@ -206,7 +210,8 @@ def fit_stream(
         raise ValueError(f"{path} was written after {learnt} rows; this stream has only {n_seen}.")
     if path is not None:
         _save(path, Checkpoint(settings, n_seen, True, pipeline.estimator))
-    return pipeline.estimator
+    fitted: Model = pipeline.estimator
+    return fitted
 
 
 def _learn(pipeline, X, y, weight, classes):

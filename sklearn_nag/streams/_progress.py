@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from .._extras import how_to_install
+
 
 class Silent:
     """A progress bar that shows nothing."""
@@ -75,4 +77,4 @@ def progress_bar(progress, total):
             continue
     if progress == "auto":
         return Silent()
-    raise ImportError('progress=True needs tqdm or rich, and neither is installed: pip install "sklearn-nag[progress]"')
+    raise ImportError(f"progress=True needs tqdm or rich, and neither is installed: {how_to_install('progress')}")

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from .._extras import how_to_install
 from ._text import BadRow, WholeRows
 
 FORMATS = {
@@ -34,11 +35,11 @@ _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without
 
 
 def import_pyarrow():
-    """The package pyarrow; raise ImportError with the name of the extra where it is missing."""
+    """The package pyarrow; raise ImportError that says how it is installed where it is missing."""
     try:
         import pyarrow
     except ImportError:
-        raise ImportError('tables need pyarrow, which is not installed: pip install "sklearn-nag[streams]"') from None
+        raise ImportError(f"tables need pyarrow, which is not installed: {how_to_install('streams')}") from None
     return pyarrow
 
 

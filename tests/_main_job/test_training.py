@@ -69,18 +69,21 @@ def test_it_is_fit_stream(run, target, estimator, classes, kind):
     assert said[2] == "  'town': 3 words, a column for each"
     assert first == f"{type(estimator).__name__}, 101 features, {target}: {kind}"
     assert second.startswith("400 rows read in ")
-    assert f"progressive loss {expected.progressive_loss_:.6g} ({expected.loss})" in third
+    assert third == (
+        f"progressive loss {expected.progressive_loss_:.6g} ({expected.loss}), each row predicted before it was learnt"
+    )
     assert last == "model: model.joblib"
 
 
 def test_all_options_reach_the_learner(run):
     FRAME[:150].to_parquet("part-1.parquet")
     FRAME[150:].to_parquet("part-2.parquet")
-    run(
+    out = run(
         "part-*.parquet", "--target", "price", "--columns", "size", "--sample-weight", "sold", "--estimator",
         "FTRLRegressor", "--set", "eta0=0.5", "loss=huber", "--passes", "2", "--shuffle-buffer", "70", "--batch-size",
         "33", "--model", "model.pkl", "--checkpoint", "kept", "--checkpoint-every", "100",
     )  # fmt: skip
+    assert "over 2 passes, of which only the first predicts rows that are new" in out
     batches = read_batches("part-*.parquet", "price", columns=["size"], sample_weight="sold")
     expected = fit_stream(FTRLRegressor(eta0=0.5, loss="huber"), batches, passes=2, shuffle_buffer=70)
     with open("model.pkl", "rb") as file:

@@ -2,7 +2,8 @@
 
     python -m tests.data.make
 
-Run it when ``STATE_VERSION`` has been raised, or `models` has a new one. What is there already stays as it is.
+Run it when ``STATE_VERSION`` has been raised, or `models` has a new one. What is there already stays as it is. A folder
+whose name goes on after the version has models that an earlier commit, which it names, has written in the same format.
 """
 
 import json
@@ -18,12 +19,25 @@ from sklearn_nag import (
     FTRLRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    NAGCellsClassifier,
+    NAGCellsRegressor,
     NAGClassifier,
     NAGRegressor,
+    OnlineBootstrap,
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
 )
 from sklearn_nag.estimators._state_versions import STATE_VERSION
+from sklearn_nag.preprocessing import (
+    DateEncoder,
+    Interactions,
+    OnlineColumnTransformer,
+    OnlineCurves,
+    OnlineImputer,
+    OnlineOneHotEncoder,
+    OnlineTfidf,
+    make_online_pipeline,
+)
 
 FOLDER = Path(__file__).parent
 N_FEATURES = 4
@@ -37,9 +51,35 @@ def rows(start, stop):
     return X, np.round(wave[:, 0] - 2.0 * wave[:, 1] + wave[:, 2], 6)
 
 
+def frame(X):
+    """Rows as a data frame with numbers, some of them missing, words, dates and text."""
+    import pandas as pd
+
+    words = np.array(["red", "large", "old", "soft", "new"])
+    return pd.DataFrame({
+        "size": X[:, 0],
+        "price": np.where(X[:, 1] > 900.0, np.nan, X[:, 1]),
+        "town": np.array(["Rome", "Oslo", "Bonn"])[np.digitize(X[:, 2], [-3e-4, 3e-4])],
+        "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.round(5.0 * X[:, 3]), "D"),
+        "text": [" ".join(words[place]) for place in np.abs(7.0 * X[:, [0, 3, 3]] * [1.0, 1.0, 3.0]).astype(int) % 5],
+    })  # fmt: skip
+
+
+def of_frames(learner):
+    """A pipeline for what `frame` makes."""
+    steps = [
+        ("numbers", OnlineImputer(add_indicator=True), ["size", "price"]),
+        ("words", OnlineOneHotEncoder(), ["town"]),
+        ("dates", DateEncoder(), ["day"]),
+        ("text", OnlineTfidf(n_features=32), "text"),
+    ]
+    return make_online_pipeline(OnlineColumnTransformer(steps), learner)
+
+
 def models():
     """Estimators that are saved, by name, with how they are given rows and targets."""
     classes = {"classes": ["a", "b", "c"]}
+    few = {"n_knots": 5, "n_trees": 3, "depth": 2, "max_columns": 64, "first_rows": 20, "random_state": 0}
     return {
         "nag_classifier": (NAGClassifier(eta0="auto"), np.asarray, classes),
         "nag_classes": (NAGClassifier(), sparse.csr_array, classes),
@@ -50,19 +90,31 @@ def models():
         "ftrl_regressor": (FTRLRegressor(regularizer="l2"), np.asarray, {}),
         "hedge_classifier": (HedgeClassifier(), np.asarray, classes),
         "hedge_regressor": (HedgeRegressor(update="hedge"), np.asarray, {}),
+        "nag_poisson": (NAGRegressor("poisson"), np.asarray, {}),
+        "nag_half_life": (NAGRegressor(half_life=20), np.asarray, {}),
+        "nag_half_lives": (NAGClassifier(half_life="auto"), np.asarray, classes),
+        "nag_calibrated": (NAGClassifier(calibration="progressive"), np.asarray, classes),
+        "ftrl_gamma": (FTRLRegressor("gamma"), np.asarray, {}),
+        "cells_classifier": (NAGCellsClassifier(**few), np.asarray, classes),
+        "cells_regressor": (NAGCellsRegressor(half_life=20, **few), np.asarray, {}),
+        "bootstrap": (OnlineBootstrap(NAGRegressor(), n_models=2), np.asarray, {}),
+        "pipeline": (make_online_pipeline(Interactions(), OnlineCurves(n_knots=5), FTRLRegressor()), np.asarray, {}),
+        "pipeline_of_frames": (of_frames(NAGClassifier()), frame, classes),
     }
 
 
-def targets(y, classes):
-    """Targets for a model: classes for those that have some."""
-    return np.array(["a", "b", "c"])[np.digitize(y, [-1.0, 1.0])] if classes else y
+def targets(model, y, classes):
+    """Targets for a model: classes for those that have some, positive for those with a log link."""
+    if classes:
+        return np.array(["a", "b", "c"])[np.digitize(y, [-1.0, 1.0])]
+    return np.round(np.exp(y), 6) if getattr(model, "loss", None) in ("poisson", "gamma") else y
 
 
 def decisions(model, X):
     """What is recorded of a model: its decision values, or the probabilities of a mixture."""
     methods = ("decision_function", "predict_proba", "predict")
     method = next(getattr(model, name) for name in methods if hasattr(model, name))
-    return np.reshape(method(X), (len(X), -1))
+    return np.reshape(method(X), (X.shape[0], -1))
 
 
 def main():
@@ -77,13 +129,13 @@ def main():
     for name, (model, container, options) in models().items():
         if name in recorded:
             continue
-        model.partial_fit(container(X), targets(y, options), **options)
+        model.partial_fit(container(X), targets(model, y, options), **options)
         (folder / f"{name}.pkl").write_bytes(pickle.dumps(model, protocol=4))
         joblib.dump(model, folder / f"{name}.joblib", compress=3)
         skops_io.dump(model, folder / f"{name}.skops", compression=8)
-        before = decisions(model, X_test).tolist()
-        model.partial_fit(container(X_more), targets(y_more, options))
-        recorded[name] = {"loaded": before, "resumed": decisions(model, X_test).tolist()}
+        before = decisions(model, container(X_test)).tolist()
+        model.partial_fit(container(X_more), targets(model, y_more, options))
+        recorded[name] = {"loaded": before, "resumed": decisions(model, container(X_test)).tolist()}
     record.write_text(json.dumps(recorded, indent=1))
 
 

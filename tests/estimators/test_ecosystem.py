@@ -257,6 +257,9 @@ def test_progress_callbacks(capsys):
     assert recorder.expected == 10
     assert clf.n_iter_ == 4
     assert recorder.scores[-1] == clf.score(X, y)
+    monitor = callback.ScoringMonitor(scoring="accuracy")
+    NAGClassifier(max_iter=4, tol=None, random_state=0).set_callbacks(monitor).fit(X, y)
+    assert [row["accuracy"] for row in monitor.get_logs().data if row["task_name"] == "pass"] == recorder.scores
     before = clf.coef_
     recorder.passes.clear()
     with pytest.raises(ValueError, match="eta0"):

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
+from sklearn_nag._extras import how_to_install
 
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
 TWO_OUTPUTS = DIABETES[0], np.column_stack([DIABETES[1], -3.0 * DIABETES[1] ** 2])
@@ -115,7 +116,7 @@ def test_tables_without_pandas(monkeypatch):
     X, y = load_wine(return_X_y=True)
     clf = NAGClassifier(max_iter=1).fit(X, y)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[csv\]"'):
+    with pytest.raises(ImportError, match=re.escape(how_to_install("csv"))):
         clf.coefficients(as_frame=True)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert clf.coefficients()["weight"].shape == (39,)
@@ -144,11 +145,22 @@ def test_summary_in_a_notebook():
     assert re.sub(number, "", html) == re.sub(number, "", clf._repr_html_())
     table = html[html.index("sklearn-nag-learnt") :]
     assert "<th>rows learnt, by weight</th><td>1,200</td>" in table
-    assert f"<td>{clf.progressive_loss_:.6g} (hinge)</td>" in table
+    assert f"<th>progressive loss</th><td>{clf.progressive_loss_:.6g} (hinge), each row predicted before" in table
     assert "&lt;b&gt;, c" in table
     with sklearn.config_context(display="text"):
         assert list(clf._repr_mimebundle_()) == ["text/plain"]
         assert not hasattr(clf, "_repr_html_")
+
+
+def test_summary_after_several_passes(rng):
+    X, y = rng.normal(size=(220, 40)), np.arange(220) % 2  # noise, which passes learn by heart
+    html = NAGClassifier(max_iter=7, tol=None, random_state=0).fit(X, y)._repr_html_()
+    assert "progressive loss" not in html
+    assert "<th>mean loss of 7 passes</th>" in html
+    assert "loss of rows held out" not in html
+    clf = NAGClassifier(max_iter=7, random_state=0).fit(X, y)
+    clf.n_iter_ = 3  # as if more than one pass had helped
+    assert f"<th>loss of rows held out</th><td>{clf.validation_losses_.min():.6g} (log_loss)</td>" in clf._repr_html_()
 
 
 @pytest.mark.parametrize("learner", [NAGRegressor(), NAGRegressor(normalization="max"), FTRLRegressor()])

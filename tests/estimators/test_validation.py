@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_nag import (
@@ -26,6 +26,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
+from sklearn_nag.streams import fit_stream
 
 from ..kernels.helpers import KERNELS, flat
 from .helpers import ONES, REGRESSION, RNG, X, Y, bits, first_call
@@ -645,3 +646,21 @@ def test_whole_numbers_as_objects_are_labels(make):
         make().partial_fit(X, Y, classes=[0.5, {}])
     with pytest.raises(TypeError, match="classes is a set"):
         make().partial_fit(X, Y, classes={0, 1})
+
+
+def test_words_are_told_what_makes_numbers_of_them():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"size": [1.0, 2.0], "town": ["Rome", "Oslo"]})
+    remedy = "sklearn_nag.preprocessing.prepare makes columns of numbers of words"
+    with pytest.raises(ValueError, match=rf"in row 0, column 1 \('town'\): could not .* float: 'Rome'\. {remedy}"):
+        NAGRegressor().fit(frame, [1.0, 2.0])
+    with pytest.raises(ValueError, match="y must hold numbers.*'a'[.]$"):
+        NAGRegressor().fit(frame[["size"]], ["a", "b"])
+
+
+def test_an_estimator_that_was_cloned_says_that_the_clone_has_learnt():
+    reg = NAGRegressor()
+    fit_stream(reg, [(X, Y)])
+    for call in (lambda: reg.predict(X), reg.coefficients, reg.sparsify):
+        with pytest.raises(NotFittedError, match="NAGRegressor instance is not fitted.* use the one that they return"):
+            call()

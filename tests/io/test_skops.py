@@ -211,27 +211,32 @@ def load(path):
 FROZEN = sorted(path for path in FOLDER.glob("state*/*") if path.suffix != ".json")
 
 
+@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("path", FROZEN, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_frozen_model_predicts_and_goes_on(path):
     if path.suffix != ".skops" and np.lib.NumpyVersion(np.__version__) < "2.0.0":
         pytest.skip("pickles of NumPy 2 cannot be read by NumPy 1")
     from ..data import make
 
+    if path.stem == "pipeline_of_frames":
+        pytest.importorskip("pandas")
     recorded = json.loads((path.parent / "decisions.json").read_text())[path.stem]
     (X, _), (X_more, y_more) = make.rows(60, 70), make.rows(70, 100)
     _, container, options = make.models()[path.stem]
     model = load(path)
-    np.testing.assert_allclose(make.decisions(model, X), recorded["loaded"], rtol=1e-10, atol=1e-12)
-    model.partial_fit(container(X_more), make.targets(y_more, options))
-    np.testing.assert_allclose(make.decisions(model, X), recorded["resumed"], rtol=1e-8, atol=1e-10)
-    assert model.t_ == 90 - path.stem.startswith("hedge")  # as a mixture judges from its second row
+    np.testing.assert_allclose(make.decisions(model, container(X)), recorded["loaded"], rtol=1e-10, atol=1e-12)
+    model.partial_fit(container(X_more), make.targets(model, y_more, options))
+    np.testing.assert_allclose(make.decisions(model, container(X)), recorded["resumed"], rtol=1e-8, atol=1e-10)
+    learner = model[-1] if path.stem.startswith("pipeline") else model
+    if path.stem != "bootstrap":  # which counts no rows
+        assert learner.t_ == 90 - path.stem.startswith(("hedge", "cells"))  # as a mixture judges from its second row
 
 
 def test_every_version_that_is_read_has_frozen_models():
     versions = {*READERS, STATE_VERSION}
-    assert {path.parent.name for path in FROZEN} == {f"state{version}" for version in versions}
+    assert {path.parent.name.partition("_")[0] for path in FROZEN} == {f"state{version}" for version in versions}
     assert {path.suffix for path in FROZEN} == {".pkl", ".joblib", ".skops"}
-    assert sum(path.stat().st_size for path in FROZEN) < len(versions) * 300_000
+    assert sum(path.stat().st_size for path in FROZEN) < len({path.parent for path in FROZEN}) * 500_000
 
 
 def test_a_model_passes_through_the_readers_of_each_version(monkeypatch):

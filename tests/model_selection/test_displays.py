@@ -1,5 +1,6 @@
 """The displays: what they show, where, and what they say when they cannot."""
 
+import re
 import sys
 
 import numpy as np
@@ -10,7 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGClassifier, NAGRegressor, report_progress
+from sklearn_nag._extras import how_to_install
 from sklearn_nag.model_selection import (
     EtaSweepDisplay,
     FeatureScalesDisplay,
@@ -129,6 +131,26 @@ def test_progressive_curves_are_drawn(pyplot):
     assert wide.ax_.get_yscale() == "log"
 
 
+def test_reports_are_drawn_over_rows_and_passes(pyplot):
+    X, y = DIABETES
+    reports = []
+    with report_progress(reports.append, every=442):
+        for max_iter in (3, 2):
+            reg = NAGRegressor(max_iter=max_iter, tol=None, random_state=0).fit(X, y)
+    display = ProgressiveLossDisplay.from_reports(reports)
+    assert drawn(display).get_ylabel() == "progressive loss since the last report"
+    assert list(display.curves) == ["NAGRegressor 1", "NAGRegressor 2"]
+    rows, losses = display.curves["NAGRegressor 2"]
+    assert rows.tolist() == [442, 884]
+    assert losses.mean() == pytest.approx(reg.progressive_loss_)
+    assert display.lines_[0].get_xdata().tolist() == [442, 884, 1326]
+    named = ProgressiveLossDisplay.from_reports({"a": reports[:3], "b": reports[3:]})
+    assert np.array_equal(named.curves["b"], (rows, losses))
+    for nothing in ([], {"a": []}):
+        with pytest.raises(ValueError, match="reports has none"):
+            ProgressiveLossDisplay.from_reports(nothing)
+
+
 def test_losses_of_passes_are_drawn(pyplot):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 60))
@@ -186,7 +208,7 @@ def test_errors(make, match):
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r'pip install "sklearn-nag\[plot\]"'):
+    with pytest.raises(ImportError, match=re.escape(how_to_install("plot"))):
         FeatureScalesDisplay([1.0]).plot()
 
 
