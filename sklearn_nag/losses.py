@@ -494,9 +494,7 @@ def soft_move(p, y, a):
 
 
 _each_move = np.vectorize(deviance_move, otypes=[np.float64])
-_each_soft_move = np.vectorize(
-    lambda p, y, a: soft_move(p, y, a) if abs(y) < 1.0 else 0.0, otypes=[np.float64]
-)
+_each_soft_move = np.vectorize(lambda p, y, a: soft_move(p, y, a) if abs(y) < 1.0 else 0.0, otypes=[np.float64])
 
 CLASSIFICATION: dict[str, type[Loss]] = {
     loss.name: loss for loss in (Log, Hinge, SquaredHinge, ModifiedHuber, Perceptron)

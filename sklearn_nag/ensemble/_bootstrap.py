@@ -16,6 +16,7 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import available_if
+from ..estimators._labels import check_one_class_a_row
 from ..estimators._validation import (
     Rows,
     check_coverage,
@@ -186,6 +187,8 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
     def _learn(self, method, models, X, y, sample_weight, options, begin):
         """Let the learner, the first of the models, and its copies learn rows, from the number ``begin`` on."""
         first, copies = models[0], models[1:]
+        if is_classifier(first):
+            check_one_class_a_row(y, type(self).__name__)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         getattr(first, method)(X, y, **options, **weights)  # which checks what it is given
         n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]

@@ -254,7 +254,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         for name in names:
             value = getattr(self, name)
             if value is not None:
-                raise ValueError(f"{name} is {value!r:.60}, which needs one class a row; y has {what}: use {name}=None.")
+                raise ValueError(
+                    f"{name} is {value!r:.60}, which needs one class a row; y has {what}: use {name}=None."
+                )
 
     def _weigh(self, y, weight):
         """Weights of the rows, multiplied by those of their classes; None where all are 1."""

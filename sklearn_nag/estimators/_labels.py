@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 
-from ._validation import as_numpy, shown
+from ._validation import as_labels, as_numpy, shown
 
 NEITHER = "several labels are zeros and ones, probabilities of classes add up to 1 in each row"
 
@@ -18,7 +18,7 @@ NEITHER = "several labels are zeros and ones, probabilities of classes add up to
 def has_columns(y):
     """Whether ``y``, of any kind, has two dimensions, with several columns."""
     try:
-        shape = y.shape if hasattr(y, "shape") else np.shape(y)
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     except ValueError:  # lists of several lengths
         return False
     return len(shape) == 2 and shape[1] > 1
@@ -51,7 +51,7 @@ def classes_of_stream(y):
     y = as_numpy(y, "y")
     if type_of_target(y) != "multilabel-indicator":
         return None
-    return classes_of_labels(y.shape[1] if hasattr(y, "shape") else np.shape(y)[1])
+    return classes_of_labels(y.shape[1] if hasattr(y, "shape") else len(y[0]))
 
 
 def classes_of_matrix(y):
@@ -60,6 +60,23 @@ def classes_of_matrix(y):
         return classes_of_labels(y.shape[1])
     checked_probabilities(y, y.shape[1])
     return np.arange(y.shape[1])
+
+
+def classes_in(y):
+    """All classes in targets, as ``classes_`` of a model of these has them."""
+    if has_columns(y):
+        return classes_of_matrix(as_matrix(y if sparse.issparse(y) else np.asarray(as_numpy(y, "y"))))
+    y = as_labels(np.asarray(as_numpy(y, "y")), "y")
+    return np.arange(2) if are_shares(y) else np.unique(y)
+
+
+def check_one_class_a_row(y, owner):
+    """Raise unless ``y``, of any kind, has a single column that can be one of classes."""
+    if has_columns(y) or are_shares(np.asarray(as_numpy(y, "y"))):
+        raise ValueError(
+            f"{owner} takes one class a row: not several labels, nor probabilities, as NAGClassifier, FTRLClassifier "
+            f"and ScaleInvariantClassifier do; y has {'several columns' if has_columns(y) else 'shares of a class'}."
+        )
 
 
 def as_matrix(y):
@@ -116,7 +133,6 @@ def are_shares(y):
 def targets_of_shares(y, classes):
     """Targets of the single head, from -1 to 1, of shares of the second class; raise unless classes are 0 and 1."""
     if not (len(classes) == 2 and classes.dtype.kind in "biuf" and np.array_equal(classes, [0, 1])):
-        check_classification_targets(y)
         raise ValueError(
             f"y has numbers between 0 and 1, which are shares of class 1 where the classes are 0 and 1; they are "
             f"{classes}: give probabilities of shape (n_samples, {len(classes)})."

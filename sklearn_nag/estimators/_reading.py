@@ -213,7 +213,9 @@ class ReadableMixin:
         if is_classifier(self):
             names = self._names_of_targets
             shown = ", ".join(str(name) for name in names[:10])
-            facts["labels" if self._has_labels else "classes"] = shown + (f", … ({len(names)})" if len(names) > 10 else "")
+            facts["labels" if self._has_labels else "classes"] = shown + (
+                f", … ({len(names)})" if len(names) > 10 else ""
+            )
         rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
         end = "</body>" if html.endswith("</body>") else ""
         return f'{html.removesuffix(end)}<table class="sklearn-nag-learnt"><tbody>{rows}</tbody></table>{end}'

@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...losses import FARTHEST, HALLEY_STEPS, LARGEST, LEAST_MARGIN, LONGEST, MOST_MARGIN, NEAR, NOTHING, deviance_move, soft_move
+from ...losses import (
+    FARTHEST,
+    HALLEY_STEPS,
+    LARGEST,
+    LEAST_MARGIN,
+    LONGEST,
+    MOST_MARGIN,
+    NEAR,
+    NOTHING,
+    deviance_move,
+    soft_move,
+)
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
 from .jit import fast, slow, strict, strict_slow
