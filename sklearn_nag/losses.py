@@ -452,7 +452,7 @@ def soft_move(p, y, a):
 
     With the share ``s`` of the class towards which it goes, its distance ``g`` from ``log(s / (1 - s))``, where the
     loss is least, becomes less by the way ``d`` in the time that ``(1 - s) g + log(1 - e^-g)`` takes to become less by
-    ``s (1 - s) a``. Beyond ``g = log 2`` Halley's method finds ``d``, from the lesser of two bounds as for the log loss.
+    ``s (1 - s) a``. Beyond ``g = log 2`` Halley's method finds ``d``, from the lesser of two bounds, as in `Log.move`.
     Nearer, with ``u`` for what ``-log(1 - e^-g)`` gains, that is ``u + (1 - s) log(1 + (e^g - 1) (1 - e^-u))``, which
     is concave in ``u`` and all but linear: Newton's method, from below.
     """

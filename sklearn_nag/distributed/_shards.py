@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import check_consistent_length
 
-from ..estimators._labels import classes_in
+from ..estimators._labels import classes_in, dense
 from ..estimators._online import OnlineLinear
 from ..estimators._validation import as_numpy
 from ._rounds import (
@@ -115,7 +115,7 @@ def shard_fit(
     """
     check_estimator(estimator)
     check_cut(n_shards, rounds)
-    X, y = as_numpy(X, "X"), y.toarray() if sparse.issparse(y) else np.asarray(as_numpy(y, "y"))
+    X, y = as_numpy(X, "X"), dense(y)
     weight = None if sample_weight is None else np.asarray(as_numpy(sample_weight, "sample_weight"))
     check_consistent_length(X, y, weight)
     X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "columns") else np.asarray(X)

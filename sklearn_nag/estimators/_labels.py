@@ -64,24 +64,30 @@ def classes_of_matrix(y):
 
 def classes_in(y):
     """All classes in targets, as ``classes_`` of a model of these has them."""
+    y = dense(y)
     if has_columns(y):
-        return classes_of_matrix(as_matrix(y if sparse.issparse(y) else np.asarray(as_numpy(y, "y"))))
-    y = as_labels(np.asarray(as_numpy(y, "y")), "y")
+        return classes_of_matrix(as_matrix(y))
+    y = as_labels(y, "y")
     return np.arange(2) if are_shares(y) else np.unique(y)
 
 
 def check_one_class_a_row(y, owner):
     """Raise unless ``y``, of any kind, has a single column that can be one of classes."""
-    if has_columns(y) or are_shares(np.asarray(as_numpy(y, "y"))):
+    if has_columns(y) or are_shares(dense(y)):
         raise ValueError(
             f"{owner} takes one class a row: not several labels, nor probabilities, as NAGClassifier, FTRLClassifier "
             f"and ScaleInvariantClassifier do; y has {'several columns' if has_columns(y) else 'shares of a class'}."
         )
 
 
+def dense(y):
+    """Targets of any kind as an array."""
+    return y.toarray() if sparse.issparse(y) else np.asarray(as_numpy(y, "y"))
+
+
 def as_matrix(y):
-    """Targets of two dimensions as an array of floats; a single column as one of one dimension is left to others."""
-    y = y.toarray() if sparse.issparse(y) else y
+    """Targets of two dimensions, dense or sparse, as an array of floats."""
+    y = dense(y)
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y has shape {y.shape} and values that are no numbers: {NEITHER}.")
     return y.astype(np.float64) if y.dtype.kind in "biu" else y
@@ -105,8 +111,8 @@ def checked_probabilities(y, n_classes):
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"row {row} of y adds up to {total[row]:.6g}; {NEITHER}. A model of several labels is begun by "
-            f"classes=[[0, 1]] * {n_classes}."
+            f"row {row} of y adds up to {total[row]:.6g}; {NEITHER}. partial_fit begins a model of several labels "
+            f"with classes=[[0, 1]] * {n_classes}."
         )
     return y / total[:, None]
 
@@ -126,7 +132,7 @@ def targets_of_labels(y, n_labels):
 
 
 def are_shares(y):
-    """Whether targets of one dimension are shares of the second of two classes: some lie between 0 and 1, none beyond."""
+    """Whether targets of one dimension are shares of the second of two classes: some between 0 and 1, none beyond."""
     return y.dtype.kind == "f" and bool(((y >= 0.0) & (y <= 1.0)).all() and ((y > 0.0) & (y < 1.0)).any())
 
 

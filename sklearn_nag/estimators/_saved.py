@@ -52,7 +52,7 @@ def check_features(estimator):
 
 
 def check_known_classes(classes):
-    """Raise unless ``classes`` is an array of two classes or more, in order, or of 0 and 1 for each of several labels."""
+    """Raise unless ``classes`` is an array of two classes or more, in order, or of 0 and 1 for each of labels."""
     if type(classes) in (np.ndarray, np.memmap) and classes.ndim == 2:
         if not (len(classes) > 1 and np.array_equal(classes, classes_of_labels(len(classes)))):
             raise ValueError("classes_ of several labels are not 0 and 1 for each")

@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 
-from ..estimators._labels import classes_in, classes_named
+from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._validation import InvalidParameterError, as_labels, as_numpy, raise_for_masked
 from ..preprocessing._steps import check_step, is_left_out, learn_step
 
@@ -94,7 +94,7 @@ def cut_batches(X, y, sample_weight, max_rows, stops=()):
         check_consistent_length(rows, targets, weight)
         rows = rows.tocsr() if sparse.issparse(rows) else rows
         raise_for_masked(rows, "X")
-        targets = targets.toarray() if sparse.issparse(targets) else np.asarray(as_numpy(targets, "y"))
+        targets = dense(targets)
         weight = None if weight is None else np.asarray(as_numpy(weight, "sample_weight"))
         n, start = len(targets), 0
         while start < n:
