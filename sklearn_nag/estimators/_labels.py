@@ -6,6 +6,8 @@ has a row ``[0, 1]`` of ``classes_`` for each. What a model was begun with decid
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
@@ -80,7 +82,7 @@ def check_one_class_a_row(y, owner):
         )
 
 
-def dense(y):
+def dense(y: Any) -> np.ndarray:
     """Targets of any kind as an array."""
     return y.toarray() if sparse.issparse(y) else np.asarray(as_numpy(y, "y"))
 
