@@ -244,7 +244,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     def _check_soft(self):
         """Raise where parameters have no meaning for probabilities."""
         if self.loss != "log_loss":
-            raise ValueError(f"y has probabilities, which loss='log_loss' alone takes; loss is {self.loss!r}.")
+            raise ValueError(f"y has probabilities of classes, which loss='log_loss' alone takes; loss is {self.loss!r}.")
         self._check_taken("probabilities", ("class_weight", "calibration"))
         if self._stops_by_score:
             raise ValueError("y has probabilities, of which early_stopping=True has no score: use 'auto' or False.")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.multiclass import type_of_target
 
 from ._validation import as_labels, as_numpy, shown
 
@@ -50,15 +49,17 @@ def classes_of_stream(y):
     """``classes_`` of a model of several labels, if ``y`` are such; else None."""
     if not has_columns(y):
         return None
-    y = as_numpy(y, "y")
-    if type_of_target(y) != "multilabel-indicator":
-        return None
-    return classes_of_labels(y.shape[1] if hasattr(y, "shape") else len(y[0]))
+    y = as_matrix(y)
+    return classes_of_labels(y.shape[1]) if _are_zeros_and_ones(y) else None
+
+
+def _are_zeros_and_ones(y):
+    return bool(((y == 0.0) | (y == 1.0)).all())
 
 
 def classes_of_matrix(y):
     """``classes_`` of a new model for all of its targets, checked and of two dimensions."""
-    if ((y == 0.0) | (y == 1.0)).all():
+    if _are_zeros_and_ones(y):
         return classes_of_labels(y.shape[1])
     checked_probabilities(y, y.shape[1])
     return np.arange(y.shape[1])
@@ -90,6 +91,7 @@ def dense(y: Any) -> np.ndarray:
 def as_matrix(y):
     """Targets of two dimensions, dense or sparse, as an array of floats."""
     y = dense(y)
+    y = np.asarray(y.tolist()) if y.dtype == object else y
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y has shape {y.shape} and values that are no numbers: {NEITHER}.")
     return y.astype(np.float64) if y.dtype.kind in "biu" else y
