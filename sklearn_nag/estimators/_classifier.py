@@ -25,6 +25,7 @@ from ._saved import check_known_classes
 from ._validation import (
     InvalidParameterError,
     Rows,
+    Targets,
     as_given,
     as_labels,
     check_classes,
@@ -109,7 +110,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     @unchanged_on_error
     def partial_fit(
-        self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self, X: Rows, y: Targets, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn each row once, in the order given.
 
@@ -244,7 +245,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     def _check_soft(self):
         """Raise where parameters have no meaning for probabilities."""
         if self.loss != "log_loss":
-            raise ValueError(f"y has probabilities of classes, which loss='log_loss' alone takes; loss is {self.loss!r}.")
+            raise ValueError(
+                f"y has probabilities of classes, which loss='log_loss' alone takes; loss is {self.loss!r}."
+            )
         self._check_taken("probabilities", ("class_weight", "calibration"))
         if self._stops_by_score:
             raise ValueError("y has probabilities, of which early_stopping=True has no score: use 'auto' or False.")

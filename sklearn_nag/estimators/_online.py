@@ -30,6 +30,7 @@ from ._state_versions import STATE_VERSION, of_this_version
 from ._validation import (
     InvalidParameterError,
     Rows,
+    Targets,
     as_floats,
     check_finite,
     check_flag,
@@ -212,7 +213,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def fit(
         self,
         X: Rows,
-        y: ArrayLike,
+        y: Targets,
         sample_weight: ArrayLike | None = None,
         *,
         coef_init: ArrayLike | None = None,

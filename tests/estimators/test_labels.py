@@ -27,6 +27,7 @@ from sklearn_nag import (
     merge,
 )
 from sklearn_nag.distributed import shard_fit
+from sklearn_nag.io import to_onnx
 from sklearn_nag.losses import soft_move
 from sklearn_nag.model_selection import (
     CoefficientsDisplay,
@@ -36,7 +37,7 @@ from sklearn_nag.model_selection import (
     progressive_validation,
 )
 
-from ..kernels.helpers import KERNELS
+from ..kernels.helpers import KERNELS, needs_numba
 from .helpers import bits
 
 CLASSIFIERS = [NAGClassifier, FTRLClassifier, ScaleInvariantClassifier]
@@ -87,6 +88,18 @@ def test_no_cut_of_a_stream_changes_what_is_learnt(classifier, kernel):
                     cut = pickle.loads(pickle.dumps(cut))
                 cut.partial_fit(X[start:stop], y[start:stop], classes)
             assert np.array_equal(bits(whole), bits(cut))
+
+
+@needs_numba
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_kernels_agree(classifier):
+    for y, classes in ((SHARES, [0, 1, 2]), (SHARES[:, 0], [0, 1]), (LABELS, None)):
+        found = []
+        for kernel in ("numpy", "numba"):
+            with config_context(kernel=kernel):
+                found.append(classifier().partial_fit(X, y, classes))
+        np.testing.assert_allclose(found[0].decision_function(X), found[1].decision_function(X), rtol=1e-8, atol=1e-9)
+        assert found[0].progressive_loss_ == pytest.approx(found[1].progressive_loss_, rel=1e-9)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -314,6 +327,9 @@ def test_what_takes_one_class_a_row_says_so():
         eta_sweep(clf, X, SHARES[:, 0], [1.0])
     with pytest.raises(ValueError, match="no linear model of scikit-learn has several labels"):
         clf.partial_fit(X, LABELS).to_sklearn()
+    pytest.importorskip("skl2onnx")
+    with pytest.raises(ValueError, match="to_onnx exports models of classes"):
+        to_onnx(clf)
 
 
 # -- those of scikit-learn, for several targets
