@@ -102,9 +102,8 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
                 raise InvalidParameterError("class_weight", allowed, f"{shown(weight)} for class {as_given(label)}")
 
     def _loss(self):
-        if self.loss == "log_loss" and self.multi_class == "multinomial" and len(self.classes_) > 2:
-            return super()._loss() if self._has_labels else losses.Softmax()
-        return super()._loss()
+        together = self.multi_class == "multinomial" and len(self.classes_) > 2 and not self._has_labels
+        return losses.Softmax() if self.loss == "log_loss" and together else super()._loss()
 
     # -- learning
 

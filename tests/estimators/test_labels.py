@@ -145,7 +145,7 @@ def test_fit_finds_what_is_best_for_rows_weighted_by_class(classifier):
     shares = np.hstack([1 - p, p])
     best = LogisticRegression(C=np.inf).fit(np.vstack([X, X]), np.repeat([0, 1], len(X)), shares.T.ravel())
     np.testing.assert_allclose(best.predict_proba(X), shares, atol=1e-3)
-    clf = classifier(early_stopping=False, max_iter=15, tol=None, random_state=0).fit(X, shares)
+    clf = classifier(early_stopping=False, max_iter=6, tol=None, random_state=0).fit(X, shares)
     assert np.abs(clf.predict_proba(X) - shares).max() < 0.1
     assert clf.progressive_loss_ < 1.05 * -np.mean((shares * np.log(shares)).sum(axis=1))
 
@@ -251,12 +251,12 @@ def test_labels_on_the_way_through_everything():
 
 
 def test_labels_in_metrics_and_progressive_validation():
-    for scoring in ("f1_micro", "roc_auc", "average_precision"):
-        assert np.isfinite(cross_val_score(NAGClassifier(max_iter=2), X, LABELS[:, :2], scoring=scoring, cv=2)).all()
+    for scoring in ("f1_micro", "roc_auc"):
+        assert np.isfinite(cross_val_score(NAGClassifier(max_iter=1), X, LABELS[:, :2], scoring=scoring, cv=2)).all()
     result = progressive_validation(NAGClassifier(), X, LABELS, scoring=["accuracy", "f1_macro", "roc_auc"])
     clf, predicted = NAGClassifier(), []
-    for i in range(len(X)):
-        predicted.append(clf._respond("predict", clf._play(X[i : i + 1], LABELS[i : i + 1])))
+    for i in range(0, len(X), 10):
+        predicted.append(clf._respond("predict", clf._play(X[i : i + 10], LABELS[i : i + 10])))
     predicted = np.vstack(predicted)
     assert result.score["accuracy"] == pytest.approx(accuracy_score(LABELS[1:], predicted[1:]))
     assert result.score["f1_macro"] == pytest.approx(f1_score(LABELS[1:], predicted[1:], average="macro"))
