@@ -354,5 +354,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         tags, of_learner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = of_learner.estimator_type
         tags.classifier_tags, tags.regressor_tags = of_learner.classifier_tags, of_learner.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         tags.target_tags, tags.input_tags = of_learner.target_tags, of_learner.input_tags
         return tags

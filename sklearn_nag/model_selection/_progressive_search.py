@@ -505,5 +505,7 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
         tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = of_estimator.estimator_type
         tags.classifier_tags, tags.regressor_tags = of_estimator.classifier_tags, of_estimator.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         tags.input_tags, tags.target_tags = of_estimator.input_tags, of_estimator.target_tags
         return tags
