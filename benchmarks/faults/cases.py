@@ -58,12 +58,12 @@ class Case:
         One of ``DENSE`` or ``SPARSE``: how `rows` keeps ``X``.
     X : ndarray of shape (n_rows, n_features)
         Finite rows.
-    y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        Labels, or finite targets.
+    y : ndarray of shape (n_rows,) or (n_rows, n_columns)
+        Classes, their probabilities, several labels, or finite targets.
     weight : ndarray of shape (n_rows,) or None
         Weights of the rows.
     classes : ndarray or None
-        All labels; None for regression.
+        All classes, or a row ``[0, 1]`` for each of several labels; None for regression.
     cuts : tuple of int
         Rows at which a stream of batches is cut.
     kernel : {"numpy", "numba"}
@@ -318,7 +318,27 @@ def made(seed, number):
         weight[: cuts[0] if cuts else n] = 0.0
     if classifies and learner != "HedgeClassifier" and rng.random() < 0.25:
         parameters["calibration"] = "progressive"
+    if classifies and learner != "HedgeClassifier" and "calibration" not in parameters:
+        if kind.random() < 0.1:
+            classes = np.tile([0, 1], (int(kind.integers(2, 5)), 1))
+            y = drawn(rng, classes, n)
+        elif parameters.get("loss", "log_loss") == "log_loss" and kind.random() < 0.2:
+            y = probabilities_of(rng, n, classes)
     return Case((seed, number), learner, parameters, storage, X, y, weight, classes, cuts, kernel)
+
+
+def drawn(rng, classes, n):
+    """Targets of ``n`` rows by chance: of ``classes``, or of several labels."""
+    if classes.ndim == 2:
+        return rng.integers(0, 2, (n, len(classes)))
+    return classes[rng.integers(0, len(classes), n)]
+
+
+def probabilities_of(rng, n, classes):
+    """Probabilities of classes, some of them 0 and 1; of the classes 0 and 1 perhaps the shares of the latter."""
+    y = rng.dirichlet(np.full(len(classes), rng.choice([0.01, 1.0])), n)
+    y[rng.random(n) < 0.2] = np.eye(len(classes))[0]
+    return y[:, 1] if classes.tolist() == [0, 1] and rng.random() < 0.5 else y
 
 
 def parameters_of(kind, rng, learner):

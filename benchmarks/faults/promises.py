@@ -21,6 +21,7 @@ from .cases import (
     REGRESSION,
     SPARSE,
     as_the_loss_takes_them,
+    drawn,
     literal,
     stored_code,
 )
@@ -289,7 +290,10 @@ def spoilt(case):
     yield "an empty array", "X, y = X[:0], y[:0]", case.rows(case.X[:0]), case.y[:0], None
     if case.classes is not None:
         new = "new" if case.y.dtype.kind == "U" else 9
-        y = np.array([new if k == i else label for k, label in enumerate(case.y.tolist())])
+        if case.y.ndim == 2:
+            y = np.where(np.arange(n)[:, None] == i, new, case.y)
+        else:
+            y = np.array([new if k == i else label for k, label in enumerate(case.y.tolist())])
         yield "a new class", f"y = np.array({y.tolist()})", rows, y, None
         return
     for value, as_code in ((np.nan, "np.nan"), (np.inf, "np.inf"), (None, "None"), (10**400, "10**400")):
@@ -510,7 +514,7 @@ def mapped(case):
     if kind == "repeated":
         X = X[rng.integers(0, n, n)]
     if classifies:
-        y = case.classes[rng.integers(0, len(case.classes), n)]
+        y = drawn(rng, case.classes, n)
     else:
         y = as_the_loss_takes_them(np.round(X @ rng.normal(size=d) + rng.normal(size=n), 2), parameters)
         parameters["clip"] = None

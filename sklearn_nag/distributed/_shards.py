@@ -11,8 +11,9 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import check_consistent_length
 
+from ..estimators._labels import classes_in, dense
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import as_labels, as_numpy
+from ..estimators._validation import as_numpy
 from ._rounds import (
     check_cut,
     check_estimator,
@@ -114,14 +115,14 @@ def shard_fit(
     """
     check_estimator(estimator)
     check_cut(n_shards, rounds)
-    X, y = as_numpy(X, "X"), np.asarray(as_numpy(y, "y"))
+    X, y = as_numpy(X, "X"), dense(y)
     weight = None if sample_weight is None else np.asarray(as_numpy(sample_weight, "sample_weight"))
     check_consistent_length(X, y, weight)
     X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "columns") else np.asarray(X)
     if len(y) == 0:
         raise ValueError("there are no rows to learn from.")
     if is_classifier(estimator) and classes is None:
-        classes = np.unique(as_labels(y, "y"))
+        classes = classes_in(y)
 
     def rows(start, stop):
         part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]

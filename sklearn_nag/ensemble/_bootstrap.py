@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import Bunch, get_tags
 
 from .._typing import available_if
+from ..estimators._labels import check_one_class_a_row
 from ..estimators._validation import (
     Rows,
     check_coverage,
@@ -186,6 +187,8 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
     def _learn(self, method, models, X, y, sample_weight, options, begin):
         """Let the learner, the first of the models, and its copies learn rows, from the number ``begin`` on."""
         first, copies = models[0], models[1:]
+        if is_classifier(first):
+            check_one_class_a_row(y, type(self).__name__)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         getattr(first, method)(X, y, **options, **weights)  # which checks what it is given
         n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]
@@ -351,5 +354,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         tags, of_learner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = of_learner.estimator_type
         tags.classifier_tags, tags.regressor_tags = of_learner.classifier_tags, of_learner.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         tags.target_tags, tags.input_tags = of_learner.target_tags, of_learner.input_tags
         return tags

@@ -19,6 +19,7 @@ from .. import kernels, losses
 from .._docstrings import share
 from .._typing import available_if
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
+from ..estimators._labels import check_one_class_a_row
 from ..estimators._locks import between_calls, turn_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._saved import (
@@ -632,6 +633,10 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
                 raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
             self.classes_ = named
         return self._partial_fit(X, y, sample_weight)
+
+    def _validate(self, X, y, sample_weight, first):
+        check_one_class_a_row(y, type(self).__name__)
+        return super()._validate(X, y, sample_weight, first)
 
     def _check_targets_alone(self, y):
         return column_or_1d(y, warn=True)

@@ -66,7 +66,7 @@ class ExportableMixin:
         ValueError
             Where there is none: for ``calibration`` of the log loss of every class against the rest, when the mean of a
             feature is so far from 0, or a weight so large or small, that weights in raw units would lose digits. The
-            features are named.
+            features are named. For a model of several labels.
 
         Warns
         -----
@@ -87,6 +87,10 @@ class ExportableMixin:
         """
         check_flag("linear", linear)
         check_fitted(self)
+        if is_classifier(self) and self._has_labels:
+            raise ValueError(
+                "no linear model of scikit-learn has several labels; give coef_[k] and intercept_[k] to one for each."
+            )
         coef, intercept, exact = self._state.linear()
         if not exact:
             raise ValueError(

@@ -127,6 +127,11 @@ class Passes:
             return False
         return n_rows < FEW_ROWS * _columns_in_use(self.X)
 
+    @property
+    def _stratified(self):
+        """Whether rows have classes, of each of which a share is held out."""
+        return self.estimator._stratified and self.targets.ndim == 1
+
     def _split_by_number(self):
         """Rows to learn and rows held out: by their places among those of their class, evenly, and never a first one.
 
@@ -136,7 +141,7 @@ class Passes:
         if self.effective_weight is not None:
             counted = counted[self.effective_weight > 0]
         share = min(self.estimator.validation_fraction, MOST_HELD_OUT / len(counted))
-        groups = self.targets[counted] if self.estimator._stratified else np.zeros(len(counted), int)
+        groups = self.targets[counted] if self._stratified else np.zeros(len(counted), int)
         order = np.argsort(groups, kind="stable")
         sizes = np.bincount(groups)
         place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of ``order``, in their groups
@@ -151,7 +156,7 @@ class Passes:
                 np.arange(n_rows),
                 test_size=share,
                 random_state=self.estimator.random_state,
-                stratify=self.y if self.estimator._stratified else None,
+                stratify=self.y if self._stratified else None,
             )
         except ValueError as error:  # such as classes with too few rows
             raise ValueError(f"early_stopping=True cannot hold out a share of {share!r} of the rows: {error}") from None

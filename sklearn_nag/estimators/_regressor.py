@@ -49,6 +49,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     _losses: ClassVar[dict[str, type[losses.Loss]]] = losses.REGRESSION | losses.LOG_LINK
     _added_parameters: ClassVar[dict[str, Any]] = {"power": 1.5}
+    _kind_of_target = "output"
     _target_options: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
     _tol_is_relative = True
     _useless_from = 2.0  # times the loss of predicting the mean
@@ -128,13 +129,17 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         self._partial_fit(X, y, sample_weight)
         return self
 
-    def _check_partial_fit(self, classes=None):
+    def _check_partial_fit(self, classes=None, y=None):
         self._check_changed_parameters()
         self._check_no_early_stopping()
 
     @property
     def _n_targets(self):
         return self._n_outputs or 1
+
+    @property
+    def _names_of_targets(self):
+        return np.arange(self._n_targets)
 
     def _check_targets_of_model(self):
         check_outputs(getattr(self, "_n_outputs", 0))

@@ -6,6 +6,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from ._labels import classes_of_labels
+
 PLAIN = (type(None), bool, Real, str)  # of attributes of classes that objects have of their own
 
 
@@ -50,7 +52,11 @@ def check_features(estimator):
 
 
 def check_known_classes(classes):
-    """Raise unless ``classes`` is an array of two classes or more, in order."""
+    """Raise unless ``classes`` is an array of two classes or more, in order, or of 0 and 1 for each of labels."""
+    if type(classes) in (np.ndarray, np.memmap) and classes.ndim == 2:
+        if not (len(classes) > 1 and np.array_equal(classes, classes_of_labels(len(classes)))):
+            raise ValueError("classes_ of several labels are not 0 and 1 for each")
+        return
     if not (type(classes) in (np.ndarray, np.memmap) and classes.ndim == 1 and len(classes) > 1):
         raise ValueError("classes_ is not an array of two classes or more")
     try:

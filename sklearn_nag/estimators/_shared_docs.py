@@ -61,12 +61,12 @@ calibration : {"progressive", None}, default=None
     before rows were learnt were worth: a temperature and, but for the log loss, an offset for each class. Those of the
     log loss are then no longer too sure where rows are few for the columns, as in text. It takes about 40 ns a row for
     two classes. A row of weight 0 tells nothing; others count once, whatever their weight. See :doc:`/how_sure`.
-classes_ : ndarray of shape (n_classes,)
-    The classes.
-coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+classes_ : ndarray of shape (n_classes,) or (n_labels, 2)
+    The classes; of several labels ``[0, 1]`` for each.
+coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, n_features)
     Weights in raw units; read-only, made when asked for. What tells features apart by their importance is
     ``coef_ * scale_``, which has no unit.
-intercept_ : ndarray of shape (1,) or (n_classes,)
+intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)
     Decision value where every feature is 0.
 progressive_loss_ : float
     Mean loss of the predictions made before each row was learnt, by the weights that `predict` had then, over all rows

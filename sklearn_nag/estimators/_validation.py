@@ -20,6 +20,7 @@ from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ._locks import turn_of
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can tell apart
+Targets: TypeAlias = Any  # arrays, data frames and, of several labels, sparse matrices
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1

@@ -241,6 +241,8 @@ def _convert_classifier(scope, operator, container):
     from onnx import TensorProto
 
     model, options = operator.raw_operator, container.get_options(operator.raw_operator, {"raw_scores": False})
+    if model._has_labels:
+        raise ValueError("to_onnx exports models of classes; this one has several labels: export one model for each.")
     nodes, decision = _decision_values(scope, operator, container)
     n_classes = len(model.classes_)
     if n_classes == 2:

@@ -18,6 +18,7 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..estimators._labels import check_one_class_a_row
 from ..estimators._locks import between_calls
 from ..estimators._online import OnlineLinear
 from ..estimators._validation import (
@@ -306,6 +307,8 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
 
     def _validate(self, X, y, sample_weight, first):
         """Rows, targets and weights, checked as far as pipelines among the candidates let them be."""
+        if self._classifies():
+            check_one_class_a_row(y, type(self).__name__)
         check_sparse(X)
         if any(self._candidates[i].transformers for i in self._alive):
             X, y = as_numpy(X, "X"), as_numpy(y, "y")
@@ -502,5 +505,7 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
         tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = of_estimator.estimator_type
         tags.classifier_tags, tags.regressor_tags = of_estimator.classifier_tags, of_estimator.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         tags.input_tags, tags.target_tags = of_estimator.input_tags, of_estimator.target_tags
         return tags
