@@ -6,6 +6,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
+from ..state.targets import PER_ROW
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
@@ -28,13 +29,26 @@ from .heads import (
 from .jit import fast, slow, strict, strict_slow
 from .losses import loss_and_gradient, loss_of, margins
 
-ORIGIN, SUM, SPREAD, LEAST, MOST = range(5)  # rows of `state.targets.Targets.table`
+ORIGIN, SUM, SPREAD, LEAST, MOST, GROWTH = range(6)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
 
 
 def compiled_clip(rule):
     """How a rule clips predictions."""
     return FREE if rule.clip is None else TO_TARGETS if rule.clip == "targets" else TO_NUMBERS
+
+
+@fast
+def margin(growth, width, t):
+    """As `state.targets.margin`."""
+    return max(2.0 * abs(growth) - width / np.sqrt(t), 0.0)
+
+
+@fast
+def grown(growth, before, c, t, difference):
+    """As `state.targets.grown`."""
+    kept = before / t
+    return growth * kept * kept + PER_ROW * kept * (c / t) * difference
 
 
 @fast
@@ -46,7 +60,10 @@ def range_before(heads, target, clip, before, j):
     if clip == FREE:
         width = high - low
         return low - width, high + width
-    return (low, high) if before > 0 else (-LARGEST, LARGEST)
+    if before == 0.0:
+        return -LARGEST, LARGEST
+    further = margin(target[GROWTH, j], high - low, before)
+    return (low - further, high) if target[GROWTH, j] < 0.0 else (low, high + further)
 
 
 @fast
@@ -57,6 +74,18 @@ def range_after(heads, target, clip, j):
     if clip == TO_NUMBERS:
         return heads[LOW, j] - target[ORIGIN, j], heads[HIGH, j] - target[ORIGIN, j]
     return target[LEAST, j], target[MOST, j]
+
+
+@strict_slow
+def widened_rates(low, high, growth, mean, t):
+    """As `state.targets.widened_rates`."""
+    bottom, top = np.exp(min(low - mean, FARTHEST)), np.exp(min(high - mean, FARTHEST))
+    further = margin(growth, top - bottom, t)
+    if further == 0.0:
+        return low, high
+    if growth > 0.0:
+        return low, high + np.log1p(further / top)
+    return (low + np.log1p(-further / bottom) if further < bottom else ZERO), high
 
 
 @strict
@@ -90,6 +119,8 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
         least, most = range_before(heads, target, clip, before, j)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
+        if intercept:
+            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], y - old)
         unit = target[SPREAD, j] / np.sqrt(clock[T])
         heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = old, least, most
         for k in range(j, n_heads, n_targets):
@@ -118,6 +149,8 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
         least, most = range_before(heads, target, clip, before, j)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
+        if intercept:
+            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], y - old)
         heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[CLIPPED, j], least), most)
         heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
         heads[PREDICTION, j] = min(max(mean + heads[UNIT, j] * heads[PREDICTION, j], floor), ceiling)
@@ -147,7 +180,7 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
     for j in range(n_targets):
         y = heads[TARGET, j]
         log_y = np.log(y) if y > 0.0 else ZERO
-        mean, mean_before, heads[RATIO, j] = 0.0, 0.0, y
+        mean, mean_before, growth, heads[RATIO, j] = 0.0, 0.0, target[GROWTH, j], y
         if HAS_TARGET_UNIT:
             total = target[SUM, j] if before > 0.0 else NOTHING
             mean_before = total - np.log(before) if total > NOTHING / 2.0 else NOTHING
@@ -158,12 +191,15 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
             if total > NOTHING / 2.0:
                 mean = total - np.log(clock[T])
                 heads[RATIO, j] = np.exp(min(max(log_y - mean, -FARTHEST), FARTHEST)) if y > 0.0 else 0.0
+            fallen = np.exp(min(mean_before - mean, FARTHEST)) if mean_before != NOTHING else heads[RATIO, j]
+            difference = heads[RATIO, j] - fallen
+            target[GROWTH, j] = grown(growth * fallen, before, c, clock[T], difference)
         least, most = -LARGEST, FARTHEST
         if clip == TO_NUMBERS:
             least, most = heads[LOW, j], heads[HIGH, j]
         floor, ceiling = least, most
         if clip == TO_TARGETS and (before > 0.0 or not HAS_TARGET_UNIT):
-            least, most = target[LEAST, j], target[MOST, j]
+            least, most = widened_rates(target[LEAST, j], target[MOST, j], growth, mean_before, before)
         if before == 0.0 and HAS_TARGET_UNIT:
             target[LEAST, j] = target[MOST, j] = log_y
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], log_y), max(target[MOST, j], log_y)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import wrightomega
 
-from ...losses import NOTHING
+from ...losses import FARTHEST, NOTHING
 from .bounded import LARGEST_POWER
 from .frequent import BEGINS
 from .lifts import LARGEST, TINY, positive
@@ -235,8 +235,14 @@ def _merge_targets(parts, origin):
     if not merged.rule.target_unit:
         return
     targets.origin[:] = origin
+    growths = [state.targets.growth for state in parts.states]
     if merged.rule.log_link:
         targets.sum[:] = _merge_logarithms(parts)
+        apart = (np.minimum(state.target_mean() - merged.target_mean(), FARTHEST) for state in parts.states)
+        growths = [growth * np.exp(more) for growth, more in zip(growths, apart)]
+    # What order in time the rows of the models have is not known; where all saw the same time, this is it.
+    targets.growth[:] = sum(share * growth for share, growth in zip(parts.share, growths))
+    if merged.rule.log_link:
         return
     targets.sum[:] = parts.total(lambda state: state.targets.sum)
     sizes = [np.maximum(state.targets.spread, np.abs(state.targets.sum)) for state in everyone]

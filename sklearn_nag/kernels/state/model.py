@@ -20,7 +20,7 @@ from ...losses import NOTHING
 from .columns import Columns, distinct
 from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
-from .targets import Targets
+from .targets import Targets, chance, growth_of, over_mean, widened, widened_rates
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
 FEW = 2**12  # columns, below which none are told apart
@@ -80,7 +80,7 @@ class LinearState:
     def new(cls, rule, n_features):
         """State before the first row."""
         columns = Columns.new(rule, n_features + rule.intercept)
-        return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets(np.zeros((5, rule.n_targets))))
+        return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets.new(rule.n_targets))
 
     @property
     def seen(self):
@@ -263,7 +263,7 @@ class LinearState:
         return np.where((self.t > 0) & (total > NOTHING / 2.0), total - np.log(max(self.t, TINY)), NOTHING)
 
     def clip_range(self):
-        """Between which predictions are clipped; None where they are not.
+        """Between which predictions are clipped; None where they are not. With the margin for targets that grow.
 
         Returns
         -------
@@ -275,11 +275,44 @@ class LinearState:
             return None
         if clip == "targets":
             with np.errstate(over="ignore"):
-                ends = (np.nan_to_num((targets.origin + end) / targets.lift) for end in (targets.low, targets.high))
+                ends = (np.nan_to_num((targets.origin + end) / targets.lift) for end in self._range_of_targets())
         else:
             ends = map(np.atleast_1d, clip)
         low, high = (np.resize(end, self.rule.n_played) for end in ends)
         return low, high
+
+    def _range_of_targets(self):
+        targets, t = self.targets, max(self.t, TINY)
+        if self.rule.log_link:
+            return widened_rates(targets.low, targets.high, targets.growth, self.target_mean(), t)
+        return widened(targets.low, targets.high, targets.growth, t)
+
+    def see_growth(self, y, c):
+        """Take the growth of targets from rows in the order of time, which were learnt in another, or more than once.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows, n_targets)
+            Targets as they are given.
+        c : ndarray of shape (n_rows,)
+            Weights, of which one at least is not 0.
+        """
+        rule, targets = self.rule, self.targets
+        for other in self.others:
+            other.see_growth(y, c)
+        if not (rule.target_unit and rule.intercept) or self.t == 0:
+            return
+        with np.errstate(all="ignore"):
+            if rule.log_link:
+                y = y / positive(y.max(axis=0))
+                y = y / positive(np.average(y, axis=0, weights=c))
+                low, high = over_mean(targets.low, targets.high, self.target_mean())
+            else:
+                y, low, high = y * targets.lift, targets.low, targets.high
+            growth = growth_of(y, c)
+            # A margin is as if each row had been learnt once.
+            surplus = (chance(high - low, c.sum()) - chance(high - low, self.t)) / 2.0
+            targets.growth[:] = np.nan_to_num(np.sign(growth) * np.maximum(np.abs(growth) - surplus, 0.0))
 
     def scale(self, size=None):
         """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization).
