@@ -3,6 +3,7 @@
 from ._version import __version__
 from .ensemble import HedgeClassifier, HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor, OnlineBootstrap
 from .estimators import (
+    ClippingWarning,
     FTRLClassifier,
     FTRLRegressor,
     NAGClassifier,
@@ -15,6 +16,7 @@ from .kernels._backend import config_context, get_config, set_config
 from .merging import merge
 
 __all__ = [
+    "ClippingWarning",
     "FTRLClassifier",
     "FTRLRegressor",
     "HedgeClassifier",

@@ -11,17 +11,21 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_nag import (
+    ClippingWarning,
     FTRLRegressor,
     HedgeRegressor,
     NAGRegressor,
     ScaleInvariantRegressor,
     config_context,
+    losses,
     merge,
 )
 from sklearn_nag.model_selection import progressive_validation
 
 from ..kernels.helpers import on_both
 from .helpers import bits
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn_nag.ClippingWarning")  # as most rows here are far
 
 LEARNERS = {
     "snag": NAGRegressor(),
@@ -101,13 +105,96 @@ def test_outlying_rows_do_less_harm(rng, name):
     assert score["targets"] > 0.9
 
 
-def test_the_cost_is_a_trend_that_leaves_the_range():
+def test_trends_go_on_where_rows_came_in_the_order_of_time():
     X, y = np.arange(2000.0)[:, None], 3.0 * np.arange(2000.0) + 1.0
     free, clipped = (make("least squares", clip=clip).partial_fit(X[:1000], y[:1000]) for clip in (None, "targets"))
     assert np.array_equal(free.coef_, clipped.coef_)
-    np.testing.assert_allclose(free.predict(X), y, rtol=1e-9)
-    np.testing.assert_allclose(clipped.predict(X), np.minimum(y, y[999]), rtol=1e-9)
+    np.testing.assert_allclose(clipped.predict(X), y, rtol=1e-9)
+    assert clipped.predict([[1e9]]) == pytest.approx(y[999] * (3.0 - 1000**-0.5), rel=0.01)
+    assert clipped.predict([[-1e9]]) == y[0]
+    falling = make("least squares").partial_fit(X[:1000], -y[:1000])
+    assert falling.predict([[1e9], [-1e9]]) == pytest.approx([-clipped.predict([[1e9]])[0], -y[0]])
     assert NAGRegressor().clip == ScaleInvariantRegressor().clip == FTRLRegressor().clip == "targets"
+
+
+def test_the_cost_is_a_trend_whose_rows_came_in_no_order(rng):
+    X, y = np.arange(2000.0)[:, None], 3.0 * np.arange(2000.0) + 1.0
+    order = rng.permutation(1000)
+    with pytest.warns(ClippingWarning, match=r"1\d\d\d of 2000 predictions of this \w+Regressor .* range, 1 to 3\d\d\d"):
+        p = make("least squares").partial_fit(X[order], y[order]).predict(X + 500.0)
+    assert p.max() < 1.2 * y[999]
+
+
+def growth_by_least_squares(y, weight=None):
+    """The slope of targets on the middle of the time that their weights fill, times all of it."""
+    weight = np.ones(len(y)) if weight is None else weight
+    t = np.cumsum(weight)
+    middle = t - weight / 2.0
+    apart = (middle - t[-1] / 2.0)[:, None] * (y - np.average(y, axis=0, weights=weight))
+    return 12.0 * (weight[:, None] * apart).sum(axis=0) / t[-1] ** 2
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_the_margin_is_twice_the_growth_less_chance(rng, kernel):
+    X, weight = rng.normal(size=(90, 2)), rng.uniform(0.1, 3.0, 90)
+    y = np.column_stack([0.3 * np.arange(90), -0.1 * np.arange(90)]) + rng.normal(size=(90, 2))
+    with config_context(kernel=kernel):
+        model = make("snag").partial_fit(X, y, weight)
+    growth, width = growth_by_least_squares(y, weight), np.ptp(y, axis=0)
+    np.testing.assert_allclose(model._state.targets.growth, growth, rtol=1e-9)
+    margin = 2.0 * np.abs(growth) - width / np.sqrt(weight.sum())
+    low, high = model._state.clip_range()
+    np.testing.assert_allclose(low, [y[:, 0].min(), y[:, 1].min() - margin[1]], rtol=1e-9)
+    np.testing.assert_allclose(high, [y[:, 0].max() + margin[0], y[:, 1].max()], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["snag", "least squares"])
+def test_fit_takes_growth_from_the_order_it_was_given(rng, name):
+    X, y = data(rng, outlying=False)
+    y = y + np.linspace(0.0, 30.0, 250)
+    once = make(name).partial_fit(X, y)._state.clip_range()
+    for options in ({"shuffle": True}, {"shuffle": False}, {"shuffle": True, "max_iter": 1}):
+        model = make(name, random_state=0, **options).fit(X, y)
+        np.testing.assert_allclose(model._state.clip_range(), once, rtol=1e-9)
+    mixed = make(name, random_state=0).fit(*(a[rng.permutation(250)] for a in (X, y)))
+    assert mixed._state.clip_range()[1] < once[1] - 20.0
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_rates_have_the_same_margin(rng, loss):
+    X, y = rng.normal(size=(80, 2)), rng.uniform(0.5, 1.0, 80) * np.linspace(1.0, 9.0, 80)
+    growth, width = growth_by_least_squares(y[:, None])[0], np.ptp(y)
+    for kernel in ("numpy", "numba"):
+        with config_context(kernel=kernel):
+            for model in (NAGRegressor(loss=loss).partial_fit(X, y), NAGRegressor(loss=loss, random_state=0).fit(X, y)):
+                low, high = np.exp(np.ravel(model._state.clip_range()))
+                assert low == pytest.approx(y.min())
+                assert high == pytest.approx(y.max() + 2.0 * growth - width / np.sqrt(80.0))
+    falling = NAGRegressor(loss=loss).partial_fit(X, y[::-1])
+    assert falling._state.clip_range()[0] == losses.ZERO  # as it would be below 0
+    assert falling.predict(1e9 * X).min() == 0.0
+
+
+def test_what_is_played_of_growing_targets_is_what_predict_returns(rng):
+    X = np.column_stack([np.arange(60.0), rng.normal(size=60)])
+    y = 2.0 * X[:, 0] + rng.normal(size=60)
+    for name, options in [("snag", {}), ("auto", {}), ("snag", {"half_life": 10.0}), ("proximal", {})]:
+        for loss in ("squared_error", "poisson"):
+            whole = make(name, loss=loss, **options)
+            p, model = played(whole, X, np.abs(y)), make(name, loss=loss, **options)
+            for i in range(60):
+                held = model._state.clip_range() if i else None
+                assert played(model, X[i : i + 1], np.abs(y[i : i + 1]))[0] == p[i]
+                if held is not None:
+                    assert held[0][0] - 1e-9 <= p[i] <= held[1][0] + 1e-9
+
+
+def test_a_model_of_before_clips_as_it_did(rng):
+    X, y = data(rng)
+    state = make("snag").partial_fit(X, y + np.arange(250.0))._state
+    old = {"table": state.targets.table[:-1], "lift": state.targets.lift}
+    state.targets.__setstate__(old)
+    assert np.ravel(state.clip_range()).tolist() == [(y + np.arange(250.0)).min(), (y + np.arange(250.0)).max()]
 
 
 @pytest.mark.usefixtures("in_numpy")
@@ -188,11 +275,11 @@ def test_other_tools_clip_as_well(rng):
 
 
 @pytest.mark.parametrize(
-    "clip", ["range", (1.0, 1.0), (2.0, 1.0), (0.0, np.inf), (0.0, np.nan), (1.0,), 3.0, ("a", "b")]
+    "clip", ["range", (1.0, 1.0), (2.0, 1.0), (np.inf, np.inf), (0.0, np.nan), (1.0,), np.eye(2), ("a", "b")]
 )
 @pytest.mark.parametrize("name", ["snag", "proximal", "scinol2"])
 def test_a_range_that_is_none(name, clip):
-    with pytest.raises(ValueError, match=r"'clip' parameter of \w+Regressor must be None, 'targets' or two finite"):
+    with pytest.raises(ValueError, match=r"'clip' parameter of \w+Regressor must be None, 'targets' or two numbers"):
         make(name, clip=clip).fit([[1.0], [2.0]], [1.0, 2.0])
 
 

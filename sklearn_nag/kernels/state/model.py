@@ -160,6 +160,10 @@ class LinearState:
             return self
         return replace(self, rule=replace(self.rule, averaged=False), averaged=0.0, cached=None)
 
+    def unclipped(self):
+        """The same model, without copies, whose predictions are not clipped."""
+        return replace(self, rule=replace(self.rule, clip=None))
+
     def followed(self, entries=0):
         """The frequent features, in order, which sparse rows visit whether they name them or not.
 

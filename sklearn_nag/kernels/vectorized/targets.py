@@ -128,7 +128,8 @@ def read_rates(state, y, c, t):
         before, mean = means[:-1], np.where(is_known, means[1:], 0.0)
         compared = np.where(y > 0, np.exp(np.clip(log_y - mean, -FARTHEST, FARTHEST)), 0.0)
         compared = np.where(is_known, compared, 1.0)
-        fallen = np.where(known[:-1], np.exp(np.minimum(before - mean, FARTHEST)), compared)  # the mean before, over that
+        # The mean before, over that with the row; where there was none, nothing grows.
+        fallen = np.where(known[:-1], np.exp(np.minimum(before - mean, FARTHEST)), compared)
         growth = _growths(targets, c, t, compared - fallen, fallen)
         if state.t == 0:
             targets.low[:] = targets.high[:] = log_y[0]
