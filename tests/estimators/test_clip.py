@@ -59,6 +59,25 @@ def played(model, X, y):
     return model._play(X, y)[:, 0]
 
 
+def growth_by_least_squares(y, weight=None):
+    """The slope of targets on the middle of the time that their weights fill, times all of it."""
+    weight = np.ones(len(y)) if weight is None else weight
+    t = np.cumsum(weight)
+    middle = t - weight / 2.0
+    apart = (middle - t[-1] / 2.0)[:, None] * (y - np.average(y, axis=0, weights=weight))
+    return 12.0 * (weight[:, None] * apart).sum(axis=0) / t[-1] ** 2
+
+
+def ranges(y, has_margin=True):
+    """Between which predictions of each row but the first are to be, by the targets before it."""
+    y = y[:, None]
+    low, high = (end.accumulate(y)[:-1] for end in (np.minimum, np.maximum))
+    t = np.arange(1.0, len(y))[:, None]
+    growth = np.array([growth_by_least_squares(y[:n]) for n in range(1, len(y))]) * has_margin
+    margin = np.maximum(2.0 * np.abs(growth) - (high - low) / np.sqrt(t), 0.0)
+    return (low - margin * (growth < 0))[:, 0], (high + margin * (growth > 0))[:, 0]
+
+
 @pytest.mark.parametrize(
     ("name", "target_normalization", "kernel"), on_both(itertools.product(LEARNERS, ["standard", None]), 4)
 )
@@ -70,10 +89,11 @@ def test_predictions_stay_within_the_range(rng, name, target_normalization, kern
             model = make(name, clip="targets", target_normalization=target_normalization)
             p = played(model, container(X), y)
             slack = 1e-12 * np.abs(y).max()
-            assert (p[1:] >= np.minimum.accumulate(y)[:-1] - slack).all()
-            assert (p[1:] <= np.maximum.accumulate(y)[:-1] + slack).all()
+            low, high = ranges(np.append(y, 0.0), target_normalization is not None)
+            assert (p[1:] >= low[:-1] - slack).all()
+            assert (p[1:] <= high[:-1] + slack).all()
             p = model.predict(container(far))
-            assert (p.min(), p.max()) == pytest.approx((y.min(), y.max()))
+            assert (p.min(), p.max()) == pytest.approx((low[-1], high[-1]))
             model = make(name, clip=(5.0, 8.0), target_normalization=target_normalization)
             for p in (played(model, container(X), y), model.predict(container(far))):
                 assert p.min() >= 5.0 - 1e-12
@@ -123,15 +143,6 @@ def test_the_cost_is_a_trend_whose_rows_came_in_no_order(rng):
     with pytest.warns(ClippingWarning, match=r"1\d\d\d of 2000 predictions of this \w+Regressor .* range, 1 to 3\d\d\d"):
         p = make("least squares").partial_fit(X[order], y[order]).predict(X + 500.0)
     assert p.max() < 1.2 * y[999]
-
-
-def growth_by_least_squares(y, weight=None):
-    """The slope of targets on the middle of the time that their weights fill, times all of it."""
-    weight = np.ones(len(y)) if weight is None else weight
-    t = np.cumsum(weight)
-    middle = t - weight / 2.0
-    apart = (middle - t[-1] / 2.0)[:, None] * (y - np.average(y, axis=0, weights=weight))
-    return 12.0 * (weight[:, None] * apart).sum(axis=0) / t[-1] ** 2
 
 
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
