@@ -3,12 +3,14 @@
 import copy
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from sklearn_nag import (
     ClippingWarning,
@@ -20,7 +22,7 @@ from sklearn_nag import (
     losses,
     merge,
 )
-from sklearn_nag.model_selection import progressive_validation
+from sklearn_nag.model_selection import NAGRegressorCV, progressive_validation
 
 from ..kernels.helpers import on_both
 from .helpers import bits
@@ -59,22 +61,25 @@ def played(model, X, y):
     return model._play(X, y)[:, 0]
 
 
-def growth_by_least_squares(y, weight=None):
-    """The slope of targets on the middle of the time that their weights fill, times all of it."""
+def growth_and_margin(y, weight=None):
+    """The slope of targets, by least squares, on the time that their weights fill, times all of it; the margin for it.
+
+    That is two and a half times the growth less its standard error; each target stands at the middle of its time.
+    """
     weight = np.ones(len(y)) if weight is None else weight
     t = np.cumsum(weight)
-    middle = t - weight / 2.0
-    apart = (middle - t[-1] / 2.0)[:, None] * (y - np.average(y, axis=0, weights=weight))
-    return 12.0 * (weight[:, None] * apart).sum(axis=0) / t[-1] ** 2
+    time = (t - weight / 2.0 - t[-1] / 2.0)[:, None] / t[-1]
+    apart = y - np.average(y, axis=0, weights=weight)
+    growth = np.average(time * apart, axis=0, weights=weight) * 12.0
+    left = np.average(apart**2, axis=0, weights=weight) - growth**2 / 12.0
+    return growth, 2.5 * np.maximum(np.abs(growth) - np.sqrt(12.0 * np.maximum(left, 0.0) / t[-1]), 0.0)
 
 
 def ranges(y, has_margin=True):
     """Between which predictions of each row but the first are to be, by the targets before it."""
     y = y[:, None]
     low, high = (end.accumulate(y)[:-1] for end in (np.minimum, np.maximum))
-    t = np.arange(1.0, len(y))[:, None]
-    growth = np.array([growth_by_least_squares(y[:n]) for n in range(1, len(y))]) * has_margin
-    margin = np.maximum(2.0 * np.abs(growth) - (high - low) / np.sqrt(t), 0.0)
+    growth, margin = np.transpose([growth_and_margin(y[:n]) for n in range(1, len(y))], (1, 0, 2)) * has_margin
     return (low - margin * (growth < 0))[:, 0], (high + margin * (growth > 0))[:, 0]
 
 
@@ -140,7 +145,9 @@ def test_trends_go_on_where_rows_came_in_the_order_of_time():
 def test_the_cost_is_a_trend_whose_rows_came_in_no_order(rng):
     X, y = np.arange(2000.0)[:, None], 3.0 * np.arange(2000.0) + 1.0
     order = rng.permutation(1000)
-    with pytest.warns(ClippingWarning, match=r"1\d\d\d of 2000 predictions of this \w+Regressor .* range, 1 to 3\d\d\d"):
+    with pytest.warns(
+        ClippingWarning, match=r"1\d\d\d of 2000 predictions of this \w+Regressor .* range, 1 to 3\d\d\d"
+    ):
         p = make("least squares").partial_fit(X[order], y[order]).predict(X + 500.0)
     assert p.max() < 1.2 * y[999]
 
@@ -205,7 +212,8 @@ def test_a_model_of_before_clips_as_it_did(rng):
     state = make("snag").partial_fit(X, y + np.arange(250.0))._state
     old = {"table": state.targets.table[:-1], "lift": state.targets.lift}
     state.targets.__setstate__(old)
-    assert np.ravel(state.clip_range()).tolist() == [(y + np.arange(250.0)).min(), (y + np.arange(250.0)).max()]
+    y = y + np.arange(250.0)
+    np.testing.assert_allclose(np.ravel(state.clip_range()), [y.min(), y.max()], rtol=1e-15)
 
 
 @pytest.mark.usefixtures("in_numpy")
@@ -257,9 +265,11 @@ def test_a_merged_model_knows_the_range_of_all(rng, name, target_normalization):
         make(name, clip="targets", target_normalization=target_normalization).partial_fit(X[rows], y[rows])
         for rows in np.array_split(order, 3)
     ]
+    growth = np.mean([growth_by_least_squares(y[rows][:, None])[0] for rows in np.array_split(order, 3)])
+    margin = 2.0 * growth - np.ptp(y) / np.sqrt(250.0) if target_normalization else 0.0
     p = merge(models).predict(1e5 * np.vstack([X, -X]))
     assert p.min() == pytest.approx(y.min())
-    assert p.max() == pytest.approx(y.max())
+    assert p.max() == pytest.approx(y.max() + margin, rel=1e-3)  # as parts have 84, 83 and 83 rows
 
 
 def test_rows_of_weight_0_widen_nothing(rng):
@@ -294,10 +304,67 @@ def test_a_range_that_is_none(name, clip):
         make(name, clip=clip).fit([[1.0], [2.0]], [1.0, 2.0])
 
 
+@pytest.mark.usefixtures("in_numpy")
+@pytest.mark.parametrize("name", ["snag", "auto", "proximal", "scinol2", "least squares"])
+def test_one_end_may_be_infinite_and_pairs_may_be_arrays(rng, name):
+    X, y = data(rng)
+    y = np.maximum(np.round(y), 0.0)
+    wide = make(name, clip=(0.0, np.finfo(float).max)).partial_fit(X, y)
+    for clip in ((0, np.inf), [0.0, np.inf], np.array([0.0, np.inf])):
+        model = make(name, clip=clip)
+        p = played(model, X, y)
+        assert p.min() == 0.0
+        assert np.isfinite(p).all()
+        model = pickle.loads(pickle.dumps(clone(model).partial_fit(X, y)))
+        q = model.partial_fit(X, y).predict(X)
+        assert np.array_equal(q, copy.deepcopy(wide).partial_fit(X, y).predict(X))
+        interval = model.predict_interval(X, [0.9, 0.9999])
+        assert interval.min() == 0.0
+        assert not np.isnan(interval).any()
+        assert (model.to_sklearn().predict(-1e6 * X) >= 0.0).all()
+    above = make(name, clip=(-np.inf, 3.0)).partial_fit(X, -y)
+    assert above.predict(1e5 * X).max() == 3.0
+    assert above.predict(1e5 * X).min() < -1e4
+
+
+def test_infinite_ends_of_rates_sweeps_and_mixtures(rng):
+    X, y = data(rng)
+    y = np.maximum(np.round(y), 0.0)
+    p = NAGRegressor(loss="poisson", clip=(0.5, np.inf)).partial_fit(X, y).predict(1e3 * X)
+    assert p.min() == pytest.approx(0.5)
+    assert p.max() > 1e6
+    assert np.isfinite(p).all()
+    swept = NAGRegressorCV(NAGRegressor(clip=[0.0, np.inf]), eta0s=[0.1, 1.0], cv=2).fit(X, y)
+    mixed = HedgeRegressor([(name, make(name, clip=(0.0, np.inf))) for name in ("snag", "proximal")]).fit(X, y)
+    parts = (make("snag", clip=np.array([0.0, np.inf])).partial_fit(X[k::2], y[k::2]) for k in (0, 1))
+    merged = merge(list(parts))
+    for model in (swept, mixed, merged):
+        p = model.predict(1e5 * X)
+        assert np.isfinite(p).all()
+        assert (p.min(), p.max() > 1e4) == (0.0, True)
+
+
+def test_a_few_predictions_at_the_ends_are_no_reason_to_warn(rng):
+    X, y = data(rng, n=400, outlying=False)
+    model = make("snag").partial_fit(X, y)
+    bounded = make("snag").partial_fit(X, (y > 7.0).astype(float))  # of which predictions go a little beyond 0 and 1
+    outlying = X.copy()
+    outlying[:40] *= 1e3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in (X, outlying, *1e3 * X[:20, None]):
+            model.predict(rows)
+        bounded.predict(X)
+        make("snag", clip=(5.0, 8.0)).partial_fit(X, y).predict(1e3 * X)
+        outlying[:41] = 1e3 * X[:41]
+        with pytest.raises(ClippingWarning, match="far beyond"):
+            model.predict(outlying)
+
+
 def test_a_range_may_change_where_it_is_known(rng):
     X, y = data(rng)
     model = make("snag", clip=None).partial_fit(X, y).set_params(clip="targets").partial_fit(X, y)
-    assert model.predict(1e9 * X).max() == pytest.approx(y.max())
+    assert model.predict(1e9 * X).max() == pytest.approx(ranges(np.tile(y, 2))[1][-1], rel=1e-2)
     model = (
         make("snag", target_normalization=None, clip=None)
         .partial_fit(X, y)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import PER_ROW
+from ..state.targets import FURTHER, PER_ROW
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
@@ -39,9 +39,13 @@ def compiled_clip(rule):
 
 
 @fast
-def margin(growth, width, t):
+def margin(growth, spread, t):
     """As `state.targets.margin`."""
-    return max(2.0 * abs(growth) - width / np.sqrt(t), 0.0)
+    if growth == 0.0 or spread == 0.0:
+        return FURTHER * abs(growth)
+    deviation = spread / np.sqrt(t)
+    ratio = growth / deviation
+    return max(FURTHER * (abs(growth) - deviation * np.sqrt(max(12.0 - ratio * ratio, 0.0) / t)), 0.0)
 
 
 @fast
@@ -62,7 +66,7 @@ def range_before(heads, target, clip, before, j):
         return low - width, high + width
     if before == 0.0:
         return -LARGEST, LARGEST
-    further = margin(target[GROWTH, j], high - low, before)
+    further = margin(target[GROWTH, j], target[SPREAD, j], before)
     return (low - further, high) if target[GROWTH, j] < 0.0 else (low, high + further)
 
 
@@ -77,14 +81,14 @@ def range_after(heads, target, clip, j):
 
 
 @strict_slow
-def widened_rates(low, high, growth, mean, t):
+def widened_rates(low, high, growth, spread, mean, t):
     """As `state.targets.widened_rates`."""
-    bottom, top = np.exp(min(low - mean, FARTHEST)), np.exp(min(high - mean, FARTHEST))
-    further = margin(growth, top - bottom, t)
+    further = margin(growth, spread, t)
     if further == 0.0:
         return low, high
     if growth > 0.0:
-        return low, high + np.log1p(further / top)
+        return low, high + np.log1p(further / np.exp(min(high - mean, FARTHEST)))
+    bottom = np.exp(min(low - mean, FARTHEST))
     return (low + np.log1p(-further / bottom) if further < bottom else ZERO), high
 
 
@@ -115,8 +119,8 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
             target[SUM, j] += c * y
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
-        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         least, most = range_before(heads, target, clip, before, j)
+        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
         if intercept:
@@ -145,8 +149,8 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
             target[SUM, j] += c * y
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
-        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         least, most = range_before(heads, target, clip, before, j)
+        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
         if intercept:
@@ -180,7 +184,8 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
     for j in range(n_targets):
         y = heads[TARGET, j]
         log_y = np.log(y) if y > 0.0 else ZERO
-        mean, mean_before, growth, heads[RATIO, j] = 0.0, 0.0, target[GROWTH, j], y
+        mean, mean_before, heads[RATIO, j] = 0.0, 0.0, y
+        growth, spread = target[GROWTH, j], target[SPREAD, j]
         if HAS_TARGET_UNIT:
             total = target[SUM, j] if before > 0.0 else NOTHING
             mean_before = total - np.log(before) if total > NOTHING / 2.0 else NOTHING
@@ -194,12 +199,13 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
             fallen = np.exp(min(mean_before - mean, FARTHEST)) if mean_before != NOTHING else heads[RATIO, j]
             difference = heads[RATIO, j] - fallen
             target[GROWTH, j] = grown(growth * fallen, before, c, clock[T], difference)
+            target[SPREAD, j] = np.hypot(spread * fallen, np.sqrt(c * (before / clock[T])) * abs(difference))
         least, most = -LARGEST, FARTHEST
         if clip == TO_NUMBERS:
             least, most = heads[LOW, j], heads[HIGH, j]
         floor, ceiling = least, most
         if clip == TO_TARGETS and (before > 0.0 or not HAS_TARGET_UNIT):
-            least, most = widened_rates(target[LEAST, j], target[MOST, j], growth, mean_before, before)
+            least, most = widened_rates(target[LEAST, j], target[MOST, j], growth, spread, mean_before, before)
         if before == 0.0 and HAS_TARGET_UNIT:
             target[LEAST, j] = target[MOST, j] = log_y
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], log_y), max(target[MOST, j], log_y)

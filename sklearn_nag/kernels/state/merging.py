@@ -238,8 +238,12 @@ def _merge_targets(parts, origin):
     growths = [state.targets.growth for state in parts.states]
     if merged.rule.log_link:
         targets.sum[:] = _merge_logarithms(parts)
-        apart = (np.minimum(state.target_mean() - merged.target_mean(), FARTHEST) for state in parts.states)
-        growths = [growth * np.exp(more) for growth, more in zip(growths, apart)]
+        mean = merged.target_mean()
+        growths = [growth * over(state, mean) for growth, state in zip(growths, parts.states)]
+        squares = parts.total(
+            lambda state: (state.targets.spread * over(state, mean)) ** 2 + state.t * (over(state, mean) - 1.0) ** 2
+        )
+        targets.spread[:] = np.sqrt(np.maximum(squares, 0.0))
     # What order in time the rows of the models have is not known; where all saw the same time, this is it.
     targets.growth[:] = sum(share * growth for share, growth in zip(parts.share, growths))
     if merged.rule.log_link:
@@ -250,6 +254,11 @@ def _merge_targets(parts, origin):
     targets.spread[:] = unit * np.sqrt(
         _squares(parts, lambda state: (state.targets.sum / unit, (state.targets.spread / unit) ** 2))
     )
+
+
+def over(state, mean):
+    """The mean of the targets of a model over another, whose logarithm is ``mean``; 1 where there is none."""
+    return np.exp(np.minimum(state.target_mean() - mean, FARTHEST)) if state.t > 0 else np.ones_like(mean)
 
 
 def _merge_logarithms(parts):

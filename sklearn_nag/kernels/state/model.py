@@ -20,7 +20,7 @@ from ...losses import NOTHING
 from .columns import Columns, distinct
 from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
-from .targets import Targets, chance, growth_of, over_mean, widened, widened_rates
+from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
 FEW = 2**12  # columns, below which none are told apart
@@ -288,8 +288,8 @@ class LinearState:
     def _range_of_targets(self):
         targets, t = self.targets, max(self.t, TINY)
         if self.rule.log_link:
-            return widened_rates(targets.low, targets.high, targets.growth, self.target_mean(), t)
-        return widened(targets.low, targets.high, targets.growth, t)
+            return widened_rates(targets.low, targets.high, targets.growth, targets.spread, self.target_mean(), t)
+        return widened(targets.low, targets.high, targets.growth, targets.spread, t)
 
     def see_growth(self, y, c):
         """Take the growth of targets from rows in the order of time, which were learnt in another, or more than once.
@@ -310,13 +310,8 @@ class LinearState:
             if rule.log_link:
                 y = y / positive(y.max(axis=0))
                 y = y / positive(np.average(y, axis=0, weights=c))
-                low, high = over_mean(targets.low, targets.high, self.target_mean())
-            else:
-                y, low, high = y * targets.lift, targets.low, targets.high
-            growth = growth_of(y, c)
-            # A margin is as if each row had been learnt once.
-            surplus = (chance(high - low, c.sum()) - chance(high - low, self.t)) / 2.0
-            targets.growth[:] = np.nan_to_num(np.sign(growth) * np.maximum(np.abs(growth) - surplus, 0.0))
+            growth = growth_of(y * targets.lift, c)
+            targets.growth[:] = np.nan_to_num(in_one_pass(growth, targets.spread, c.sum(), self.t))
 
     def scale(self, size=None):
         """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization).

@@ -9,6 +9,7 @@ from .lifts import TINY, positive
 
 FIELDS = "origin", "sum", "spread", "low", "high", "growth"
 PER_ROW = 6.0  # of `grown`, so that it is the growth itself where that is steady
+FURTHER = 2.5  # times their growth that predictions may go beyond targets
 
 
 class Targets:
@@ -36,9 +37,9 @@ class Targets:
         By how much the targets have grown from the first to the last, by the straight line through them over the total
         weight of the rows; see `grown`. Kept where their mean is.
 
-    Where predictions are logarithms, ``origin`` and ``spread`` are 0, and ``sum``, ``low`` and ``high`` the logarithms
-    of what they are otherwise, so that none of them can overflow; ``losses.ZERO`` stands for that of 0. ``growth`` is
-    then over the mean.
+    Where predictions are logarithms, ``origin`` is 0, and ``sum``, ``low`` and ``high`` are the logarithms of what they
+    are otherwise, so that none of them can overflow; ``losses.ZERO`` stands for that of 0. ``spread`` and ``growth``
+    are then over the mean.
     """
 
     def __init__(self, table, lift=1.0):
@@ -100,27 +101,39 @@ def growth_of(y, c):
     return PER_ROW * np.add.reduce(t[:-1] * c[1:, None] * differences)
 
 
-def chance(width, t):
-    """Twice the growth that targets of a range of some width may show by chance, over rows of total weight ``t``.
+def chance(growth, spread, t):
+    """How much targets may seem to grow by chance: the standard error of their growth.
 
-    Where they do not depend on time, it is 0 in the mean, with a standard deviation of ``sqrt(12 / t)`` times theirs,
-    which is about a quarter of the width.
+    They deviate by ``spread / sqrt(t)`` from their mean, and by less from the line that grows so.
     """
-    return width / np.sqrt(np.maximum(t, TINY))
+    deviation = spread / np.sqrt(t)
+    return deviation * np.sqrt(np.maximum(12.0 - (growth / positive(deviation)) ** 2, 0.0) / t)
 
 
-def margin(growth, width, t):
+def margin(growth, spread, t):
     """How far beyond the range of targets predictions may go, on the side to which they grow.
 
-    Targets that grow on as they have do so by their growth until as many rows have come as there have been. Twice that
-    leaves room for growth that gets faster, and for seasons.
+    Targets that grow on as they have do so by their growth until as many rows have come as there have been. What is
+    more leaves room for growth that gets faster, and for seasons.
     """
-    return np.maximum(2.0 * np.abs(growth) - chance(width, t), 0.0)
+    return np.maximum(FURTHER * (np.abs(growth) - chance(growth, spread, t)), 0.0)
 
 
-def widened(low, high, growth, t):
+def in_one_pass(growth, spread, n, t):
+    """The growth that has the margin, after rows of total weight ``t``, that ``growth`` has after ``n``.
+
+    So rows that were learnt several times are no more evidence than once.
+    """
+    deviation = positive(spread / np.sqrt(t))
+    least = (np.abs(growth) - chance(growth, deviation * np.sqrt(n), n)) / deviation
+    root = np.sqrt(np.maximum(12.0 * (t + 1.0) - t * least**2, 0.0))
+    size = np.where(least**2 < 12.0, (t * least + root) / (t + 1.0), least)  # of which the chance, taken off, leaves it
+    return np.where(least > 0.0, np.sign(growth) * size * deviation, 0.0)
+
+
+def widened(low, high, growth, spread, t):
     """A range of targets, with the `margin`."""
-    further = margin(growth, high - low, t)
+    further = margin(growth, spread, t)
     return low - further * (growth < 0), high + further * (growth > 0)
 
 
@@ -129,10 +142,9 @@ def over_mean(low, high, mean):
     return np.exp(np.minimum(low - mean, FARTHEST)), np.exp(np.minimum(high - mean, FARTHEST))
 
 
-def widened_rates(low, high, growth, mean, t):
-    """As `widened`, by logarithms of the ends and of the mean, and growth over the mean."""
-    bottom, top = over_mean(low, high, mean)
-    further = margin(growth, top - bottom, t)
+def widened_rates(low, high, growth, spread, mean, t):
+    """As `widened`, by logarithms of the ends and of the mean; growth and spread are over the mean."""
+    further, (bottom, top) = margin(growth, spread, t), over_mean(low, high, mean)
     with np.errstate(divide="ignore"):
         down = np.log1p(-np.minimum(further * (growth < 0) / positive(bottom), 1.0))
     return np.maximum(low + down, ZERO), high + np.log1p(further * (growth > 0) / positive(top))

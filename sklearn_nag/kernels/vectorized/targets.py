@@ -65,7 +65,7 @@ def read_targets(state, y, c, t):
         return read_rates(state, y, c, t)
     if not rule.target_unit:
         nothing, one = np.zeros(y.shape), np.ones(y.shape)
-        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t, nothing), y)
+        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t, nothing, nothing), y)
     if state.t == 0 and rule.intercept:
         targets.origin[:] = y[0]
     y = y - targets.origin
@@ -75,12 +75,13 @@ def read_targets(state, y, c, t):
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
     targets.sum[:], targets.spread[:] = sums[n], spread[n]
     unit = spread / np.sqrt(np.maximum(t, TINY))[:, None]
-    growth = _growths(targets, c, t, y - means[:-1]) if rule.intercept else 0.0
-    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *_ranges(state, y, t, growth), y, spread)
+    growth = _growths(targets, c, t, y - means[:-1]) if rule.intercept else np.zeros(y.shape)
+    ranges = _ranges(state, y, t, growth, spread[:-1])
+    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *ranges, y, spread)
 
 
 def _growths(targets, c, t, differences, kept=1.0):
-    """`state.targets.grown`, before each row; with the last the targets then go on.
+    """`state.targets.grown`, before each row; with that after the last the targets go on.
 
     Parameters
     ----------
@@ -105,6 +106,17 @@ def _growths(targets, c, t, differences, kept=1.0):
     return growth[:-1]
 
 
+def _spreads(targets, c, t, differences, kept):
+    """As `_growths`, of spreads."""
+    deviations = np.sqrt(c * (t[:-1] / t[1:]))[:, None] * np.abs(differences)
+    spread = np.empty((len(c) + 1, differences.shape[1]))
+    spread[0] = targets.spread
+    for i in range(len(c)):
+        np.hypot(spread[i] * kept[i], deviations[i], out=spread[i + 1])
+    targets.spread[:] = spread[-1]
+    return spread[:-1]
+
+
 def read_rates(state, y, c, t):
     """As `read_targets`, where predictions are logarithms of what is predicted.
 
@@ -117,7 +129,7 @@ def read_rates(state, y, c, t):
     with np.errstate(divide="ignore"):
         log_y, more = np.where(y > 0, np.log(y), ZERO), (np.log(c)[:, None] + np.log(y))
     before, mean, compared, is_known = nothing, nothing, y, np.ones(y.shape, dtype=bool)
-    growth = nothing
+    growth = spread = nothing
     if rule.target_unit:
         start = targets.sum if state.t > 0 else np.full_like(targets.sum, NOTHING)
         sums = np.logaddexp.accumulate(np.vstack([start, more]))
@@ -130,7 +142,7 @@ def read_rates(state, y, c, t):
         compared = np.where(is_known, compared, 1.0)
         # The mean before, over that with the row; where there was none, nothing grows.
         fallen = np.where(known[:-1], np.exp(np.minimum(before - mean, FARTHEST)), compared)
-        growth = _growths(targets, c, t, compared - fallen, fallen)
+        growth, spread = (of(targets, c, t, compared - fallen, fallen) for of in (_growths, _spreads))
         if state.t == 0:
             targets.low[:] = targets.high[:] = log_y[0]
     low = np.minimum.accumulate(np.vstack([targets.low, log_y]))
@@ -139,7 +151,7 @@ def read_rates(state, y, c, t):
     least, most = floor, ceiling = -free, 0.0 * free + FARTHEST
     if rule.clip == "targets":
         told = (t[:-1, None] > 0) | (not rule.target_unit)
-        ends = widened_rates(low[:-1], high[:-1], growth, before, t[:-1, None])
+        ends = widened_rates(low[:-1], high[:-1], growth, spread, before, np.maximum(t[:-1, None], TINY))
         least, most = np.where(told, ends[0], least), np.where(told, ends[1], most)
         floor, ceiling = np.where(is_known, low[1:], floor), np.where(is_known, high[1:], ceiling)
     elif rule.clip is not None:
@@ -150,10 +162,10 @@ def read_rates(state, y, c, t):
     return TargetRows(y, before, nothing, one, one, least, most, floor - mean, ceiling - mean, compared)
 
 
-def _ranges(state, y, t, growth):
+def _ranges(state, y, t, growth, spread):
     """``least``, ``most``, ``floor`` and ``ceiling`` of `TargetRows`; the range of the targets then includes ``y``.
 
-    ``growth`` is that of the targets before each row.
+    ``growth`` and ``spread`` are those of the targets before each row.
     """
     rule, targets = state.rule, state.targets
     free = np.full(y.shape, LARGEST)
@@ -165,7 +177,7 @@ def _ranges(state, y, t, growth):
         targets.low[:], targets.high[:] = low[-1], high[-1]
     if rule.clip == "targets":
         known = t[:-1, None] > 0
-        least, most = widened(low[:-1], high[:-1], growth, t[:-1, None])
+        least, most = widened(low[:-1], high[:-1], growth, spread, np.maximum(t[:-1, None], TINY))
         return np.where(known, least, -free), np.where(known, most, free), low[1:], high[1:]
     if rule.clip is not None:
         ends = tuple(end * targets.lift - targets.origin + np.zeros(y.shape) for end in rule.clip)
