@@ -35,7 +35,7 @@ from ._validation import (
 )
 
 FEW_HELD, SHARE_HELD = 5, 0.1  # predictions held at the ends of the range of the targets that are no reason to warn
-FAR = 0.1  # of the range, beyond which predictions would be
+FAR = 0.25  # of the range, beyond which predictions would be; a bounded target, such as 0 or 1, has few of these
 
 
 class ClippingWarning(UserWarning):

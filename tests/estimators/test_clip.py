@@ -135,32 +135,29 @@ def test_trends_go_on_where_rows_came_in_the_order_of_time():
     free, clipped = (make("least squares", clip=clip).partial_fit(X[:1000], y[:1000]) for clip in (None, "targets"))
     assert np.array_equal(free.coef_, clipped.coef_)
     np.testing.assert_allclose(clipped.predict(X), y, rtol=1e-9)
-    assert clipped.predict([[1e9]]) == pytest.approx(y[999] * (3.0 - 1000**-0.5), rel=0.01)
+    assert clipped.predict([[1e9]]) == pytest.approx(3.5 * y[999], rel=0.01)
     assert clipped.predict([[-1e9]]) == y[0]
     falling = make("least squares").partial_fit(X[:1000], -y[:1000])
     assert falling.predict([[1e9], [-1e9]]) == pytest.approx([-clipped.predict([[1e9]])[0], -y[0]])
     assert NAGRegressor().clip == ScaleInvariantRegressor().clip == FTRLRegressor().clip == "targets"
 
 
-def test_the_cost_is_a_trend_whose_rows_came_in_no_order(rng):
+def test_no_trend_is_seen_whose_rows_came_in_no_order(rng):
     X, y = np.arange(2000.0)[:, None], 3.0 * np.arange(2000.0) + 1.0
     order = rng.permutation(1000)
-    with pytest.warns(
-        ClippingWarning, match=r"1\d\d\d of 2000 predictions of this \w+Regressor .* range, 1 to 3\d\d\d"
-    ):
+    with pytest.warns(ClippingWarning, match=r"\d+ of 2000 predictions of this \w+Regressor .* range, 1 to [23]\d\d\d"):
         p = make("least squares").partial_fit(X[order], y[order]).predict(X + 500.0)
     assert p.max() < 1.2 * y[999]
 
 
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
-def test_the_margin_is_twice_the_growth_less_chance(rng, kernel):
+def test_the_margin_is_that_of_the_line_through_the_targets(rng, kernel):
     X, weight = rng.normal(size=(90, 2)), rng.uniform(0.1, 3.0, 90)
     y = np.column_stack([0.3 * np.arange(90), -0.1 * np.arange(90)]) + rng.normal(size=(90, 2))
     with config_context(kernel=kernel):
         model = make("snag").partial_fit(X, y, weight)
-    growth, width = growth_by_least_squares(y, weight), np.ptp(y, axis=0)
+    growth, margin = growth_and_margin(y, weight)
     np.testing.assert_allclose(model._state.targets.growth, growth, rtol=1e-9)
-    margin = 2.0 * np.abs(growth) - width / np.sqrt(weight.sum())
     low, high = model._state.clip_range()
     np.testing.assert_allclose(low, [y[:, 0].min(), y[:, 1].min() - margin[1]], rtol=1e-9)
     np.testing.assert_allclose(high, [y[:, 0].max() + margin[0], y[:, 1].max()], rtol=1e-9)
@@ -173,7 +170,7 @@ def test_fit_takes_growth_from_the_order_it_was_given(rng, name):
     once = make(name).partial_fit(X, y)._state.clip_range()
     for options in ({"shuffle": True}, {"shuffle": False}, {"shuffle": True, "max_iter": 1}):
         model = make(name, random_state=0, **options).fit(X, y)
-        np.testing.assert_allclose(model._state.clip_range(), once, rtol=1e-9)
+        np.testing.assert_allclose(model._state.clip_range(), once, rtol=1e-7)
     mixed = make(name, random_state=0).fit(*(a[rng.permutation(250)] for a in (X, y)))
     assert mixed._state.clip_range()[1] < once[1] - 20.0
 
@@ -181,13 +178,13 @@ def test_fit_takes_growth_from_the_order_it_was_given(rng, name):
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])
 def test_rates_have_the_same_margin(rng, loss):
     X, y = rng.normal(size=(80, 2)), rng.uniform(0.5, 1.0, 80) * np.linspace(1.0, 9.0, 80)
-    growth, width = growth_by_least_squares(y[:, None])[0], np.ptp(y)
+    margin = growth_and_margin(y[:, None])[1][0]
     for kernel in ("numpy", "numba"):
         with config_context(kernel=kernel):
             for model in (NAGRegressor(loss=loss).partial_fit(X, y), NAGRegressor(loss=loss, random_state=0).fit(X, y)):
                 low, high = np.exp(np.ravel(model._state.clip_range()))
                 assert low == pytest.approx(y.min())
-                assert high == pytest.approx(y.max() + 2.0 * growth - width / np.sqrt(80.0))
+                assert high == pytest.approx(y.max() + margin)
     falling = NAGRegressor(loss=loss).partial_fit(X, y[::-1])
     assert falling._state.clip_range()[0] == losses.ZERO  # as it would be below 0
     assert falling.predict(1e9 * X).min() == 0.0
@@ -265,8 +262,8 @@ def test_a_merged_model_knows_the_range_of_all(rng, name, target_normalization):
         make(name, clip="targets", target_normalization=target_normalization).partial_fit(X[rows], y[rows])
         for rows in np.array_split(order, 3)
     ]
-    growth = np.mean([growth_by_least_squares(y[rows][:, None])[0] for rows in np.array_split(order, 3)])
-    margin = 2.0 * growth - np.ptp(y) / np.sqrt(250.0) if target_normalization else 0.0
+    growth = np.mean([growth_and_margin(y[rows][:, None])[0] for rows in np.array_split(order, 3)])
+    margin = 2.5 * (growth - np.sqrt((12.0 * np.var(y) - growth**2) / 250.0)) if target_normalization else 0.0
     p = merge(models).predict(1e5 * np.vstack([X, -X]))
     assert p.min() == pytest.approx(y.min())
     assert p.max() == pytest.approx(y.max() + margin, rel=1e-3)  # as parts have 84, 83 and 83 rows
