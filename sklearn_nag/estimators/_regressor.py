@@ -35,7 +35,8 @@ from ._validation import (
 )
 
 FEW_HELD, SHARE_HELD = 5, 0.1  # predictions held at the ends of the range of the targets that are no reason to warn
-FAR = 0.25  # of the range, beyond which predictions would be; a bounded target, such as 0 or 1, has few of these
+FAR = 0.25  # of the range, beyond which predictions would be
+AT_ENDS = 0.7  # of `share_at_ends`, from which targets are taken to be such as 0 and 1
 
 
 class ClippingWarning(UserWarning):
@@ -55,6 +56,11 @@ def _check_clip(clip):
         return
     allowed = "None, 'targets' or two numbers (low, high) with low < high, either of which may be infinite"
     raise InvalidParameterError("clip", allowed, shown(clip))
+
+
+def _most_true(*sides):
+    """The largest number of rows that are true in a column of one of several arrays."""
+    return max(np.count_nonzero(side, axis=0).max() for side in sides)
 
 
 class OnlineRegressor(RegressorMixin, OnlineLinear):
@@ -243,19 +249,19 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         return self._interpret(decision)
 
     def _warn_if_held(self, X, decision):
-        """Warn if many predictions are held at the ends of the range of the targets, and would be far beyond.
+        """Warn if many predictions are held at an end of the range of the targets, and would be far beyond.
 
-        Not where a few are, as outliers are to be, nor where those of a bounded target, such as 0 or 1, go a little
-        beyond its bounds.
+        Not where a few are, as outliers are to be, nor where it is right that they are, as for targets of 0 and 1.
         """
         few = max(FEW_HELD, SHARE_HELD * len(decision))
         ends = self._state.clip_range() if isinstance(self.clip, str) and len(decision) > few else None
-        if ends is None or np.count_nonzero(((decision <= ends[0]) | (decision >= ends[1])).any(axis=1)) <= few:
+        if ends is None or _most_true(decision <= ends[0], decision >= ends[1]) <= few:
             return
         low, high, free = map(self._mean, (*ends, kernels.predict(self._state.unclipped(), X)))
         with np.errstate(over="ignore"):
-            held = np.count_nonzero((np.maximum(low - free, free - high) > FAR * (high - low)).any(axis=1))
-        if held > few:
+            far = FAR * (high - low)
+            held = _most_true(low - free > far, free - high > far)
+        if held > few and not (self._state.share_at_ends() > AT_ENDS).all():
             warnings.warn(
                 f"{held} of {len(free)} predictions of this {type(self).__name__} would be far beyond the targets that "
                 f"it has learnt, and are held at the ends of their range, {few_numbers(low)} to {few_numbers(high)}. "

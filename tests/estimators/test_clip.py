@@ -338,7 +338,7 @@ def test_infinite_ends_of_rates_sweeps_and_mixtures(rng):
     for model in (swept, mixed, merged):
         p = model.predict(1e5 * X)
         assert np.isfinite(p).all()
-        assert (p.min(), p.max() > 1e4) == (0.0, True)
+        assert (p.min(), p.max() > 2.0 * y.max()) == (0.0, True)
 
 
 def test_a_few_predictions_at_the_ends_are_no_reason_to_warn(rng):
@@ -353,7 +353,7 @@ def test_a_few_predictions_at_the_ends_are_no_reason_to_warn(rng):
             model.predict(rows)
         bounded.predict(X)
         make("snag", clip=(5.0, 8.0)).partial_fit(X, y).predict(1e3 * X)
-        outlying[:41] = 1e3 * X[:41]
+        outlying[:150] = 1e3 * X[:150]
         with pytest.raises(ClippingWarning, match="far beyond"):
             model.predict(outlying)
 

@@ -291,6 +291,20 @@ class LinearState:
             return widened_rates(targets.low, targets.high, targets.growth, targets.spread, self.target_mean(), t)
         return widened(targets.low, targets.high, targets.growth, targets.spread, t)
 
+    def share_at_ends(self):
+        """How near the targets come to being at the two ends of their range alone, for each.
+
+        Their variance over the largest that any have with this range and mean: 1 where all are at an end, 1/3 where
+        they fill the range evenly; 0 where means are not kept. Source: Bhatia and Davis, "A better bound on the
+        variance", The American Mathematical Monthly 107, 2000.
+        """
+        targets, mean, t = self.targets, self.targets.mean(self.t), max(self.t, TINY)
+        if self.rule.log_link:
+            return np.zeros_like(mean)
+        width = positive(targets.high - targets.low)
+        most = (targets.high - mean) / width * ((mean - targets.low) / width)
+        return (targets.spread / width / np.sqrt(t)) ** 2 / positive(most)
+
     def see_growth(self, y, c):
         """Take the growth of targets from rows in the order of time, which were learnt in another, or more than once.
 
