@@ -196,6 +196,10 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         """Weights of the rows, which do not depend on targets."""
         return weight
 
+    def _see_order(self, y, weight):
+        """Take the growth of targets from rows in the order given, which were learnt in another, or more than once."""
+        self._state.see_growth(self._encode(y), np.ones(len(y)) if weight is None else weight)
+
     def _judged(self, evidence, played, encoded):
         """Quantiles of the sizes of errors."""
         evidence = quantiles.new(self._n_targets) if evidence is None else evidence
