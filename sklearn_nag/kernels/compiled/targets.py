@@ -6,7 +6,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import FURTHER, PER_ROW
+from ..state.targets import FURTHER, PER_ROW, SURE
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
@@ -45,7 +45,7 @@ def margin(growth, spread, t):
         return FURTHER * abs(growth)
     deviation = spread / np.sqrt(t)
     ratio = growth / deviation
-    return max(FURTHER * (abs(growth) - deviation * np.sqrt(max(12.0 - ratio * ratio, 0.0) / t)), 0.0)
+    return max(FURTHER * (abs(growth) - SURE * deviation * np.sqrt(max(12.0 - ratio * ratio, 0.0) / t)), 0.0)
 
 
 @fast

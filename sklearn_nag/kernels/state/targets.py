@@ -10,6 +10,7 @@ from .lifts import TINY, positive
 FIELDS = "origin", "sum", "spread", "low", "high", "growth"
 PER_ROW = 6.0  # of `grown`, so that it is the growth itself where that is steady
 FURTHER = 2.5  # times their growth that predictions may go beyond targets
+SURE = 1.5  # standard errors of the growth that are put down to chance
 
 
 class Targets:
@@ -102,12 +103,12 @@ def growth_of(y, c):
 
 
 def chance(growth, spread, t):
-    """How much targets may seem to grow by chance: the standard error of their growth.
+    """How much targets may seem to grow by chance, by the standard error of their growth.
 
     They deviate by ``spread / sqrt(t)`` from their mean, and by less from the line that grows so.
     """
     deviation = spread / np.sqrt(t)
-    return deviation * np.sqrt(np.maximum(12.0 - (growth / positive(deviation)) ** 2, 0.0) / t)
+    return SURE * deviation * np.sqrt(np.maximum(12.0 - (growth / positive(deviation)) ** 2, 0.0) / t)
 
 
 def margin(growth, spread, t):
@@ -126,8 +127,8 @@ def in_one_pass(growth, spread, n, t):
     """
     deviation = positive(spread / np.sqrt(t))
     least = (np.abs(growth) - chance(growth, deviation * np.sqrt(n), n)) / deviation
-    root = np.sqrt(np.maximum(12.0 * (t + 1.0) - t * least**2, 0.0))
-    size = np.where(least**2 < 12.0, (t * least + root) / (t + 1.0), least)  # of which the chance, taken off, leaves it
+    root = SURE * np.sqrt(np.maximum(12.0 * (t + SURE**2) - t * least**2, 0.0))
+    size = np.where(least**2 < 12.0, (t * least + root) / (t + SURE**2), least)  # which is ``least`` with its chance
     return np.where(least > 0.0, np.sign(growth) * size * deviation, 0.0)
 
 
