@@ -39,6 +39,7 @@ ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params()
 SETS = (L2Ball, WeightedL1Ball, Simplex)
 KINDS_AT_FIRST, CASES_A_KIND = 4, 40  # of models on the compiled kernel
 # Losses whose gradients have no bound.
+CLIPS = (None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300), (0.0, np.inf), [-np.inf, 1e3])
 UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive", *LOG_LINK)
 
 
@@ -290,7 +291,7 @@ def made(seed, number):
     if learner.startswith(("NAG", "FTRL")) and kind.random() < 0.15:
         parameters.update(constraint_of(kind, rng, learner, parameters))
     if not classifies and learner != "HedgeRegressor" and kind.random() < 0.3:
-        parameters["clip"] = [None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300)][kind.integers(5)]
+        parameters["clip"] = CLIPS[kind.integers(len(CLIPS))]
 
     n = int(rng.integers(1, 40))
     d = int(rng.integers(1, 8) if rng.random() < 0.85 else rng.integers(8, 150))

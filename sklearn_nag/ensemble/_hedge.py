@@ -184,8 +184,16 @@ class _Hedge(NamedEstimators):
         random_state = check_random_state(self.random_state)
         for i in range(self.max_iter):
             self._learn(X, targets, weight, random_state.permutation(rows) if self.shuffle else rows, judge=i == 0)
+        if self.shuffle or self.max_iter > 1:
+            self._see_order(targets[rows], None if weight is None else weight[rows])
         self.n_iter_ = int(self.max_iter)
         return self
+
+    def _see_order(self, y, weight):
+        """Tell the estimators that take it in which order rows were given, which were learnt in another."""
+        for expert in self._experts:
+            if hasattr(expert.learner, "_see_order"):
+                expert.learner._see_order(y, weight)
 
     def _partial_fit(self, X, y, sample_weight):
         first = not self.__sklearn_is_fitted__()

@@ -125,7 +125,7 @@ class ExportableMixin:
         low, high = (np.ravel(end) for end in ends)
         warnings.warn(
             f"the {type(model).__name__} does not clip its predictions, as this {type(self).__name__} does: to "
-            f"the range from {_few(low)} to {_few(high)}.",
+            f"the range from {few_numbers(low)} to {few_numbers(high)}.",
             UserWarning,
             stacklevel=3,
         )
@@ -169,8 +169,9 @@ class ExportableMixin:
         return f"{which} is beyond the normal range of float64; use another unit for it or for the target."
 
 
-def _few(numbers):
+def few_numbers(numbers):
     """Numbers as words, the first of them where they are many."""
+    numbers = np.where(np.abs(numbers) < np.finfo(np.float64).max, numbers, np.copysign(np.inf, numbers))
     return ", ".join(f"{number:.6g}" for number in numbers[:3]) + ", ..." * (len(numbers) > 3)
 
 

@@ -205,11 +205,19 @@ class Passes:
         try:
             are_new = self.are_new and model.n_iter_ == 0
             model._learn(self.X, self.targets, self.effective_weight, order, are_new=are_new)
+            if self.estimator.shuffle or (model.n_iter_ > 0 and not state.rule.forgets):
+                self._tell_growth(state)
             return state.mean_loss(state.seen - seen)
         finally:  # also when the model diverges, as a sweep goes on from there
             with np.errstate(over="ignore"):
                 before = state.in_unit_of_loss(before, state.targets.lift / lift)
                 state.loss[:] = np.minimum(before + state.loss, np.finfo(float).max)
+
+    def _tell_growth(self, state):
+        """Tell how targets grow in the order that rows were given in, which is not that of passes."""
+        rows = slice(None) if self.rows is None or self.searches else self.rows
+        weight = np.ones(len(self.y)) if self.effective_weight is None else self.effective_weight
+        state.see_growth(self.targets[rows], weight[rows])
 
     def objective(self, model, loss):
         """What is to become small, after a pass of this mean loss."""
@@ -238,6 +246,8 @@ class Passes:
     def learn_held_out(self, model):
         """Let ``model`` learn the rows that it was judged by."""
         model._learn(self.X, self.targets, self.effective_weight, self.held_out)
+        if self.estimator.shuffle or not model._state.rule.forgets:
+            self._tell_growth(model._state)
 
     def could_go_further(self, model, loss):
         """Whether ``model``, with this mean loss of its last pass, is near where it began and has far to go from there.

@@ -9,6 +9,7 @@ import numpy as np
 from ._labels import classes_of_labels
 
 PLAIN = (type(None), bool, Real, str)  # of attributes of classes that objects have of their own
+VALUES = (*PLAIN, tuple, list, np.ndarray)  # of parameters that models are begun with
 
 
 def damaged(estimator, error):
@@ -33,7 +34,7 @@ def check_attributes(estimator, parameters):
 def check_begun_with(begun_with, names):
     """Raise unless the parameters that a model was begun with are a dict of plain values with some of these names."""
     values = begun_with.values() if isinstance(begun_with, dict) else ()
-    if not (values and set(begun_with) <= set(names) and all(isinstance(v, (*PLAIN, tuple, list)) for v in values)):
+    if not (values and set(begun_with) <= set(names) and all(isinstance(v, VALUES) for v in values)):
         raise ValueError("it has no parameters that it was begun with")
 
 

@@ -71,7 +71,7 @@ class MixedState(State):
 
     others: tuple = ()
     trusted: FixedShare = field(default_factory=lambda: FixedShare.new(1, 1, 0.0))
-    heard: Targets = field(default_factory=lambda: Targets(np.zeros((5, 1))))
+    heard: Targets = field(default_factory=lambda: Targets.new(1))
 
     @classmethod
     def new(cls, rule, n_features):

@@ -22,7 +22,7 @@ from .lifts import LARGEST
 from .mixture import FixedRate, FixedShare, Mixture
 from .model import LinearState
 from .rule import LinearRule
-from .targets import Targets
+from .targets import FIELDS, Targets
 
 AT_ONCE = 2**14  # columns that are looked at at a time, so that a large model needs little memory besides
 WHOLE = 2**53  # the largest integer among parameters
@@ -91,7 +91,7 @@ def check_layout(state: Any) -> None:
     targets = _part(state, "targets")
     if type(targets) is not Targets or "lift" not in vars(targets):
         raise ValueError(f"targets is a {type(targets).__name__}; it must be a table of targets")
-    check_array("targets", targets.table, (5, rule.n_targets))
+    check_array("targets", targets.table, (len(FIELDS), rule.n_targets))
     for name, (like, shape, growth) in expected["parts"].items():
         values = _part(state, name)
         if like is np.ndarray:

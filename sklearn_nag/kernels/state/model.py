@@ -20,7 +20,7 @@ from ...losses import NOTHING
 from .columns import Columns, distinct
 from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
-from .targets import Targets
+from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
 FEW = 2**12  # columns, below which none are told apart
@@ -80,7 +80,7 @@ class LinearState:
     def new(cls, rule, n_features):
         """State before the first row."""
         columns = Columns.new(rule, n_features + rule.intercept)
-        return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets(np.zeros((5, rule.n_targets))))
+        return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets.new(rule.n_targets))
 
     @property
     def seen(self):
@@ -159,6 +159,10 @@ class LinearState:
         if not self.rule.averaged:
             return self
         return replace(self, rule=replace(self.rule, averaged=False), averaged=0.0, cached=None)
+
+    def unclipped(self):
+        """The same model, without copies, whose predictions are not clipped."""
+        return replace(self, rule=replace(self.rule, clip=None))
 
     def followed(self, entries=0):
         """The frequent features, in order, which sparse rows visit whether they name them or not.
@@ -263,7 +267,7 @@ class LinearState:
         return np.where((self.t > 0) & (total > NOTHING / 2.0), total - np.log(max(self.t, TINY)), NOTHING)
 
     def clip_range(self):
-        """Between which predictions are clipped; None where they are not.
+        """Between which predictions are clipped; None where they are not. With the margin for targets that grow.
 
         Returns
         -------
@@ -275,11 +279,53 @@ class LinearState:
             return None
         if clip == "targets":
             with np.errstate(over="ignore"):
-                ends = (np.nan_to_num((targets.origin + end) / targets.lift) for end in (targets.low, targets.high))
+                ends = (np.nan_to_num((targets.origin + end) / targets.lift) for end in self._range_of_targets())
         else:
             ends = map(np.atleast_1d, clip)
         low, high = (np.resize(end, self.rule.n_played) for end in ends)
         return low, high
+
+    def _range_of_targets(self):
+        targets, t = self.targets, max(self.t, TINY)
+        if self.rule.log_link:
+            return widened_rates(targets.low, targets.high, targets.growth, targets.spread, self.target_mean(), t)
+        return widened(targets.low, targets.high, targets.growth, targets.spread, t)
+
+    def share_at_ends(self):
+        """How near the targets come to being at the two ends of their range alone, for each.
+
+        Their variance over the largest that any have with this range and mean: 1 where all are at an end, 1/3 where
+        they fill the range evenly; 0 where means are not kept. Source: Bhatia and Davis, "A better bound on the
+        variance", The American Mathematical Monthly 107, 2000.
+        """
+        targets, mean, t = self.targets, self.targets.mean(self.t), max(self.t, TINY)
+        if self.rule.log_link:
+            return np.zeros_like(mean)
+        width = positive(targets.high - targets.low)
+        most = (targets.high - mean) / width * ((mean - targets.low) / width)
+        return (targets.spread / width / np.sqrt(t)) ** 2 / positive(most)
+
+    def see_growth(self, y, c):
+        """Take the growth of targets from rows in the order of time, which were learnt in another, or more than once.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows, n_targets)
+            Targets as they are given.
+        c : ndarray of shape (n_rows,)
+            Weights, of which one at least is not 0.
+        """
+        rule, targets = self.rule, self.targets
+        for other in self.others:
+            other.see_growth(y, c)
+        if not (rule.target_unit and rule.intercept) or self.t == 0:
+            return
+        with np.errstate(all="ignore"):
+            if rule.log_link:
+                y = y / positive(y.max(axis=0))
+                y = y / positive(np.average(y, axis=0, weights=c))
+            growth = growth_of(y * targets.lift, c)
+            targets.growth[:] = np.nan_to_num(in_one_pass(growth, targets.spread, c.sum(), self.t))
 
     def scale(self, size=None):
         """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization).

@@ -177,7 +177,7 @@ def test_damaged_models_are_refused(rng):
         lambda state: state.others[0].columns.weight.fill(np.nan),
         lambda state: state.trusted.rounds.fill(-1.0),
         lambda state: setattr(state, "trusted", state.mixture),
-        lambda state: setattr(state.heard, "table", np.zeros((5, 3))),
+        lambda state: setattr(state.heard, "table", np.zeros((6, 3))),
     ):
         model = NAGClassifier(half_life="auto").partial_fit(X, y, classes=[0, 1])
         damage(model._state)
