@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .fields import INPUTS
-from .lifts import TINY, positive
+from .lifts import LARGEST, TINY, positive
 
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
 
@@ -92,8 +92,9 @@ class Columns:
         """Columns before the first row, with the fields that the rule needs and those that ``like`` has."""
         shared, per_head = rule.fields, rule.fields_per_head
         if like is not None:
-            shared = tuple(dict.fromkeys(like.shared + shared))
-            per_head = tuple(dict.fromkeys(like.per_head + per_head))
+            names = [field.name for field in rule.FIELDS]
+            shared = tuple(sorted({*like.shared, *shared}, key=names.index))
+            per_head = tuple(sorted({*like.per_head, *per_head}, key=names.index))
         layout = (shared, per_head, rule.n_heads, rule.sharing)
         n_rows = sum(map(len, rows_of_fields(*layout).values()))
         columns = cls(np.zeros((n_rows, n_columns)), *layout)
@@ -101,6 +102,24 @@ class Columns:
             getattr(columns, field.name)[...] = field.initial
         if rule.selective and rule.intercept:
             columns.frequent[-1] = 1.0
+        columns._set_bounds(rule)
+        return columns
+
+    def _set_bounds(self, rule):
+        """Note between which weights a rule holds those of the features, if it does; the intercept has no bounds."""
+        if not rule.bounded:
+            return
+        n_features = self.lift.size - rule.intercept
+        for values, bounds, none in ((self.low, rule.constraint.low, -LARGEST), (self.high, rule.constraint.high, LARGEST)):
+            values[:n_features] = np.clip(np.resize(bounds, n_features), -LARGEST, LARGEST)
+            values[n_features:] = none
+
+    def for_rule(self, rule):
+        """A copy with the fields that another rule needs besides, and the bounds that it has."""
+        columns = Columns.new(rule, self.lift.size, like=self)
+        for name in self.names:
+            getattr(columns, name)[...] = getattr(self, name)
+        columns._set_bounds(rule)
         return columns
 
     def declared(self, rule):
@@ -179,6 +198,12 @@ class Columns:
             values *= factor
             if name == "G":
                 np.maximum(values, TINY, out=values)
+
+    def ends(self, factor):
+        """Between which weights are that are those in raw units times ``factor``; infinite where there is no bound."""
+        factor = np.minimum(factor, LARGEST)  # so that a bound of 0 stays one
+        least = np.where(self.low > -LARGEST, self.low * factor, -np.inf)
+        return least, np.where(self.high < LARGEST, self.high * factor, np.inf)
 
     def scale_but_for_time(self, rule, t):
         """Scale ``s``, lifted, times ``time_factor(t)``, so that it is constant while a column is not named."""

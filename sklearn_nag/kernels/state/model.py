@@ -93,6 +93,8 @@ class LinearState:
 
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays."""
+        if rule.bounded and rule.constraint != self.rule.constraint:
+            self.columns = self.columns.for_rule(rule)
         self.rule = rule
 
     def check_others(self):
@@ -142,8 +144,10 @@ class LinearState:
         NotImplementedError
             For a model that keeps more of its features than columns, or begins with weights.
         """
-        if getattr(self.rule, "constraint", None) is not None:
+        if self.rule.projected:
             raise NotImplementedError("a constraint holds all their weights together")
+        if self.rule.bounded and (np.ndim(self.rule.constraint.low) or np.ndim(self.rule.constraint.high)):
+            raise NotImplementedError("each has bounds of its own, which are for its place")
         n_features = self.columns.lift.size - self.rule.intercept
         begun = type(self).new(self.rule, n_features).columns
         columns = Columns.new(self.rule, self.columns.lift.size, like=self.columns)
@@ -390,7 +394,14 @@ class LinearState:
             exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
         if not exact:
             coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
-        return coef, intercept, exact
+        return self.within_bounds(coef), intercept, exact
+
+    def within_bounds(self, coef):
+        """Weights in raw units, which rounding may have brought beyond the bounds that the rule has for them."""
+        if not self.rule.bounded:
+            return coef
+        features = slice(0, coef.shape[1])
+        return np.clip(coef, self.columns.low[features], self.columns.high[features]) + 0.0  # which has no -0
 
 
 class Undo:
