@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 __all__ = ["Box", "L2Ball", "Simplex", "WeightedL1Ball"]
 
 STEPS = 100  # of Newton's method, which takes about ten
+SHOWN = 100  # bounds, beyond which only their number is
 FLATTEST = 1e-150  # the least weight of a squared difference, in proportion to the largest
 
 
@@ -276,9 +277,9 @@ class Box:
             if np.ndim(end) > 1 or np.isnan(end).any():
                 got = "NaN among them" if np.ndim(end) < 2 else f"an array of shape {np.shape(end)}"
                 raise ValueError(f"{name} must be a number, or a vector of numbers, that are not NaN; got {got}.")
-            n = len(end) if n is None and np.ndim(end) else n
-            if np.ndim(end) and len(end) != n:
-                raise ValueError(f"{name} has {len(end)} entries, one for each weight; it must have {n}.")
+            n = np.size(end) if n is None and np.ndim(end) else n
+            if np.ndim(end) and np.size(end) != n:
+                raise ValueError(f"{name} has {np.size(end)} entries, one for each weight; it must have {n}.")
         crossed = np.atleast_1d(np.greater(self.low, self.high))
         if crossed.any():
             place = int(np.argmax(crossed))
@@ -311,6 +312,13 @@ class Box:
         v, _ = _checked(point, metric)
         self.check(v.size)
         return np.clip(v, self.low, self.high) + 0.0  # which has no -0
+
+    def __repr__(self):
+        low, high = (
+            np.asarray(end).tolist() if np.size(end) <= SHOWN else f"<{np.size(end)} bounds>"
+            for end in (self.low, self.high)
+        )
+        return f"Box(low={low}, high={high})"
 
     def __eq__(self, other):
         if not isinstance(other, Box):

@@ -233,7 +233,7 @@ class _NAGRule(OnlineLinear):
 
     def _set_linear(self, coef, intercept):
         state = self._state
-        check_within(state.rule.constraint, coef)
+        check_within((vars(self).get("_made") or state).rule.constraint, coef)
         lost = (state.scale()[: self.n_features_in_] == 0) & coef.any(axis=0)
         try:
             kernels.nag.set_linear(state, coef, intercept)

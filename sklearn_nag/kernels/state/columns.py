@@ -109,8 +109,8 @@ class Columns:
         """Note between which weights a rule holds those of the features, if it does; the intercept has no bounds."""
         if not rule.bounded:
             return
-        n_features = self.lift.size - rule.intercept
-        for values, bounds, none in ((self.low, rule.constraint.low, -LARGEST), (self.high, rule.constraint.high, LARGEST)):
+        box, n_features = rule.constraint, self.lift.size - rule.intercept
+        for values, bounds, none in ((self.low, box.low, -LARGEST), (self.high, box.high, LARGEST)):
             values[:n_features] = np.clip(np.resize(bounds, n_features), -LARGEST, LARGEST)
             values[n_features:] = none
 
