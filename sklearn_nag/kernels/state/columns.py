@@ -10,6 +10,7 @@ import numpy as np
 
 from .fields import INPUTS
 from .lifts import LARGEST, TINY, positive
+from .memory import check_room
 
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
 
@@ -97,6 +98,11 @@ class Columns:
             per_head = tuple(sorted({*like.per_head, *per_head}, key=names.index))
         layout = (shared, per_head, rule.n_heads, rule.sharing)
         n_rows = sum(map(len, rows_of_fields(*layout).values()))
+        check_room(
+            (n_rows, n_columns),
+            f"a model of {rule.n_heads:,} weight vectors, one for each class or output, of {n_columns:,} columns",
+            "Every column has room for each: take fewer columns, such as by n_features of a hasher, or fewer classes.",
+        )
         columns = cls(np.zeros((n_rows, n_columns)), *layout)
         for field in columns.declared(rule):
             getattr(columns, field.name)[...] = field.initial
