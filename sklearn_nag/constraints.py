@@ -272,7 +272,7 @@ class Box:
         """
         ends = {"low": self.low, "high": self.high}
         for name, end in ends.items():
-            if not (isinstance(end, float) or (isinstance(end, np.ndarray) and end.dtype == np.float64)):
+            if not (isinstance(end, float) or (type(end) is np.ndarray and end.dtype == np.float64)):
                 raise ValueError(f"{name} must be a real number, or a vector of such; got {type(end).__name__}.")
             if np.ndim(end) > 1 or np.isnan(end).any():
                 got = "NaN among them" if np.ndim(end) < 2 else f"an array of shape {np.shape(end)}"
@@ -334,11 +334,11 @@ def _bound(values):
     if isinstance(values, Real):
         return float(values)
     found = np.asarray(values)
-    if found.dtype.kind not in "biufO":
+    if found.dtype.kind not in "biufO" or np.ma.is_masked(values):
         return values
     bounds = np.array(found, dtype=np.float64)
     bounds.flags.writeable = False
-    return bounds
+    return bounds if bounds.ndim else float(bounds)
 
 
 def _on_simplex(v, a, radius):
