@@ -13,8 +13,7 @@ from .lifts import LARGEST, TINY, positive
 from .memory import check_room
 
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
-
-
+FEW = 2**12  # columns, below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
 
 
@@ -100,10 +99,12 @@ class Columns:
         n_rows = sum(map(len, rows_of_fields(*layout).values()))
         check_room(
             (n_rows, n_columns),
+            2,  # to be undone or saved
             f"a model of {rule.n_heads:,} weight vectors, one for each class or output, of {n_columns:,} columns",
             "Every column has room for each: take fewer columns, such as by n_features of a hasher, or fewer classes.",
         )
-        columns = cls(np.zeros((n_rows, n_columns)), *layout)
+        by_column = rule.lazy and n_columns >= FEW  # as rows of so many columns are sparse, to save them a copy
+        columns = cls(np.zeros((n_rows, n_columns), order="F" if by_column else "C"), *layout)
         for field in columns.declared(rule):
             getattr(columns, field.name)[...] = field.initial
         if rule.selective and rule.intercept:

@@ -26,18 +26,23 @@ def free_memory():
         return np.inf
 
 
-def check_room(shape, what, instead):
+def check_room(shape, copies, what, instead):
     """Raise `TooLarge` unless there is room for an array of doubles.
 
     Parameters
     ----------
     shape : tuple of int
         Its shape.
+    copies : int
+        How many arrays of this shape there are while one is made or used.
     what : str
         What it is, for the error.
     instead : str
         A sentence that says what to do.
     """
-    needed = 8.0 * np.prod(shape, dtype=np.float64)
-    if needed > SMALL and needed > (free := free_memory()):
-        raise TooLarge(f"{what} takes {needed / 2**30:,.1f} GiB; {free / 2**30:,.1f} GiB are free. {instead}")
+    size = 8.0 * np.prod(shape, dtype=np.float64)
+    if size > SMALL and copies * size > (free := free_memory()):
+        size, free = size / 2**30, free / 2**30
+        raise TooLarge(
+            f"{what} takes {size:,.1f} GiB, and {copies} times as much at times; {free:,.1f} GiB are free. {instead}"
+        )

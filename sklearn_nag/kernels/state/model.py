@@ -18,14 +18,13 @@ import numpy as np
 from scipy import sparse
 
 from ...losses import NOTHING
-from .columns import Columns, distinct
+from .columns import FEW, Columns, distinct
 from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
 from .memory import check_room
 from .targets import Targets
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
-FEW = 2**12  # columns, below which none are told apart
 MANY = 2**27  # weights in raw units, a GiB of them, of which no array is made unless somebody asks for it
 AT_ONCE = 2**21  # weights that are made at once, where an array of all is not
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
@@ -348,6 +347,7 @@ class LinearState:
         if self.cached is None:
             check_room(
                 (self.rule.n_played, self.columns.lift.size),
+                4,
                 f"an array of the weights of {self.rule.n_played:,} decision values for {self.columns.lift.size:,} "
                 "columns",
                 "After sparsify() coef_ is a sparse matrix of those that are not 0; predictions need neither.",

@@ -32,10 +32,8 @@ def little(monkeypatch):
 def test_a_model_without_room_is_refused_before_it_is_made(kind):
     X, y = sparse.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(3, 2**20)), [0, 1, 2]
     tracemalloc.start()
-    for classes in (3, 1000):
-        message = (
-            r"a model of (3|1,000) weight vectors, .* of 1,048,577 columns takes .* GiB; 0.0 GiB are free. Every col"
-        )
+    for classes in (4, 1000):
+        message = rf"a model of {classes:,} weight vectors, .* of 1,048,577 columns takes .* GiB, and 2 times as much"
         with pytest.raises(memory.TooLarge, match=message) as error:
             kind().partial_fit(X, y, classes=np.arange(classes))
         assert isinstance(error.value, ValueError)
@@ -77,9 +75,7 @@ def test_an_array_of_weights_without_room_is_refused(rng, monkeypatch):
     clf = NAGClassifier().partial_fit(X, y, classes=np.arange(5))
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
-    with pytest.raises(
-        memory.TooLarge, match=r"weights of 5 decision values for 5,001 columns takes 0.0 GiB; 0.0 GiB are"
-    ):
+    with pytest.raises(memory.TooLarge, match=r"weights of 5 decision values for 5,001 columns takes 0.0 GiB, and 4"):
         clf.coef_  # noqa: B018
     monkeypatch.setattr(model, "MANY", 100)
     assert clf.sparsify().coef_.shape == (5, 5000)
