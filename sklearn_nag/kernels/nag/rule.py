@@ -504,10 +504,10 @@ def ends_of(rule, columns, size, target_lift, places=slice(None)):
     least, most : ndarray of shape (n_columns,)
         Infinite where there is no bound.
     """
-    some, size = columns if isinstance(places, slice) else columns.take(places), positive(size)
+    size = positive(size)
     with np.errstate(over="ignore"):
-        factor = size / some.lift * target_lift
-        return some.ends(factor if rule.adaptive or rule.normalization is None else factor * size)
+        factor = size / columns.lift[places] * target_lift
+        return columns.ends(factor if rule.adaptive or rule.normalization is None else factor * size, places)
 
 
 def hold(state):

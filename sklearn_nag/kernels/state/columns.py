@@ -206,11 +206,14 @@ class Columns:
             if name == "G":
                 np.maximum(values, TINY, out=values)
 
-    def ends(self, factor):
-        """Between which weights are that are those in raw units times ``factor``; infinite where there is no bound."""
+    def ends(self, factor, places=slice(None)):
+        """Between which weights are, of the columns at some places, that are those in raw units times ``factor``.
+
+        Infinite where there is no bound.
+        """
         factor = np.minimum(factor, LARGEST)  # so that a bound of 0 stays one
-        least = np.where(self.low > -LARGEST, self.low * factor, -np.inf)
-        return least, np.where(self.high < LARGEST, self.high * factor, np.inf)
+        low, high = self.low[places], self.high[places]
+        return np.where(low > -LARGEST, low * factor, -np.inf), np.where(high < LARGEST, high * factor, np.inf)
 
     def scale_but_for_time(self, rule, t):
         """Scale ``s``, lifted, times ``time_factor(t)``, so that it is constant while a column is not named."""
