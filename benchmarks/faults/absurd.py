@@ -34,6 +34,7 @@ FUNCTIONS = (
     ("distributed.shard_fit(model, X, y, {name}={value})", "n_shards rounds", "NAG ScaleInvariant"),
     ("constraints.L2Ball({value}).project([1.0, 2.0])", "radius", ""),
     ("constraints.WeightedL1Ball(1.0).project({value})", "point", ""),
+    ("constraints.Box({value}).project([1.0, 2.0])", "low", ""),
     ("constraints.Simplex(1.0).project([1.0, 2.0], {value})", "metric", ""),
 )
 

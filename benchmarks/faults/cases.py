@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 import sklearn_nag
-from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
+from sklearn_nag.constraints import Box, L2Ball, Simplex, WeightedL1Ball
 
 # The bounds within which no call fails. Features have none: any finite double will do.
 LARGEST_TARGET = 1e100
@@ -171,6 +171,9 @@ class Case:
 
 def as_python(value):
     """A parameter as Python."""
+    if isinstance(value, Box):
+        low, high = (repr(np.asarray(end).tolist()).replace("inf", "np.inf") for end in (value.low, value.high))
+        return f"sklearn_nag.constraints.Box({low}, {high})"
     return f"sklearn_nag.constraints.{value!r}" if isinstance(value, SETS) else repr(value)
 
 
@@ -297,6 +300,8 @@ def made(seed, number):
     d = int(rng.integers(1, 8) if rng.random() < 0.85 else rng.integers(8, 150))
     if parameters.get("invariance") == "full":
         d = min(d, 20)
+    if isinstance(parameters.get("constraint"), Box):
+        parameters["constraint"] = box_of(rng, d, parameters["constraint"])
     X = rows_of(rng, n, d)
     if "float32" in storage:
         largest = np.finfo(np.float32).max
@@ -428,6 +433,10 @@ def parameters_of_hedge(kind, rng, classifies):
 
 def constraint_of(kind, rng, learner, parameters):
     """A set that holds the weights, with what else it needs; no parameter where it cannot be had."""
+    if kind.random() < 0.5 and parameters.get("regularizer") != "entropy":
+        signs = "nonnegative", {0: -1}, {0: 1}, Box()
+        possible = learner.startswith("FTRL") or parameters.get("penalty") in (None, "l2")
+        return {"constraint": signs[rng.integers(len(signs))]} if possible else {}
     chosen = SETS[kind.integers(len(SETS))](float(10.0 ** rng.integers(-3, 4)))
     if learner.startswith("FTRL"):
         simple = isinstance(chosen, Simplex) and parameters.get("l1")
@@ -440,6 +449,15 @@ def constraint_of(kind, rng, learner, parameters):
         return {}
     needed = {"normalization": None, "adaptive": False, "constraint": chosen}
     return needed if learner == "NAGClassifier" else {**needed, "target_normalization": None}
+
+
+def box_of(rng, d, box):
+    """Bounds for each column, of any size, or the same for all; some are none, and some are 0."""
+    shape = () if rng.random() < 0.3 else (d,)
+    low, high = (
+        np.where(rng.random(shape) < 0.3, end, 10.0 ** rng.integers(-300, 301, shape)) for end in (0.0, np.inf)
+    )
+    return replace(box, low=-low if shape else -float(low), high=high if shape else float(high))
 
 
 def rows_of(rng, n, d):

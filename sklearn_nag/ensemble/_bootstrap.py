@@ -12,10 +12,12 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Bunch, get_tags
 
 from .._typing import available_if
 from ..estimators._labels import check_one_class_a_row
+from ..estimators._rates import score_by_common
 from ..estimators._validation import (
     Rows,
     check_coverage,
@@ -329,7 +331,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         return self._of_learner("feature_names_in_")
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy or, for regression, R² of `predict`.
+        """Accuracy or, for regression, R² of `predict`; D² for a learner whose own score that is.
 
         Parameters
         ----------
@@ -345,10 +347,10 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         float
             The score.
         """
-        from sklearn.metrics import accuracy_score, r2_score
-
-        metric = accuracy_score if is_classifier(self.estimator) else r2_score
-        return metric(y, self.predict(X), sample_weight=sample_weight)
+        predicted = self.predict(X)
+        if is_classifier(self.estimator):
+            return accuracy_score(y, predicted, sample_weight=sample_weight)
+        return score_by_common([self.estimator], y, predicted, sample_weight)
 
     def __sklearn_tags__(self):
         tags, of_learner = super().__sklearn_tags__(), get_tags(self.estimator)

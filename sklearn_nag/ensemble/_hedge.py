@@ -22,6 +22,7 @@ from ..estimators._growing_table import in_silence, learn_and_report, tables_of
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._locks import between_calls, turn_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
+from ..estimators._rates import score_by_common
 from ..estimators._saved import (
     check_attributes,
     check_begun_with,
@@ -973,3 +974,24 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         """
         mixed = self._mixed_response(X)
         return mixed[:, 0] if self._n_outputs is None else mixed
+
+    def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of the variation of the targets that predictions explain; 1 at best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the estimators take them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default.
+
+        Returns
+        -------
+        float
+            R² of squared errors; where all estimators learn by one deviance, such as ``loss="poisson"`` of
+            :class:`NAGRegressor`, D², as their own score.
+        """
+        predicted = self.predict(X)
+        return score_by_common([expert for _, expert in self._named()], y, predicted, sample_weight)

@@ -11,12 +11,13 @@ import numpy as np
 
 from .. import kernels
 from .._docstrings import share
-from ..constraints import L2Ball, Simplex, WeightedL1Ball
+from ..constraints import Simplex
 from . import _shared_docs
+from ._bounds import Constraint, check_constraint, check_within, has_bounds, set_of
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear, default_of
 from ._regressor import OnlineRegressor
-from ._validation import as_given, check_constraint, check_flag, check_number, check_option
+from ._validation import as_given, check_flag, check_number, check_option
 
 INSTEAD_OF_SCHEDULES = {
     "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
@@ -87,6 +88,14 @@ class _NAGRule(OnlineLinear):
 
     def _check_constrained(self):
         """Raise for other parameters with which a constraint has no meaning."""
+        if has_bounds(self.constraint):
+            if self.penalty in ("l1", "elasticnet"):
+                raise ValueError(
+                    f"bounds on single weights and penalty={self.penalty!r} do not go together here, as what L1 has "
+                    "done so far would have to count weights that a bound holds; FTRLClassifier and FTRLRegressor take "
+                    "both, and penalty='l2' goes with bounds."
+                )
+            return
         if self.penalty is not None:
             raise ValueError(
                 f"constraint and penalty={self.penalty!r} bound the weights in two ways that do not go together: set "
@@ -171,7 +180,7 @@ class _NAGRule(OnlineLinear):
             mixed=swept is None,
             half_life=np.inf if mixes or self.half_life is None else float(self.half_life),
             clip=self._clip,
-            constraint=self.constraint,
+            constraint=set_of(self.constraint, self),
         )
 
     # -- scales in a pass of their own
@@ -224,6 +233,7 @@ class _NAGRule(OnlineLinear):
 
     def _set_linear(self, coef, intercept):
         state = self._state
+        check_within((vars(self).get("_made") or state).rule.constraint, coef)
         lost = (state.scale()[: self.n_features_in_] == 0) & coef.any(axis=0)
         try:
             kernels.nag.set_linear(state, coef, intercept)
@@ -414,7 +424,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
         l1_ratio: float | None = 0.15,
-        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
+        constraint: Constraint = None,
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         max_iter: int = 1000,
@@ -599,7 +609,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 0.0001,
         l1_ratio: float | None = 0.15,
-        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
+        constraint: Constraint = None,
         epsilon: float = 0.1,
         quantile: float = 0.5,
         power: float = 1.5,

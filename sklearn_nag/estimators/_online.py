@@ -715,14 +715,15 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     @property
     def coef_(self) -> np.ndarray | sparse.csr_matrix:
         """Weights in raw units: an array, or a CSR matrix after `sparsify`."""
+        if vars(self).get("_sparse_coef"):
+            return self._attribute(kernels.LinearState.sparse_weights)
         coef = self._attribute(kernels.LinearState.linear)[0]
-        coef = coef[0] if self._flat_coef else coef
-        return sparse.csr_matrix(coef) if vars(self).get("_sparse_coef") else coef
+        return coef[0] if self._flat_coef else coef
 
     @property
     def intercept_(self) -> np.ndarray:
         """Value where every feature is 0; zeros without ``fit_intercept``."""
-        return self._attribute(kernels.LinearState.linear)[1]
+        return self._attribute(kernels.LinearState.intercept)
 
     @property
     def scale_(self) -> np.ndarray:

@@ -133,12 +133,15 @@ alpha : float, default=0.0001
     ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
 l1_ratio : float or None, default=0.15
     Share of L1 for ``penalty="elasticnet"``, in [0, 1]; None where there is no such penalty.
-constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
-    Set of `sklearn_nag.constraints` on which the weights without units, ``u = coef_ * scale_``, are projected after
-    each step; for a regressor with ``target_normalization`` in standard deviations of the target. The intercept is
-    free. A row then takes time in proportion to all features. Nearest is what costs least in the metric of the steps,
-    ``sum sqrt(H_i) (u_i - v_i)^2`` for adaptive rules; where these have scales, steps are ``eta0 * radius * g z /
-    sqrt(H)``. See :ref:`constraints`. Simplex needs ``normalization=None, adaptive=False``.
+constraint : "nonnegative", dict, Box, L2Ball, WeightedL1Ball, Simplex or None, default=None
+    Where weights are held; the intercept is free. Bounds on each weight, ``coef_`` to the bit, in the unit of its own
+    column: ``"nonnegative"``, a dict of signs (1, -1, or 0 for any) by names or numbers of columns, such as
+    ``{"price": -1}``, or a `Box` of `sklearn_nag.constraints` that has 0 in it. Steps are cut off at the bounds, and a
+    sparse row costs as much as without; not with a penalty of L1. Or a ball, or a simplex, on which all weights without
+    units, ``u = coef_ * scale_``, are projected after each step; for a regressor with ``target_normalization`` in
+    standard deviations of the target. A row then takes time in proportion to all features. Nearest is what costs least
+    in the metric of the steps, ``sum sqrt(H_i) (u_i - v_i)^2`` for adaptive rules; where these have scales, steps are
+    ``eta0 * radius * g z / sqrt(H)``. See :ref:`constraints`. Simplex needs ``normalization=None, adaptive=False``.
 average : bool, int or "auto", default="auto"
     Whether to predict with the average of the weights used while learning, from the first row on or once rows of a
     total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
@@ -217,9 +220,12 @@ radius : float, default=10.0
     ``target_normalization=None``.
 positive : bool, default=False
     Whether weights are not negative, for ``"entropy"``: they then are a probability distribution times ``radius``.
-constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
-    Set of `sklearn_nag.constraints` that holds the weights ``coef_ * scale_``, for ``"l2"``; for a regressor with
+constraint : "nonnegative", dict, Box, L2Ball, WeightedL1Ball, Simplex or None, default=None
+    Where weights are held; the intercept is free. Bounds on each weight, ``coef_`` to the bit, in the unit of its own
+    column: ``"nonnegative"``, a dict of signs (1, -1, or 0 for any) by names or numbers of columns, such as
+    ``{"price": -1}``, or a `Box` of `sklearn_nag.constraints` that has 0 in it; for ``"proximal"`` and ``"l2"``. Or a
+    ball, or a simplex, that holds all weights without units, ``coef_ * scale_``, for ``"l2"``; for a regressor with
     ``target_normalization`` in standard deviations of the target. It is lazy: the sum of the gradients is projected
-    anew for each row, not the weights after it. The intercept is free. A row then takes time in proportion to all
-    features. See :ref:`constraints`.
+    anew for each row, not the weights after it. A row then takes time in proportion to all features. See
+    :ref:`constraints`.
 """)

@@ -20,6 +20,7 @@ from ..compiled.columns import (
 )
 from ..compiled.constants import (
     AUTO,
+    HAS_BOUNDS,
     HAS_CONSTRAINT,
     HAS_L1,
     HAS_L2,
@@ -56,7 +57,7 @@ from ..compiled.handover import (
     workspace,
 )
 from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
-from ..compiled.jit import fast, for_rule, slow, strict
+from ..compiled.jit import fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
@@ -75,7 +76,7 @@ from .rule import STEEPEST, Rule
 
 N, SHRINKAGE, AVERAGED, RATE = range(2, 6)  # further entries of ``clock``; ``RATE`` is the factor of eta
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
-FOR_CONSTRAINTS = ("start", "own")  # further ones
+FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further ones
 
 
 @fast
@@ -283,16 +284,26 @@ def predict(table, heads, f, rule, model, clock, c, bias, width, n):
     before, averaged = clock[T], clock[AVERAGED]
     inverse = 1.0 / averaged if averaged > 0.0 else 0.0
     clock[RATE] = normalise(table, f, rule, clock, before, c, bias, n)
+    if HAS_BOUNDS:
+        fill_ends(table, f, clock, model.constraint[1], n)
+        hold(table, f, averaged, n_heads, n)
     for k in range(n_heads):
         value = behind = 0.0
-        if IS_AVERAGED:
+        if IS_AVERAGED and HAS_BOUNDS:  # as is the average of what was held by other scales
+            for i in range(n):
+                w = table[f.weight + k, i]
+                average = min(max(w - table[f.past + k, i] * inverse, table[f.least, i]), table[f.most, i])
+                value += w * table[f.z, i]
+                behind += (w - average) * table[f.z, i]
+        elif IS_AVERAGED:
             for i in range(n):
                 value += table[f.weight + k, i] * table[f.z, i]
                 behind += table[f.past + k, i] * table[f.z, i]
         else:
             for i in range(n):
                 value += table[f.weight + k, i] * table[f.z, i]
-        behind *= inverse
+        if not HAS_BOUNDS:
+            behind *= inverse
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
             return False
         heads[PREDICTION, k] = heads[LATEST, k] = value
@@ -434,6 +445,36 @@ def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
                 table[f.past + k, i] += clock[AVERAGED] * (table[weight, i] - table[f.start, i])
 
 
+@strict_slow
+def fill_ends(table, f, clock, target_lift, n):
+    """As `rule.ends_of`, for columns in which the row is not 0; there are no ends in the others."""
+    root = time_factor(clock[T])
+    for i in range(n):
+        low, high = -np.inf, np.inf
+        if table[f.z, i] != 0.0:
+            size = scale_but_for_time(table, f, i, clock[T]) / root
+            size = size if size > 0.0 else 1.0
+            factor = size / table[f.lift, i] * target_lift
+            if not IS_ADAPTIVE and NORM != NONE:
+                factor *= size
+            factor = min(factor, LARGEST)
+            low = table[f.low, i] * factor if table[f.low, i] > -LARGEST else low
+            high = table[f.high, i] * factor if table[f.high, i] < LARGEST else high
+        table[f.least, i], table[f.most, i] = low, high
+
+
+@strict_slow
+def hold(table, f, averaged, n_heads, n):
+    """Cut the weights off at their ends."""
+    for k in range(n_heads):
+        for i in range(n):
+            w = table[f.weight + k, i]
+            held = min(max(w, table[f.least, i]), table[f.most, i])
+            table[f.weight + k, i] = held
+            if IS_AVERAGED:
+                table[f.past + k, i] += averaged * (held - w)
+
+
 @fast
 def needs_gradient_lift(gradient_lift, heads, rule, c):
     """Whether gradients need other lifts, of those that can change."""
@@ -471,6 +512,8 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
     if HAS_CONSTRAINT:
         inner = width - rule.intercept
         constrain(table, heads, f, rule, model.constraint, clock, model.eta.size, inner)
+    if HAS_BOUNDS:
+        hold(table, f, clock[AVERAGED], model.eta.size, n)
 
 
 learn_dense, learn_sparse = bind(__name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note)
@@ -505,7 +548,7 @@ class NagPreparation(Preparation):
             raise_gradient_lift(self.state, columns, root_mean_square(gradients, self.state.rule.sharing))
 
 
-Fields = layout_of(__name__, Rule, SCRATCH + FOR_CONSTRAINTS)
+Fields = layout_of(__name__, Rule, SCRATCH + FOR_CONSTRAINTS + FOR_BOUNDS)
 
 
 class CompiledRule(NamedTuple):
@@ -551,6 +594,7 @@ class Constants(NamedTuple):
     shares_g: bool
     counts_entries: bool
     has_constraint: bool
+    has_bounds: bool
     has_targets: bool
     has_target_unit: bool
     of_margin: bool
@@ -575,7 +619,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         *shaped,
         heads,
         clock,
-        Model(eta, state.gradient_lift, compiled_loss(loss), target, compiled_constraint(rule.constraint)),
+        Model(eta, state.gradient_lift, compiled_loss(loss), target, compiled_constraint(state)),
     )
     player = Player(state, loss, losses, target, heads)
     preparation = NagPreparation(state, tables, clock, heads, rule.importance_aware and loss.move is not None)
@@ -600,7 +644,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 def scratch_rows(rule):
     """Names of the rows below the fields of a table."""
-    return SCRATCH if rule.constraint is None else SCRATCH + FOR_CONSTRAINTS
+    return SCRATCH + (FOR_CONSTRAINTS if rule.projected else FOR_BOUNDS if rule.bounded else ())
 
 
 @functools.lru_cache
@@ -626,7 +670,8 @@ def compiled(rule, loss, shared, per_head):
         has_rare=True,
         shares_g=rule.sharing > 1,
         counts_entries=rule.counts_entries,
-        has_constraint=rule.constraint is not None,
+        has_constraint=rule.projected,
+        has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
         **loss_constants(loss),

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...constraints import Box
 from .columns import Columns, rows_of_fields
 from .frequent import ENDS
 from .lifts import LARGEST
@@ -154,9 +155,20 @@ def _is_a(value, hint, may_be_infinite=False):
             return False
         most = LARGEST if isinstance(value, float) else WHOLE
         return 0 <= value <= most or (may_be_infinite and value == np.inf)
+    if hint is Box:
+        return type(value) is Box and _holds_zero(value)
     if is_dataclass(hint):
         return type(value) is hint and _is_a(vars(value).get("radius"), float) and value.radius > 0
     return isinstance(value, hint)
+
+
+def _holds_zero(box):
+    """Whether bounds are some between which 0 is."""
+    try:
+        box.check()
+    except (AttributeError, ValueError):
+        return False
+    return bool(np.all(np.less_equal(box.low, 0.0)) and np.all(np.greater_equal(box.high, 0.0)))
 
 
 # -- parts
