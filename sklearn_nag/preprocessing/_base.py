@@ -235,6 +235,22 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """Transformers that this one is made of, and that learn when it learns."""
         return ()
 
+    def _numeric_outputs(self) -> Any:
+        """Places of the columns that come out and hold numbers, not words or marks; None where nothing is known."""
+        return None
+
+    @property
+    def numeric_outputs_(self) -> np.ndarray:
+        """Places of the columns that come out and hold numbers, not words or marks, where that is known.
+
+        An `OnlinePipeline` tells them to a step behind that has ``set_numeric_columns``.
+        """
+        self._check_is_fitted()
+        places = self._numeric_outputs()
+        if places is None:
+            raise AttributeError(f"{type(self).__name__} does not know which columns hold numbers.")
+        return np.asarray(places, dtype=np.intp)
+
 
 # -- rows
 

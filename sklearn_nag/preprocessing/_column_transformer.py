@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.utils import get_tags
 
 from ..estimators._validation import (
@@ -22,7 +22,7 @@ from ..estimators._validation import (
 )
 from ._base import OnlineTransformer, check_some
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
-from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, places_in
+from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, numeric_outputs, places_in
 
 
 class Columns(NamedTuple):
@@ -267,7 +267,9 @@ class OnlineColumnTransformer(OnlineTransformer):
         try:
             blocks = self._blocks(columns, table, refits, y)
             if first:
-                self._widths = tuple(self._width(entry, columns, table) for entry in self._fitted)
+                heads = [self._head(entry, columns, table) for entry in self._fitted]
+                self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
+                self._is_dense = tuple(not sparse.issparse(head) for head in heads)
             return stacked(blocks, table.n_rows) if transform else None
         except BaseException:
             for undo in restore:
@@ -294,15 +296,15 @@ class OnlineColumnTransformer(OnlineTransformer):
                 raise
         return blocks
 
-    def _width(self, entry, columns, table):
-        """Number of columns that come out of a transformer which has learnt."""
+    def _head(self, entry, columns, table):
+        """What comes out of a transformer, which has learnt, for the first row; None where nothing does."""
         _, step, places, single = entry
-        if is_left_out(step):
-            return len(places) if step == "passthrough" else 0
+        if is_left_out(step) and step != "passthrough":
+            return None
         columns = [column and column.head() for column in columns]
         table = Table(table.names, columns, 1, None if table.array is None else table.array[:1])
-        rows = step.transform(self._group(columns, places, single, table, step))
-        return rows.shape[1] if len(rows.shape) > 1 else 1
+        rows = self._group(columns, places, single, table, step)
+        return rows if is_left_out(step) else step.transform(rows)
 
     def _begin(self, X, table):
         """Set up everything for a first table."""
@@ -475,6 +477,22 @@ class OnlineColumnTransformer(OnlineTransformer):
             out += [f"{name}__{column}" for column in own] if self.verbose_feature_names_out else list(own)
         return out
 
+    def _numeric_outputs(self):
+        found, first = [], 0
+        is_dense = getattr(self, "_is_dense", (False,) * len(self._fitted))  # models saved by version 1.0.0rc1 lack it
+        for (_, step, places, _), width, dense in zip(self._fitted, self._widths, is_dense):
+            own = np.empty(0, dtype=np.intp)
+            holds_numbers = [self._state.kinds[place] == NUMBERS for place in places]
+            if is_left_out(step) or (isinstance(step, OneToOneFeatureMixin) and width == len(places)):
+                own = np.flatnonzero(holds_numbers[:width])
+            elif (known := numeric_outputs([step])) is not None:
+                own = known
+            elif dense and all(holds_numbers):  # what transformers of others make of numbers
+                own = np.arange(width)
+            found.append(own + first)
+            first += width
+        return np.concatenate(found)
+
     def _merged(self, transformers):
         result = super()._merged(transformers)
         result._fitted = [
@@ -561,7 +579,7 @@ def _check_sizes(rows, columns):
 
 def stacked(blocks: list, n_rows: int) -> Any:
     """Blocks of columns side by side: an array where all are arrays, else CSR, whatever values they hold."""
-    blocks = [block if sparse.issparse(block) else _two_dimensional(block) for block in blocks]
+    blocks = [_two_dimensional(block) for block in blocks]
     if not blocks:
         return np.empty((n_rows, 0))
     if not any(map(sparse.issparse, blocks)):
@@ -591,7 +609,7 @@ def stacked(blocks: list, n_rows: int) -> Any:
 
 
 def _two_dimensional(block):
-    block = np.asarray(block)
+    block = block if sparse.issparse(block) else np.asarray(block)
     return block.reshape(len(block), -1) if block.ndim != 2 else block
 
 

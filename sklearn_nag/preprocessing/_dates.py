@@ -186,6 +186,10 @@ class DateEncoder(OnlineTransformer):
             for value in PARTS[part]
         ]
 
+    def _numeric_outputs(self):
+        is_number = [part == "days" for part in self.parts for _ in PARTS[part]]
+        return np.flatnonzero(np.tile(is_number, self.n_features_in_))
+
     def _merge_states(self, states):
         return states[0]
 

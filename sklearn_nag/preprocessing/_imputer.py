@@ -247,6 +247,9 @@ class OnlineImputer(OnlineTransformer):
     def _names_out(self, state, names):
         return [*names, *(f"missingindicator_{name}" for name in names)] if self.add_indicator else names
 
+    def _numeric_outputs(self):
+        return [] if self._state.holds_words else range(self.n_features_in_)
+
     def _merge_states(self, states):
         first = states[0]
         if any(state.holds_words != first.holds_words for state in states):

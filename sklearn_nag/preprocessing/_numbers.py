@@ -109,6 +109,9 @@ class NumberReader(OnlineTransformer):
     def _names_out(self, state, names):
         return names
 
+    def _numeric_outputs(self):
+        return range(self.n_features_in_)
+
     def _merge_states(self, states):
         return states[0]
 

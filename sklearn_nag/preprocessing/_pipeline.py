@@ -5,14 +5,26 @@ from __future__ import annotations
 import copy
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 from sklearn.utils.metaestimators import available_if
 
 from ..estimators._validation import unchanged_on_error
-from ._steps import check_step, is_left_out, keep, learn_step, learns, merge_steps, places_in
+from ._steps import (
+    check_step,
+    is_left_out,
+    keep,
+    learn_step,
+    learns,
+    merge_steps,
+    numeric_outputs,
+    places_in,
+    tell_numeric,
+)
 
 
 def _last_can(method):
@@ -120,7 +132,7 @@ class OnlinePipeline(Pipeline):
         self : object
             The fitted pipeline.
         """
-        self._undone_on_error(lambda: super(OnlinePipeline, self).fit(X, y, **params), refits=True)
+        self._undone_on_error(lambda told: self._telling(told).fit(X, y, **params), refits=True)
         return self
 
     @available_if(_last_can("transform"))
@@ -142,7 +154,7 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
-        return self._undone_on_error(lambda: super(OnlinePipeline, self).fit_transform(X, y, **params), refits=True)
+        return self._undone_on_error(lambda told: self._telling(told).fit_transform(X, y, **params), refits=True)
 
     @available_if(_can_learn)
     @unchanged_on_error
@@ -181,7 +193,7 @@ class OnlinePipeline(Pipeline):
         TypeError
             For a step that has to see all rows first.
         """
-        self._undone_on_error(lambda: self._partial_fit(X, y, classes, sample_weight, params))
+        self._undone_on_error(lambda told: self._partial_fit(X, y, classes, sample_weight, params, told))
         return self
 
     @available_if(_last_can("transform"))
@@ -200,21 +212,26 @@ class OnlinePipeline(Pipeline):
             The rows transformed.
         """
 
-        def learn():
+        def learn(told):
             self._check_steps(self.steps)
-            rows = X
+            rows, before = X, []
             for _, step in self.steps:
+                told.append(tell_numeric(step, before))
                 rows = learn_step(step, rows)
+                before.append(step)
             return rows
 
         return self._undone_on_error(learn)
 
-    def _partial_fit(self, X, y, classes, sample_weight, params):
+    def _partial_fit(self, X, y, classes, sample_weight, params, told):
         self._check_steps(self.steps[:-1])
-        of_steps = self._params_of_steps(sample_weight, params)
+        of_steps, before = self._params_of_steps(sample_weight, params), []
         for name, step in self.steps[:-1]:
+            told.append(tell_numeric(step, before))
             X = learn_step(step, X, y, of_steps.get(name))
+            before.append(step)
         name, last = self.steps[-1]
+        told.append(tell_numeric(last, before))
         if is_left_out(last) or not learns(last):
             if not is_left_out(last):
                 check_step(name, last)
@@ -251,17 +268,43 @@ class OnlinePipeline(Pipeline):
         of_steps[self.steps[-1][0]].update(weights)
         return of_steps
 
+    def _telling(self, told):
+        """What fits the steps: a Pipeline that tells those which want to know it which of their columns hold numbers.
+
+        To ``told`` goes what takes that back.
+        """
+        steps = []
+        for i, (name, step) in enumerate(self.steps):
+            if hasattr(step, "set_numeric_columns"):
+                steps.append((f"before {name}", _Telling(step, [other for _, other in self.steps[:i]], told)))
+            steps.append((name, step))
+        if len(steps) == len(self.steps):
+            return super()
+        return Pipeline(steps, transform_input=self.transform_input, verbose=self.verbose)
+
     def _undone_on_error(self, learn, refits=False):
         """What ``learn`` returns; where it raises, the steps are as they were before. The last one sees to itself."""
         steps = [step for _, step in self.steps]
         last_is_ours = steps and hasattr(steps[-1], "_parts")
         restore = [keep(step, refits) for step in (steps if last_is_ours else steps[:-1])]
+        told: list = []
         try:
-            return learn()
+            return learn(told)
         except BaseException:
+            for undo in reversed(told):
+                undo()
             for undo in restore:
                 undo()
             raise
+
+    @property
+    def numeric_outputs_(self) -> np.ndarray:
+        """Places of the columns that come out and hold numbers, where the last transformer tells them."""
+        steps = [step for _, step in self.steps]
+        numeric = numeric_outputs(steps)
+        if numeric is None:
+            raise AttributeError("no step of this pipeline tells which columns of what comes out hold numbers")
+        return numeric
 
     @property
     def _takes_tables(self):
@@ -294,6 +337,23 @@ class OnlinePipeline(Pipeline):
             if name in steps and learns(steps[name]) and (steps[name] is self.steps[-1][1] or _is_foreign(steps[name])):
                 pair.mapping.add(caller="partial_fit", callee="partial_fit")
         return router
+
+
+class _Telling(TransformerMixin, BaseEstimator):
+    """A step that tells the one behind it which columns hold numbers, and lets rows pass."""
+
+    def __init__(self, step, before, told):
+        self.step, self.before, self.told = step, before, told
+
+    def fit(self, X, y=None):
+        self.told.append(tell_numeric(self.step, self.before, refits=True))
+        return self
+
+    def transform(self, X):
+        return X
+
+    def __sklearn_is_fitted__(self):
+        return True
 
 
 def _is_foreign(step):

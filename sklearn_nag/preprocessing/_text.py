@@ -152,6 +152,9 @@ class OnlineTfidf(OnlineTransformer):
     def _names_out(self, state, names):
         return [f"{names[0]}_hashed{place}" for place in range(int(self.n_features))]
 
+    def _numeric_outputs(self):
+        return []
+
     def _merge_states(self, states):
         return Documents(sum(state.n for state in states), np.sum([state.counts for state in states], axis=0))
 

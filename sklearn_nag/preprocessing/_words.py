@@ -59,6 +59,9 @@ class _OfWords(OnlineTransformer):
             words.append(list(places))
         return Coded(codes, words, table.n_rows)
 
+    def _numeric_outputs(self):
+        return []
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

@@ -13,12 +13,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import ProgressiveSplit, eta_sweep, progressive_score, progressive_validation
-from sklearn_nag.preprocessing import OnlinePipeline, make_online_pipeline
+from sklearn_nag.preprocessing import OnlineColumnTransformer, OnlinePipeline, make_online_pipeline, prepare
 from sklearn_nag.streams import fit_stream
 
 from .helpers import Centred
@@ -259,3 +259,72 @@ def test_is_a_pipeline():
     assert issubclass(OnlinePipeline, Pipeline)
     pipeline = make_online_pipeline(Centred(), Centred())
     assert list(pipeline.named_steps) == ["centred-1", "centred-2"]
+
+
+class Told(FTRLRegressor):
+    """A learner that wants to know which columns hold numbers."""
+
+    def set_numeric_columns(self, positions):
+        self.told_ = positions
+
+
+class Ahead(MaxAbsScaler):
+    """A transformer that wants to know it, too."""
+
+    def set_numeric_columns(self, positions):
+        self.told_ = positions
+
+
+MIXED = pd.DataFrame({
+    "age": [20.0, 31.0, np.nan, 54.0], "town": ["Rome", "Oslo", "Rome", "Lima"],
+    "sold": pd.to_datetime(["2024-01-01", "2024-02-03", "2024-03-07", "2024-01-09"]), "height": [1.5, 1.8, 1.6, 1.7],
+    "seen": ["$1", "$2", "?", "$4"],
+})  # fmt: skip
+TARGET = [1.0, 2.0, 3.0, 4.0]
+
+
+def numeric_names(pipeline, positions):
+    return pipeline[0].get_feature_names_out()[positions].tolist()
+
+
+@pytest.mark.parametrize("way", ["fit", "partial_fit", "fit_stream", "progressive_validation"])
+def test_steps_that_want_to_know_it_are_told_which_columns_hold_numbers(way):
+    pipeline = OnlinePipeline([*prepare(MIXED).steps, ("ahead", Ahead()), ("learn", Told(max_iter=1))])
+    if way == "fit_stream":
+        pipeline = fit_stream(pipeline, [(MIXED, TARGET)])
+    elif way == "progressive_validation":
+        pipeline = progressive_validation(pipeline, MIXED, TARGET).estimator
+    else:
+        getattr(pipeline, way)(MIXED, TARGET)
+    known = ["age", "height", "seen", "sold_days"]
+    assert sorted(numeric_names(pipeline, pipeline["ahead"].told_)) == known
+    assert pipeline["learn"].told_.tolist() == pipeline["ahead"].told_.tolist()  # which a scaler does not move
+    assert pipeline[0].get_feature_names_out().size > len(known)
+
+
+def test_positions_count_through_passed_and_foreign_columns():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [3.0, 5.0], "d": [1, 2], "e": ["u", "v"]})
+    columns = OnlineColumnTransformer(
+        [
+            ("words", OneHotEncoder(handle_unknown="ignore"), ["b"]), ("scaled", StandardScaler(), ["c"]),
+            ("made", FunctionTransformer(lambda X: np.hstack([X, X])), ["a"]), ("same", "passthrough", ["d", "e"]),
+        ]
+    )  # fmt: skip
+    columns.fit(frame)
+    assert columns.numeric_outputs_.tolist() == [2, 3, 4, 5]
+    pipeline = make_online_pipeline(columns, "passthrough", StandardScaler(with_mean=False))
+    assert pipeline.fit(frame[["a", "b", "c", "d"]].assign(e=["1", "2"])).numeric_outputs_.tolist() == [2, 3, 4, 5]
+
+
+def test_nobody_is_told_anew_but_by_fit_and_a_failed_call_takes_it_back():
+    pipeline = OnlinePipeline([*prepare(MIXED).steps, ("learn", Told(max_iter=1))])
+    with pytest.raises(ValueError, match="NaN"):
+        pipeline.partial_fit(MIXED, [np.nan, 1.0, 2.0, 3.0])
+    assert not hasattr(pipeline["learn"], "told_")
+    pipeline.partial_fit(MIXED, TARGET)
+    first = pipeline["learn"].told_
+    assert pipeline.partial_fit(MIXED, TARGET)["learn"].told_ is first
+    with pytest.raises(ValueError, match="NaN"):
+        pipeline.fit(MIXED, [np.nan, 1.0, 2.0, 3.0])
+    assert pipeline["learn"].told_ is first
+    assert pipeline.fit(MIXED, TARGET)["learn"].told_ is not first
