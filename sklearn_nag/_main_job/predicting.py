@@ -1,9 +1,9 @@
 """Predict the rows of files that need not fit in memory, by a model that train has saved.
 
-A model that knows its columns finds them by their names, in any order. Columns that it does not know are refused, but
-for those that --keep names, which are copied beside the predictions; --fill goes on with a warning, and takes what
-cannot be read as missing. Predictions are written in parts, which lie in a folder beside the file until all are there:
-after a crash the same command goes on behind the last part.
+A model that knows its columns finds them by their names, in any order, and leaves out the target and what else it did
+not learn from. Columns that it does not know are refused, but for those that --keep names, which are copied beside the
+predictions; --fill goes on with a warning, and takes what cannot be read as missing. Predictions are written in parts,
+which lie in a folder beside the file until all are there: after a crash the same command goes on behind the last part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import shutil
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,8 @@ from ..streams._progress import progress_bar
 from ..streams._read import SIZES
 from ..streams._sources import import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .training import SUFFIXES, WHAT_FILES_DO
+from .training import SUFFIXES, WHAT_FILES_DO, noting
+from .wording import in_a_line
 
 PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
@@ -74,15 +74,9 @@ def main(arguments):
     """Predict, and print what was done."""
     parser, options = parse(arguments)
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("once", UserWarning)
-            said = predict(options)
-        for message in dict.fromkeys(str(warning.message) for warning in caught if warning.category is UserWarning):
-            print(f"note: {message}")
-        print(said)
+        print(noting(predict, options))
     except (*WHAT_FILES_DO, TypeError) as error:
-        sentences = " ".join([str(error), *getattr(error, "__notes__", ())])
-        parser.exit(2, f"{PROGRAM}: {' '.join(sentences.split())}\n")
+        parser.exit(2, f"{PROGRAM}: {in_a_line(error)}\n")
     except KeyboardInterrupt:
         parser.exit(130, "\nInterrupted. The same command goes on behind the last part.\n")
 

@@ -49,6 +49,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     """
 
     _state: Any
+    _reads: frozenset = frozenset()  # kinds of columns of which it makes the same, so that one may turn into another
     _takes_tables = False  # whether rows may be a `Table`, whose columns nobody has to make an array of
 
     # -- what a class defines

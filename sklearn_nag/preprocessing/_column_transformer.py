@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,10 +18,12 @@ from ..estimators._validation import (
     as_given,
     check_flag,
     check_option,
+    parameter_names,
     shown,
     unchanged_on_error,
 )
 from ._base import OnlineTransformer, check_some
+from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
 from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, numeric_outputs, places_in
 
@@ -69,6 +72,12 @@ class _Changed(Column):
     def numbers(self):
         return np.array([self._as_number(word) for word in self.values.words()], dtype=np.float64)
 
+    def unread(self, kind):
+        """The first word that is no number or date, for a message."""
+        read = self.numbers() if kind == NUMBERS else self.dates() if kind == DATES else ()
+        words = [word for word, value in zip(self.words(), read) if value != value and word is not None]
+        return f" ({shown(words[0])} for one)" if words else ""
+
     def _as_number(self, value):
         try:
             number = super()._as_number(value)
@@ -80,7 +89,13 @@ class _Changed(Column):
         return self.values.words()
 
     def dates(self):
-        return _Missing(self.name, len(self.values.words())).dates()
+        return np.array([self._date(word) for word in self.values.words()], dtype="datetime64[us]")
+
+    def _date(self, word):
+        try:
+            return np.datetime64("NaT", "us") if word is None else np.datetime64(read_date(word, None), "us")
+        except ValueError:
+            return np.datetime64("NaT", "us")
 
 
 class OnlineColumnTransformer(OnlineTransformer):
@@ -112,6 +127,9 @@ class OnlineColumnTransformer(OnlineTransformer):
         column, has one more, or has words in a column of numbers and the like. ``"fill"`` warns, and goes on: a column
         that is not there has missing values, a new one is left out, and of one that holds something else now what
         cannot be read is missing. Columns that no transformer takes may come and go either way.
+    unused : list of str, default=()
+        Names of columns that the first table lacks, and that no transformer takes: the target, for one. They may come
+        and go, too.
     verbose_feature_names_out : bool, default=True
         Whether the names of columns that come out begin with the name of their transformer, as in ``words__town=Rome``.
 
@@ -153,12 +171,17 @@ class OnlineColumnTransformer(OnlineTransformer):
         *,
         remainder: Any = "drop",
         mismatch: str = "raise",
+        unused: Iterable = (),
         verbose_feature_names_out: bool = True,
     ):
         self.transformers = transformers
         self.remainder = remainder
         self.mismatch = mismatch
+        self.unused = unused
         self.verbose_feature_names_out = verbose_feature_names_out
+
+    def __setstate__(self, state):
+        super().__setstate__({"unused": (), **state})  # which version 1.0.0rc1 does not save
 
     # -- parameters
 
@@ -217,18 +240,19 @@ class OnlineColumnTransformer(OnlineTransformer):
         for _, transformer, _ in self.transformers:
             _check_transformer("transformers", transformer)
         names = [name for name, _, _ in self.transformers]
-        own = {"transformers", "remainder", "mismatch", "verbose_feature_names_out"}
+        own = set(parameter_names(type(self)))
         for name in names:
             if names.count(name) > 1 or name in own or "__" in name:
                 problem = "is there twice" if names.count(name) > 1 else "is a parameter, or has '__' in it"
                 raise ValueError(f"transformers has the name {name!r}, which {problem}; names must differ.")
         _check_transformer("remainder", self.remainder)
         check_option("mismatch", self.mismatch, ("raise", "fill"))
+        if isinstance(self.unused, str) or not isinstance(self.unused, Iterable):
+            raise InvalidParameterError("unused", "a list of names", shown(self.unused))
         check_flag("verbose_feature_names_out", self.verbose_feature_names_out)
 
     def _check_begun_with(self, parameters):
-        fixed = {"verbose_feature_names_out", "mismatch", "transformers", "remainder"}  # transformers see to theirs
-        super()._check_begun_with({name: value for name, value in parameters.items() if name not in fixed})
+        """Nothing that may not change: transformers see to theirs."""
 
     # -- learning
 
@@ -350,14 +374,21 @@ class OnlineColumnTransformer(OnlineTransformer):
                 columns[place] = table.columns[found[name]] if name in found else _Missing(name, table.n_rows)
         for place in used if table.array is None else ():
             kind, known = columns[place].kind, state.kinds[place]
-            if EMPTY not in (kind, known) and kind != known:
-                name = as_given(columns[place].name)
+            if EMPTY not in (kind, known) and kind != known and not self._read_alike(place, kind, known):
+                column = _Changed(columns[place].name, columns[place])
+                example = column.unread(known) if self.mismatch == "raise" else ""
                 self._mismatch(
-                    f"column {name} holds {kind} in this table, and held {known} in the first one",
+                    f"column {as_given(column.name)} holds {kind}{example} in this table, and held {known} in the "
+                    "first one",
                     "what cannot be read is taken as missing",
                 )
-                columns[place] = _Changed(columns[place].name, columns[place])
+                columns[place] = column
         return columns
+
+    def _read_alike(self, place, *kinds):
+        """Whether all that take a column make the same of it whichever of these kinds it is."""
+        takers = [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
+        return all(getattr(step, "_reads", frozenset()).issuperset(kinds) for step in takers)
 
     def _check_places(self, table):
         """Raise unless columns that have no names are as many as in the first table."""
@@ -379,7 +410,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         state = self._state
         if names == list(state.names):
             return
-        counts, known = Counter(names), set(state.names)
+        counts, known = Counter(names), {*state.names, *self.unused}
         used = [name for name, kind in zip(state.names, state.kinds) if kind]
         for name in used:
             if counts[name] > 1:
@@ -415,6 +446,9 @@ class OnlineColumnTransformer(OnlineTransformer):
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
         kinds = {self._state.kinds[place] for place in places} - {EMPTY}
         chosen = [columns[place] for place in places]
+        reads = () if single else getattr(step, "_reads", ())
+        if reads and kinds <= reads and any(column.kind not in (EMPTY, *kinds) for column in chosen):
+            return Table(None, chosen, table.n_rows, None)
         if kinds == {NUMBERS}:
             rows = side_by_side([column.numbers() for column in chosen], table.n_rows)
             _check_sizes(rows, chosen)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..estimators._validation import InvalidParameterError, as_given, check_flag, check_option, shown
 from ._base import OnlineTransformer, checked_numbers, table_in
-from ._frames import NUMBERS, WORDS
+from ._frames import DATES, NUMBERS, WORDS
 from ._numbers import is_missing_word
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -77,6 +77,7 @@ class DateEncoder(OnlineTransformer):
     """
 
     _state: Nothing
+    _reads = frozenset((DATES, WORDS))
     _takes_tables = True
 
     def __init__(

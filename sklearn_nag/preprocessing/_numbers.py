@@ -10,7 +10,7 @@ import numpy as np
 
 from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
 from ._base import OnlineTransformer, table_in
-from ._frames import MISSING_WORDS, NUMBERS
+from ._frames import MISSING_WORDS, NUMBERS, WORDS
 
 _UNITS = re.compile(r"^\s*[$€£¥]\s*|\s*[$€£¥%]\s*$|^\s+|\s+$")
 _SEPARATORS = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "'"}
@@ -57,6 +57,7 @@ class NumberReader(OnlineTransformer):
     """
 
     _state: Nothing
+    _reads = frozenset((NUMBERS, WORDS))
     _takes_tables = True
 
     def __init__(self, decimal: str = ".", *, thousands: str | None = None, errors: str = "raise"):

@@ -310,6 +310,10 @@ class OnlinePipeline(Pipeline):
     def _takes_tables(self):
         return bool(parts := self._parts()) and getattr(parts[0], "_takes_tables", False)
 
+    @property
+    def _reads(self):
+        return getattr(parts[0], "_reads", frozenset()) if (parts := self._parts()) else frozenset()
+
     def _parts(self):
         return [step for _, step in self.steps if not is_left_out(step)]
 

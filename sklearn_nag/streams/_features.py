@@ -18,14 +18,14 @@ _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index
 
 
 class Place(NamedTuple):
-    """Where rows are from: a file or a table, as errors call it, and how many rows of it come before them."""
+    """Where rows are from: a file or a table, as errors call it, and the number of each of them in it, from 0 on."""
 
     where: object
-    n_before: int
+    numbers: np.ndarray
 
     def of_first_missing(self, column):
         """Where the first missing value of a column is."""
-        return f"{self.where}, data row {self.n_before + int(np.argmax(column.is_null())) + 1}"
+        return f"{self.where}, data row {self.numbers[int(np.argmax(column.is_null()))] + 1}"
 
 
 class TableReader:
@@ -45,13 +45,20 @@ class TableReader:
         Fitted transformer, which makes ``X`` of a pandas data frame instead.
     frames : bool
         Whether ``X`` is a table of Arrow, with all columns as they are.
+    drop : bool
+        Whether rows without a target are left out.
+
+    Attributes
+    ----------
+    n_left_out : int
+        How many of the last rows read have been left out.
     """
 
-    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames):
+    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop):
         self.target, self.columns, self.sample_weight = target, columns, sample_weight
         self.targets = [target] if isinstance(target, str) else list(target or ())
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
-        self.transformer, self.frames = transformer, frames
+        self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
@@ -75,7 +82,7 @@ class TableReader:
         tuple
             ``(X, y)`` or ``(X, y, sample_weight)``.
         """
-        schema, features, words, file, n_rows = None, None, {}, None, 0
+        schema, features, words, file, n_rows, self.n_left_out = None, None, {}, None, 0, 0
         for where, table in tables:
             if table.num_rows == 0:  # types of columns without values say nothing
                 continue
@@ -89,8 +96,20 @@ class TableReader:
                 _check_words(where, schema, () if self.frames else features, self.targets, words)
             for start in range(0, table.num_rows, batch_size):
                 rows = table.slice(start, batch_size)
-                yield self._read(rows, features, Place(where, n_rows + start))
+                numbers = np.arange(n_rows + start, n_rows + start + rows.num_rows)
+                if self.drop and (gaps := self._without_target(rows)).any():
+                    self.n_left_out += int(gaps.sum())
+                    rows, numbers = rows.filter(import_pyarrow().array(~gaps)), numbers[~gaps]
+                if rows.num_rows:
+                    yield self._read(rows, features, Place(where, numbers))
             n_rows += table.num_rows
+
+    def _without_target(self, table):
+        """Which rows lack a target: NaN is none, in Arrow a value."""
+        gaps = np.zeros(table.num_rows, dtype=bool)
+        for column in map(table.column, self.targets):
+            gaps |= column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        return gaps
 
     def _features(self, where, schema):
         """Names of the columns of one table that are features."""

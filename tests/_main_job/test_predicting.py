@@ -73,6 +73,17 @@ def test_models_that_do_not_know_their_columns(run):
     np.testing.assert_allclose(pd.read_parquet("out.parquet")[["prediction_0", "prediction_1"]], expected, rtol=1e-12)
 
 
+def test_the_target_and_columns_that_were_not_chosen_may_be_in_the_file(run):
+    FRAME.assign(key=KEYS, sold=SOLD, weight=1.0).to_csv("rows.csv", index=False)
+    for arguments in ([], ["--columns", "town", "size"]):
+        command.main(["train", "rows.csv", "--target", "sold", "--sample-weight", "weight", *arguments])
+        assert run("model.joblib", "rows.csv", "--out", "out.csv").endswith("300 predictions by model.joblib\n")
+        FRAME.assign(other=1.0).to_csv("new.csv", index=False)
+        code, err = run("model.joblib", "new.csv", "--out", "out.csv")
+        assert code == 2
+        assert "--fill would go on with a warning" in err
+
+
 def test_columns_are_filled_with_a_note(run):
     FRAME[["town"]].assign(new=1.0).to_csv("other.csv", index=False)
     arguments = ["model.joblib", "other.csv", "--out", "out.csv"]
