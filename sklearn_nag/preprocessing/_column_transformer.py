@@ -76,7 +76,7 @@ class _Changed(Column):
         """The first word that is no number or date, for a message."""
         read = self.numbers() if kind == NUMBERS else self.dates() if kind == DATES else ()
         words = [word for word, value in zip(self.words(), read) if value != value and word is not None]
-        return f" ({shown(words[0])} for one)" if words else ""
+        return f": {shown(words[0])}" if words else ""
 
     def _as_number(self, value):
         try:
@@ -376,10 +376,10 @@ class OnlineColumnTransformer(OnlineTransformer):
             kind, known = columns[place].kind, state.kinds[place]
             if EMPTY not in (kind, known) and kind != known and not self._read_alike(place, kind, known):
                 column = _Changed(columns[place].name, columns[place])
-                example = column.unread(known) if self.mismatch == "raise" else ""
+                example = column.unread(known) if self.mismatch == "raise" and kind == WORDS else ""
                 self._mismatch(
-                    f"column {as_given(column.name)} holds {kind}{example} in this table, and held {known} in the "
-                    "first one",
+                    f"column {as_given(column.name)} holds {kind} in this table, and held {known} in the "
+                    f"first one{example}",
                     "what cannot be read is taken as missing",
                 )
                 columns[place] = column

@@ -267,7 +267,7 @@ def test_what_comes_late_in_a_file(run, monkeypatch):
     code, err = run("rows.csv", "--target", "sold")
     assert code == 2
     assert (
-        "column 'size' holds words ('unknown' for one) in this table, and held numbers in the first one; --fill" in err
+        "column 'size' holds words in this table, and held numbers in the first one: 'unknown'; --fill" in err
     )
     said = run("rows.csv", "--target", "sold", "--fill")
     assert "note: column 'size' holds words in this table, and held numbers in the first one; what cannot be" in said
