@@ -33,7 +33,10 @@ from .wording import in_a_line
 PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
 SETTINGS = "settings.json"  # in the folder of parts
-NEW = {"prediction": "prediction", "proba": "probability", "decision": "decision"}  # columns, by what makes them
+NEW = {  # columns, by what makes them
+    **{"prediction": "prediction", "proba": "probability", "decision": "decision"},
+    **{"lower": "lower", "upper": "upper"},
+}
 
 
 def parse(arguments):
@@ -47,6 +50,8 @@ def parse(arguments):
     add("--out", type=Path, required=True, metavar="FILE", help="where to write predictions: .csv or .parquet")
     add("--proba", action="store_true", help="add the probability of each class")
     add("--decision", action="store_true", help="add decision values")
+    add("--interval", type=float, metavar="COVERAGE",
+        help="add the ends of an interval that holds the target with this probability, such as 0.9")  # fmt: skip
     add("--keep", nargs="+", default=[], metavar="NAME", help="columns to copy, such as a key or the target")
     add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
     add("--fill", action="store_true", help="go on where columns are missing, new or changed, with a warning")
@@ -157,7 +162,10 @@ def load(path, content):
 
 def check_methods(model, options):
     """Raise unless the model can give what is asked for."""
-    for option, method in (("proba", "predict_proba"), ("decision", "decision_function")):
+    if options.interval is not None and not 0.0 < options.interval < 1.0:
+        raise ValueError(f"--interval {options.interval:g}: it must be above 0 and below 1.")
+    methods = {"proba": "predict_proba", "decision": "decision_function", "interval": "predict_interval"}
+    for option, method in methods.items():
         if getattr(options, option) and not hasattr(model, method):
             last = model[-1] if isinstance(model, Pipeline) else model
             raise ValueError(f"--{option}: this {type(last).__name__} has no {method}.")
@@ -206,6 +214,9 @@ def predicted(model, X, options, n_before) -> Any:
             given["proba"] = model.predict_proba(X)
         if options.decision:
             given["decision"] = model.decision_function(X)
+        if options.interval:
+            ends = model.predict_interval(X, options.interval)
+            given["lower"], given["upper"] = ends[..., 0], ends[..., 1]
     except ValueError as error:
         error.add_note(f"This is of a batch of {X.shape[0]} rows after the first {n_before}.")
         raise
@@ -231,7 +242,19 @@ def named(name, values, model):
 
 def settings_of(options, content, batches):
     """What predictions depend on, by which parts are known again."""
-    names = ("proba", "decision", "keep", "columns", "fill", "batch_size", "part", "delimiter", "encoding", "one_based")
+    names = (
+        "proba",
+        "decision",
+        "interval",
+        "keep",
+        "columns",
+        "fill",
+        "batch_size",
+        "part",
+        "delimiter",
+        "encoding",
+        "one_based",
+    )
     return {
         "model": hashlib.sha256(content).hexdigest(),
         "files": batches.settings["files"],

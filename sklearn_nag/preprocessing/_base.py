@@ -7,6 +7,7 @@ of columns, and that a call which fails leaves no trace.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
@@ -188,6 +189,14 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = names_in(self, input_features)
         return np.asarray(self._names_out(self._state, names), dtype=object)
+
+    def __setstate__(self, state):
+        """Take over what was saved; parameters that the version which saved it did not have are at their defaults."""
+        parameters = inspect.signature(type(self)).parameters.values()
+        new = {p.name: p.default for p in parameters if p.name not in state and p.default is not p.empty}
+        if new and state.get("_begun_with"):
+            new["_begun_with"] = {**new, **state["_begun_with"]}
+        super().__setstate__({**state, **new})
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_state")

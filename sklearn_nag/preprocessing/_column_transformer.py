@@ -180,9 +180,6 @@ class OnlineColumnTransformer(OnlineTransformer):
         self.unused = unused
         self.verbose_feature_names_out = verbose_feature_names_out
 
-    def __setstate__(self, state):
-        super().__setstate__({"unused": (), **state})  # which version 1.0.0rc1 does not save
-
     # -- parameters
 
     def get_params(self, deep: bool = True) -> dict:

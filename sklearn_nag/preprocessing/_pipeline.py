@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,10 @@ from ._steps import (
     places_in,
     tell_numeric,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.utils import Bunch
 
 
 def _last_can(method):
@@ -222,6 +226,74 @@ class OnlinePipeline(Pipeline):
             return rows
 
         return self._undone_on_error(learn)
+
+    @available_if(_last_can("predict_interval"))
+    def predict_interval(self, X: Any, coverage: float | ArrayLike = 0.9, **params: Any) -> np.ndarray:
+        """Interval for the target of each row, which holds it with the probability asked for.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows, as the first step takes them.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that an interval holds the target; or several.
+        **params : dict
+            Others of the last step's method, such as that of `sklearn_nag.NAGRegressor.predict_interval`.
+
+        Returns
+        -------
+        ndarray
+            What the last step returns for the rows transformed.
+        """
+        return self.steps[-1][1].predict_interval(self._transformed(X), coverage, **params)
+
+    @available_if(_last_can("predict_set"))
+    def predict_set(self, X: Any, coverage: float | ArrayLike = 0.9) -> np.ndarray:
+        """Set of classes for each row, which holds its class with the probability asked for.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows, as the first step takes them.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that a set holds the class; or several.
+
+        Returns
+        -------
+        ndarray of bool
+            What the last step's method, such as that of `sklearn_nag.NAGClassifier.predict_set`, returns for the rows
+            transformed.
+        """
+        return self.steps[-1][1].predict_set(self._transformed(X), coverage)
+
+    @available_if(_last_can("coefficients"))
+    def coefficients(
+        self, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
+    ) -> pd.DataFrame | Bunch:
+        """Make a table of the weights of the last step, whose features have the names that the steps before give them.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,), optional
+            Names of the features of the last step, instead of those that ``pipeline[:-1].get_feature_names_out()``
+            gives: of columns, of words, and of hashed words as far as they are remembered.
+        as_frame : bool or "auto", default="auto"
+            Whether to return a pandas DataFrame; ``"auto"``: where pandas is installed.
+
+        Returns
+        -------
+        DataFrame or Bunch
+            As `sklearn_nag.NAGRegressor.coefficients`.
+        """
+        if feature_names is None and len(self.steps) > 1:
+            feature_names = self[:-1].get_feature_names_out()
+        return self.steps[-1][1].coefficients(feature_names, as_frame=as_frame)
+
+    def _transformed(self, X):
+        """Rows as the last step takes them."""
+        for _, step in self.steps[:-1]:
+            X = X if is_left_out(step) else step.transform(X)
+        return X
 
     def _partial_fit(self, X, y, classes, sample_weight, params, told):
         self._check_steps(self.steps[:-1])

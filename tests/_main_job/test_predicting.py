@@ -60,6 +60,24 @@ def test_predictions_beside_columns_that_are_kept(run, suffix, tmp_path):
     np.testing.assert_array_equal(out["decision"], MODEL.decision_function(FRAME))
 
 
+def test_intervals(run):
+    y = RNG.normal(size=(N, 2))
+    for target, names in ((y[:, 0], ["lower", "upper"]), (y, ["lower_0", "lower_1", "upper_0", "upper_1"])):
+        model = prepare(FRAME, NAGRegressor()).partial_fit(FRAME, target)
+        joblib.dump(model, "numbers.joblib")
+        FRAME.to_csv("rows.csv", index=False)
+        run("numbers.joblib", "rows.csv", "--out", "out.parquet", "--interval", "0.8")
+        out = pd.read_parquet("out.parquet")
+        ends = model.predict_interval(FRAME, 0.8)
+        np.testing.assert_array_equal(out[names], np.moveaxis(ends, -1, 1).reshape(N, -1))
+    assert (
+        "--interval: this NAGClassifier has no predict_interval"
+        in run("model.joblib", "rows.csv", "--out", "out.csv", "--interval", "0.8")[1]
+    )
+    said = run("numbers.joblib", "rows.csv", "--out", "out.csv", "--interval", "90")[1]
+    assert "--interval 90: it must be above 0 and below 1." in said
+
+
 def test_models_that_do_not_know_their_columns(run):
     X, y = RNG.normal(size=(N, 3)), RNG.normal(size=(N, 2))
     joblib.dump(NAGRegressor().partial_fit(X, y), "plain.pkl")

@@ -266,9 +266,7 @@ def test_what_comes_late_in_a_file(run, monkeypatch):
     rows.to_csv("rows.csv", index=False)
     code, err = run("rows.csv", "--target", "sold")
     assert code == 2
-    assert (
-        "column 'size' holds words in this table, and held numbers in the first one: 'unknown'; --fill" in err
-    )
+    assert "column 'size' holds words in this table, and held numbers in the first one: 'unknown'; --fill" in err
     said = run("rows.csv", "--target", "sold", "--fill")
     assert "note: column 'size' holds words in this table, and held numbers in the first one; what cannot be" in said
     assert joblib.load("model.joblib")[0].mismatch == "fill"

@@ -328,3 +328,30 @@ def test_nobody_is_told_anew_but_by_fit_and_a_failed_call_takes_it_back():
         pipeline.fit(MIXED, [np.nan, 1.0, 2.0, 3.0])
     assert pipeline["learn"].told_ is first
     assert pipeline.fit(MIXED, TARGET)["learn"].told_ is not first
+
+
+def test_coefficients_have_the_names_that_the_steps_give():
+    pipeline = prepare(MIXED, FTRLRegressor()).partial_fit(MIXED, TARGET)
+    table = pipeline.coefficients(as_frame=False)
+    assert {"age", "town=Rome", "sold_days", "height", "seen"} < set(table.feature)
+    np.testing.assert_array_equal(table.weight, pipeline[-1].coef_)
+    plain = make_online_pipeline(FTRLRegressor()).partial_fit([[1.0, 2.0]], [1.0])
+    assert plain.coefficients(as_frame=False).feature.tolist() == ["x0", "x1"]
+    assert plain.coefficients(["a", "b"], as_frame=False).feature.tolist() == ["a", "b"]
+    assert not hasattr(prepare(MIXED), "coefficients")
+
+
+def test_intervals_and_sets_of_what_the_steps_make():
+    X = np.linspace(0.0, 1.0, 40)[:, None]
+    pipeline = make_online_pipeline(Centred(), NAGRegressor()).partial_fit(X, X[:, 0])
+    expected = pipeline[-1].predict_interval(pipeline[0].transform(X), [0.5, 0.8])
+    np.testing.assert_array_equal(pipeline.predict_interval(X, [0.5, 0.8]), expected)
+    with pytest.raises(ValueError, match="gaussian"):
+        pipeline.predict_interval(X, method="gaussian")
+    assert not hasattr(pipeline, "predict_set")
+    pipeline = make_online_pipeline(Centred(), "passthrough", NAGClassifier()).partial_fit(
+        X, X[:, 0] > 0.5, classes=[0, 1]
+    )
+    expected = pipeline[-1].predict_set(pipeline[0].transform(X), 0.8)
+    np.testing.assert_array_equal(pipeline.predict_set(X, 0.8), expected)
+    assert not hasattr(pipeline, "predict_interval")
