@@ -93,6 +93,10 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """The state that all rows of several transformers with the same parameters lead to."""
         raise NotImplementedError
 
+    def _less(self, state, base):
+        """A state without what it knew when it was ``base``, where states are merged by sums; else the state itself."""
+        return state
+
     def _places_in(self, merged) -> np.ndarray | None:
         """Which column of a merged transformer each one of this is, -1 if it is none; None where all are the same."""
         return None
@@ -234,11 +238,14 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
             contained.index = X.index
         return contained
 
-    def _merged(self, transformers):
-        """A new transformer of several that fit together, of which this is the first."""
+    def _merged(self, transformers, base=None):
+        """A new transformer of several that fit together, of which this is the first; all went on from ``base``."""
         result = object.__new__(type(self))
         vars(result).update(vars(self))
-        result._state = self._merge_states([transformer._state for transformer in transformers])
+        states = [transformer._state for transformer in transformers]
+        if base is not None:
+            states = [base._state, *(self._less(state, base._state) for state in states)]
+        result._state = self._merge_states(states)
         return result
 
     def _parts(self):
@@ -379,13 +386,15 @@ def names_in(transformer: Any, input_features: Any = None) -> np.ndarray:
 # -- merging
 
 
-def merged(transformers: Iterable[Any]) -> Any:
+def merged(transformers: Iterable[Any], base: Any = None) -> Any:
     """One transformer that knows what several have learnt of rows of their own, as if it had seen all rows.
 
     Parameters
     ----------
     transformers : iterable of OnlineTransformer
         Fitted, of one class, with the same parameters and columns.
+    base : OnlineTransformer, optional
+        What all of them were before they learnt rows of their own.
 
     Returns
     -------
@@ -395,8 +404,8 @@ def merged(transformers: Iterable[Any]) -> Any:
     transformers = list(transformers)
     first = transformers[0]
     kind = type(first).__name__
-    for number, other in enumerate(transformers):
-        name = f"models[{number}]"
+    named = [(f"models[{number}]", other) for number, other in enumerate(transformers)]
+    for name, other in [*named, *([] if base is None else [("base", base)])]:
         if type(other) is not type(first):
             raise TypeError(f"{name} is a {type(other).__name__}, models[0] a {kind}; they must be alike.")
         if not other.__sklearn_is_fitted__():
@@ -408,6 +417,6 @@ def merged(transformers: Iterable[Any]) -> Any:
                 shown = {"_begun_with": "its parameters"}.get(what, what)
                 raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
     try:
-        return first._merged(transformers)
+        return first._merged(transformers, base)
     except NotImplementedError:
         raise TypeError(f"models[0] is a {kind}, which cannot be merged with others.") from None

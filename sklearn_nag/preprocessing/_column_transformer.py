@@ -524,10 +524,15 @@ class OnlineColumnTransformer(OnlineTransformer):
             first += width
         return np.concatenate(found)
 
-    def _merged(self, transformers):
-        result = super()._merged(transformers)
+    def _merged(self, transformers, base=None):
+        result = super()._merged(transformers, base)
         result._fitted = [
-            (name, merge_steps(name, [other._fitted[i][1] for other in transformers]), places, single)
+            (
+                name,
+                merge_steps(name, [other._fitted[i][1] for other in transformers], base and base._fitted[i][1]),
+                places,
+                single,
+            )
             for i, (name, _, places, single) in enumerate(self._fitted)
         ]
         return result

@@ -389,9 +389,9 @@ class OnlinePipeline(Pipeline):
     def _parts(self):
         return [step for _, step in self.steps if not is_left_out(step)]
 
-    def _merged(self, pipelines):
+    def _merged(self, pipelines, base=None):
         """A pipeline of the merged steps of several that end with a transformer, of which this is the first."""
-        steps, _ = merge_transformers(pipelines, len(self.steps))
+        steps, _ = merge_transformers(pipelines, len(self.steps), base)
         result = copy.copy(self)
         result.steps = steps
         return result
@@ -436,16 +436,16 @@ def _is_foreign(step):
     return not hasattr(step, "learn_transform")
 
 
-def merge_transformers(pipelines: list, n: int) -> tuple[list, list]:
-    """Merge the first ``n`` steps of several pipelines, one by one.
+def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list, list]:
+    """Merge the first ``n`` steps of several pipelines, one by one; all went on from ``base``, if there is one.
 
     Returns
     -------
     steps : list of (str, transformer)
         With the names that they have in the first.
     places : list of ndarray or None
-        For each pipeline, where the columns that come out of its steps are in what comes out of the merged ones; -1 for
-        one that is none of these, None where all are the same.
+        For each pipeline, and for ``base`` behind these, where the columns that come out of its steps are in what comes
+        out of the merged ones; -1 for one that is none of these, None where all are the same.
 
     Raises
     ------
@@ -454,13 +454,15 @@ def merge_transformers(pipelines: list, n: int) -> tuple[list, list]:
     ValueError
         For steps that do not fit together.
     """
-    names = [[name for name, _ in pipeline.steps] for pipeline in pipelines]
+    known = [*pipelines, *([] if base is None else [base])]
+    names = [[name for name, _ in pipeline.steps] for pipeline in known]
     for number, own in enumerate(names):
         if own != names[0]:
-            raise ValueError(f"models[{number}] does not fit models[0]: its steps are {own}, there {names[0]}.")
-    steps, places = [], [None] * len(pipelines)
+            which = f"models[{number}]" if number < len(pipelines) else "base"
+            raise ValueError(f"{which} does not fit models[0]: its steps are {own}, there {names[0]}.")
+    steps, places = [], [None] * len(known)
     for i, (name, first) in enumerate(pipelines[0].steps[:n]):
-        of_all = [pipeline.steps[i][1] for pipeline in pipelines]
+        of_all = [pipeline.steps[i][1] for pipeline in known]
         moved = any(of_one is not None for of_one in places)
         if moved and not is_left_out(first):
             before = pipelines[0].steps[i - 1][0]
@@ -468,7 +470,7 @@ def merge_transformers(pipelines: list, n: int) -> tuple[list, list]:
                 f"the step {before!r} moves columns when it is merged, and {name!r} comes after it: the step that "
                 "makes words columns can be merged as the last one before the learner alone."
             )
-        step = merge_steps(name, of_all)
+        step = merge_steps(name, of_all[: len(pipelines)], None if base is None else of_all[-1])
         if not is_left_out(step):
             places = [places_in(one, step) for one in of_all]
         steps.append((name, step))

@@ -143,8 +143,8 @@ def _knows_nothing(step):
     return False
 
 
-def merge_steps(name: str, steps: list) -> Any:
-    """One step of those that several pipelines have in one place.
+def merge_steps(name: str, steps: list, base: Any = None) -> Any:
+    """One step of those that several pipelines have in one place; all went on from ``base``, if there is one.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def merge_steps(name: str, steps: list) -> Any:
     first = steps[0]
     if hasattr(first, "_parts"):
         try:
-            return merged(steps)
+            return merged(steps, base)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is of the step {name!r}.")
             raise

@@ -187,6 +187,10 @@ class OnlineTfidf(OnlineTransformer):
     def _numeric_outputs(self):
         return []
 
+    def _less(self, state, base):
+        words = dict(Counter(state.words) - Counter(base.words))
+        return Documents(state.n - base.n, state.counts - base.counts, words)
+
     def _merge_states(self, states):
         total, n = sum((Counter(state.words) for state in states), Counter()), int(self.max_names)
         words = dict(sorted(total.items()))

@@ -284,6 +284,11 @@ class HashingEncoder(_OfWords):
             out[place] = " or ".join(words)
         return out
 
+    def _less(self, state, base):
+        return Remembered(
+            tuple(dict(Counter(own) - Counter(of_base)) for own, of_base in zip(state.counts, base.counts))
+        )
+
     def _merge_states(self, states):
         n = int(self.max_names)
         total = [sum(map(Counter, of_column), Counter()) for of_column in zip(*(state.counts for state in states))]

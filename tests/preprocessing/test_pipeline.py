@@ -349,7 +349,7 @@ def test_intervals_and_sets_of_what_the_steps_make():
     with pytest.raises(ValueError, match="gaussian"):
         pipeline.predict_interval(X, method="gaussian")
     assert not hasattr(pipeline, "predict_set")
-    pipeline = make_online_pipeline(Centred(), "passthrough", NAGClassifier()).partial_fit(
+    pipeline = make_online_pipeline(Centred(), "passthrough", NAGClassifier(calibration="progressive")).partial_fit(
         X, X[:, 0] > 0.5, classes=[0, 1]
     )
     expected = pipeline[-1].predict_set(pipeline[0].transform(X), 0.8)
