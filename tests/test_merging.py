@@ -137,7 +137,7 @@ def test_what_cannot_be_merged_says_so(frame, target):
     with pytest.raises(TypeError, match="base is a NAGRegressor, models"):
         merge([one, one], base=NAGRegressor())
     with pytest.raises(ValueError, match="did not go on from base"):
-        merge([one, fitted(OnlineImputer(), NAGRegressor())], base=clone(one).partial_fit([[9.0]] * 900, [1.0] * 900))
+        merge([one, fitted(OnlineImputer(), NAGRegressor())], base=clone(one).partial_fit(ages * 9 + 9, target))
     dense = OnlineOneHotEncoder(4, sparse_output=False)
     shards = []
     for X in ([["a"], ["b"]], [["b"], ["a"]]):
