@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
 from ..preprocessing._frames import as_word, side_by_side
+from ..preprocessing._prepare import MOST_WORDS, WORDS_OF_TEXT
 from ..preprocessing._words import hashed_word
 from ._sources import check_names, import_pyarrow
 
@@ -59,6 +61,7 @@ class TableReader:
         self.targets = [target] if isinstance(target, str) else list(target or ())
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
         self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
+        self.seen: set[str] = set()  # columns with so many words that they were looked at
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
@@ -153,10 +156,24 @@ class TableReader:
             column = column.dictionary_encode()
         codes = column.indices.to_numpy(zero_copy_only=False)
         words = column.dictionary.to_pylist()
+        if name not in self.seen and len(words) > MOST_WORDS:
+            self.seen.add(name)
+            _warn_of_text(name, [word for word in words[:MOST_WORDS] if isinstance(word, str)])
         if column.null_count:  # a missing word is a word of its own
             codes = np.where(np.isnan(codes), len(words), codes).astype(np.int64)
         table = self.hasher.transform([[_hashed(name, word)] for word in [*words, None]])
         return sparse.csr_array(table[codes])
+
+
+def _warn_of_text(name, words):
+    """Warn where words are texts."""
+    if words and sum(len(word.split()) for word in words) >= WORDS_OF_TEXT * len(words):
+        warnings.warn(
+            f"column {name!r} holds texts, and each whole text is hashed as one word, which tells little of others: "
+            "read frames=True, and let prepare make a pipeline, which takes texts word by word, or leave it out.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _with_codes(table):
@@ -214,13 +231,13 @@ def _numbers(column, name, place):
     kind = column.type
     if not (_is_number(kind) or types.is_decimal(kind)):
         raise ValueError(
-            f"column {name!r} holds {kind} in {place.where}: features are numbers or words; give transformer for "
-            "others."
+            f"column {name!r} holds {kind} in {place.where}: features are numbers or words; read frames=True, and "
+            "let prepare make a pipeline, for others."
         )
     if column.null_count:
         raise ValueError(
-            f"column {name!r} has missing values in {place.of_first_missing(column)}: fill them, or give a transformer "
-            "that does."
+            f"column {name!r} has missing values in {place.of_first_missing(column)}: read frames=True, and "
+            "let prepare make a pipeline that fills them, or fill them."
         )
     return column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 

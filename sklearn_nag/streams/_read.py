@@ -154,9 +154,11 @@ def read_batches(
     """Read rows in batches from files or streams that need not fit in memory.
 
     Numbers are taken as they are, in the units they come in. Words are hashed: a row has a 1 in the column that its
-    word leads to, and a missing word is a word of its own. In CSV files a field is missing where it is empty, ``NA``,
-    ``null``, ``NaN`` or the like, with quotes or without. Memory is bounded by a batch; for text also by a few
-    blocks of 2 to 4 MiB, or of a row where that is longer.
+    word leads to, and a missing word is a word of its own. That is all for arrays: missing numbers and dates are
+    refused, and of texts there is a warning. ``frames=True`` and `Batches.prepare` take all of these. In CSV files a
+    field is missing where it is empty, ``NA``, ``null``, ``NaN`` or the like, with quotes or without; with
+    ``frames=True`` also "?", "-" and "none" among numbers and dates. Memory is bounded by a batch; for text also by a
+    few blocks of 2 to 4 MiB, or of a row where that is longer.
 
     Each row of a file is read, or named in an error. In CSV files quotes are taken as in RFC 4180: a quote that begins
     a field and is not closed, or has text behind the quote that closes it, is an error, as it would make one row of
@@ -179,7 +181,9 @@ def read_batches(
         rows to predict. Not for svmlight, where each line begins with it.
     columns : list of str, optional
         The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and the index
-        of a frame of pandas, also where it lies in a file.
+        of a frame of pandas, also where it lies in a file. Arrays have no names: a model that learnt from them must get
+        the columns in the same order where it predicts, and nobody tells if it does not. With ``frames=True`` a
+        pipeline knows its columns by their names.
     sample_weight : str, optional
         The column with weights of the rows.
     missing_target : {"raise", "drop"}, default="raise"

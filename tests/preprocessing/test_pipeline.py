@@ -1,11 +1,14 @@
 """Pipelines that learn from streams."""
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
 import pytest
 import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -18,7 +21,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import ProgressiveSplit, eta_sweep, progressive_score, progressive_validation
-from sklearn_nag.preprocessing import OnlineColumnTransformer, OnlinePipeline, make_online_pipeline, prepare
+from sklearn_nag.preprocessing import (
+    OnlineColumnTransformer,
+    OnlinePipeline,
+    OnlineTfidf,
+    make_online_pipeline,
+    prepare,
+)
 from sklearn_nag.streams import fit_stream
 
 from .helpers import Centred
@@ -355,3 +364,27 @@ def test_intervals_and_sets_of_what_the_steps_make():
     expected = pipeline[-1].predict_set(pipeline[0].transform(X), 0.8)
     np.testing.assert_array_equal(pipeline.predict_set(X, 0.8), expected)
     assert not hasattr(pipeline, "predict_interval")
+
+
+CUT = prepare(MIXED.assign(note=["a b", "c", "a b c", "d"]), FTRLRegressor(), kinds={"note": "text"}, n_hashed=64)
+CUT[0].set_params(
+    **{name: OnlineTfidf(64, max_names=3) for name, _, _ in CUT[0].transformers if name.startswith("text")}
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_no_cut_of_a_stream_changes_a_bit_of_what_a_pipeline_learns(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    rows = MIXED.assign(note=["a b", "c", "a b c", "d"]).iloc[rng.integers(0, 4, 12)].reset_index(drop=True)
+    rows["town"] = rng.choice(["Rome", "Oslo", None], 12)
+    rows["seen"] = rng.choice(["$1", "?", None, "$7.5"], 12)
+    y = rng.normal(size=12)
+    whole = clone(CUT).partial_fit(rows, y)
+    cuts = sorted(data.draw(st.sets(st.integers(1, 11))))
+    parts = clone(CUT)
+    for start, stop in itertools.pairwise([0, *cuts, 12]):
+        parts.partial_fit(rows[start:stop], y[start:stop])
+    assert parts[-1].coef_.tobytes() == whole[-1].coef_.tobytes()
+    assert parts.predict(rows).tobytes() == whole.predict(rows).tobytes()
+    assert parts[0].get_feature_names_out().tolist() == whole[0].get_feature_names_out().tolist()
