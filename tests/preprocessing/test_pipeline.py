@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import sklearn_nag
 from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import ProgressiveSplit, eta_sweep, progressive_score, progressive_validation
 from sklearn_nag.preprocessing import (
@@ -372,8 +373,9 @@ CUT[0].set_params(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.data())
+@sklearn_nag.config_context(kernel="numpy")
 def test_no_cut_of_a_stream_changes_a_bit_of_what_a_pipeline_learns(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     rows = MIXED.assign(note=["a b", "c", "a b c", "d"]).iloc[rng.integers(0, 4, 12)].reset_index(drop=True)
@@ -381,7 +383,7 @@ def test_no_cut_of_a_stream_changes_a_bit_of_what_a_pipeline_learns(data):
     rows["seen"] = rng.choice(["$1", "?", None, "$7.5"], 12)
     y = rng.normal(size=12)
     whole = clone(CUT).partial_fit(rows, y)
-    cuts = sorted(data.draw(st.sets(st.integers(1, 11))))
+    cuts = sorted(data.draw(st.sets(st.integers(1, 11), max_size=3)))
     parts = clone(CUT)
     for start, stop in itertools.pairwise([0, *cuts, 12]):
         parts.partial_fit(rows[start:stop], y[start:stop])
