@@ -231,12 +231,8 @@ def _as_numbers(column, counts, choice, asked, kept, least):
     """The choice for words that are numbers, but for few of them, or None."""
     if asked is None and any(_LEADING_ZERO.fullmatch(word) for word in counts):
         return None  # codes, of which the zeros belong to the word
-    for form in NUMBER_FORMATS:
-        read = partial(_finite, form=form)
-        found, others = _read(counts, read, least)
-        if found is not None:
-            break
-    else:
+    form, found, others = _best(counts, NUMBER_FORMATS, _finite, least)
+    if found is None:
         return None
     every = np.repeat([*found.values()], [counts[word] for word in found])
     made = _of_numbers(Column(column.name, every), asked, kept)
@@ -274,6 +270,19 @@ def _other_form(numbers, form):
     return f" (or is {word!r} {other:.10g}? no number here tells)"
 
 
+def _best(counts, forms, read, least):
+    """Of some formats the one by which most rows can be read: with what words are by it, and others; see `_read`."""
+    best = None, None, []
+    for form in forms:
+        found, others = _read(counts, partial(read, form=form), least)
+        if found is not None and not others:
+            return form, found, others
+        n_others = sum(counts[word] for word in others)
+        if found is not None and (best[1] is None or n_others < sum(counts[word] for word in best[2])):
+            best = form, found, others
+    return best
+
+
 def _read(counts, read, least):
     """Words as what ``read`` makes of them, with a list of others, where these are in few rows; else (None, [])."""
     n_rows, n_others = sum(counts.values()), 0
@@ -301,23 +310,21 @@ def _as_dates(column, counts, choice, asked, kept, least):
     """The choice for words that are dates, but for few of them, or None."""
     if not counts or not _may_be_dates(counts, least):
         return None
-    for form in DATE_FORMATS:
-        dates, others = _read(counts, partial(read_date, form=form), least)
-        if dates is None:
-            continue
-        has_days = form not in _TIMES
-        how = "ISO8601" if form is None else form.replace("%", "")
-        days_first = None if form is None else re.sub("%m(.)%d", r"%d\1%m", form)
-        if days_first != form and _all_dates(dates, days_first) is not None:
-            how += ", or days first, which no date here tells"
-        has_times = any((date.hour, date.minute, date.second) != (0, 0, 0) for date in dates.values())
-        note = f"{'dates' if has_days else 'times of the day'} ({how}){_said_of(others, counts)}"
-        n_missing = choice.n_missing + sum(counts[word] for word in others)
-        return choice._replace(
-            kind=DATES, note=note, form=form, has_times=has_times, has_days=has_days, n_missing=n_missing,
-            has_others=bool(others),
-        )  # fmt: skip
-    return None
+    form, dates, others = _best(counts, DATE_FORMATS, read_date, least)
+    if dates is None:
+        return None
+    has_days = form not in _TIMES
+    how = "ISO8601" if form is None else form.replace("%", "")
+    days_first = None if form is None else re.sub("%m(.)%d", r"%d\1%m", form)
+    if days_first != form and _all_dates(dates, days_first) is not None:
+        how += ", or days first, which no date here tells"
+    has_times = any((date.hour, date.minute, date.second) != (0, 0, 0) for date in dates.values())
+    note = f"{'dates' if has_days else 'times of the day'} ({how}){_said_of(others, counts)}"
+    n_missing = choice.n_missing + sum(counts[word] for word in others)
+    return choice._replace(
+        kind=DATES, note=note, form=form, has_times=has_times, has_days=has_days, n_missing=n_missing,
+        has_others=bool(others),
+    )  # fmt: skip
 
 
 def _may_be_dates(counts, least):

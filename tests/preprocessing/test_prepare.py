@@ -304,6 +304,8 @@ def test_a_few_words_among_numbers_or_dates_are_missing():
     said, transformer = chosen(["31.02.2023", *(f"{day:%d.%m.%Y}" for day in DAYS[1:])])
     assert said.startswith("dates (d.m.Y), but '31.02.2023' and the like in 1 row, taken as missing")
     assert transformer.errors == "missing"
+    said, _ = chosen(["28/02/2023", *(f"0{i % 9 + 1}/03/2023" for i in range(1, N))])
+    assert said.startswith("dates (d/m/Y), as days")  # though 99 % could be months first
     assert chosen(["abc"] * 4 + TWO_DIGITS[4:])[1] is None  # 1.3 %
 
 
