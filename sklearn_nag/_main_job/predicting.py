@@ -34,9 +34,8 @@ PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
 SETTINGS = "settings.json"  # in the folder of parts
 NEW = {  # columns, by what makes them
-    **{"prediction": "prediction", "proba": "probability", "decision": "decision"},
-    **{"lower": "lower", "upper": "upper"},
-}
+    "prediction": "prediction", "proba": "probability", "decision": "decision", "lower": "lower", "upper": "upper",
+}  # fmt: skip
 
 
 def parse(arguments):
@@ -242,19 +241,10 @@ def named(name, values, model):
 
 def settings_of(options, content, batches):
     """What predictions depend on, by which parts are known again."""
-    names = (
-        "proba",
-        "decision",
-        "interval",
-        "keep",
-        "columns",
-        "fill",
-        "batch_size",
-        "part",
-        "delimiter",
-        "encoding",
+    names = [
+        "proba", "decision", "interval", "keep", "columns", "fill", "batch_size", "part", "delimiter", "encoding",
         "one_based",
-    )
+    ]  # fmt: skip
     return {
         "model": hashlib.sha256(content).hexdigest(),
         "files": batches.settings["files"],

@@ -97,7 +97,8 @@ def noting(job, options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("once", UserWarning)
         said = job(options)
-    for message in dict.fromkeys(str(warning.message) for warning in caught if warning.category is UserWarning):
+    told = [warning for warning in caught if issubclass(warning.category, UserWarning | RuntimeWarning)]
+    for message in dict.fromkeys(str(warning.message) for warning in told):
         print(f"note: {as_options(message)}")
     return said
 

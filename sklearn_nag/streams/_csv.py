@@ -358,11 +358,13 @@ class _Table:
             return [table]
         words = {name: table.column(name).to_pylist() for name in changed}
         n = min(_n_readable(words[name], read) for name, (read, _) in changed.items())
-        first = table.slice(0, n)
+        parts = [table.slice(0, n), table.slice(n)]
         for name, (read, kind) in changed.items():
-            values = import_pyarrow().array([_value(word, read) for word in words[name][:n]], kind)
-            first = first.set_column(first.schema.get_field_index(name), name, values)
-        return [part for part in (first, table.slice(n)) if part.num_rows]
+            for i, some in enumerate((words[name][:n], words[name][n:])):
+                if _n_readable(some, read) == len(some):
+                    values = import_pyarrow().array([_value(word, read) for word in some], kind)
+                    parts[i] = parts[i].set_column(table.schema.get_field_index(name), name, values)
+        return [part for part in parts if part.num_rows]
 
     def _read(self, text, types, columns=None):
         """A table of rows as text; columns without a type are given one by what they hold."""
@@ -455,10 +457,17 @@ def _reader(kind):
     """What reads words as numbers or dates, whichever ``kind`` is, and the type of Arrow that holds them."""
     pyarrow = import_pyarrow()
     if pyarrow.types.is_floating(kind):
-        return float, pyarrow.float64()
+        return _number, pyarrow.float64()
     if pyarrow.types.is_date(kind) or (pyarrow.types.is_timestamp(kind) and kind.tz is None):
         return partial(read_date, form=None), pyarrow.timestamp("us")
     return None, pyarrow.string()
+
+
+def _number(word):
+    """A word as a number, as pyarrow has it: without underscores."""
+    if "_" in word:
+        raise ValueError(word)
+    return float(word)
 
 
 def _value(word, read):

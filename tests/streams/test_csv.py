@@ -274,3 +274,12 @@ def test_frames_have_words_from_a_field_on_that_is_no_number(csv_file, monkeypat
     assert dates[-3:] == ["None", "2024-02-01 10:30", "2024-02-02 00:00"]
     words = [word for table in before for word in table.column("d").to_pylist()]
     assert words[-4:] == ["none", "?", None, "x"]  # among words these are words
+
+
+def test_only_columns_with_something_else_become_words(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_SAMPLE", 64)
+    rows = [f"{i}.5,2024-01-{i % 28 + 1:02},1" for i in range(20)]
+    path = csv_file("\n".join(["a,b,c", *rows, "1_000,2024-02-01 10:30,1", "?,2024-02-02,1"]) + "\n")
+    last = [X for X, _ in read_batches(path, "c", frames=True)][-1]
+    assert last.column("a").to_pylist() == ["1_000", "?"]
+    assert str(last.column("b").type) == "timestamp[us]"
