@@ -385,7 +385,8 @@ class OnlineColumnTransformer(OnlineTransformer):
     def _read_alike(self, place, *kinds):
         """Whether all that take a column make the same of it whichever of these kinds it is."""
         takers = [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
-        return all(getattr(step, "_reads", frozenset()).issuperset(kinds) for step in takers)
+        may_raise = self.mismatch == "fill" and any(_reader(step).errors == "raise" for step in takers if _reads(step))
+        return not may_raise and all(_reads(step).issuperset(kinds) for step in takers)
 
     def _check_places(self, table):
         """Raise unless columns that have no names are as many as in the first table."""
@@ -443,7 +444,7 @@ class OnlineColumnTransformer(OnlineTransformer):
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
         kinds = {self._state.kinds[place] for place in places} - {EMPTY}
         chosen = [columns[place] for place in places]
-        reads = () if single else getattr(step, "_reads", ())
+        reads = () if single else _reads(step)
         if reads and kinds <= reads and any(column.kind not in (EMPTY, *kinds) for column in chosen):
             return Table(None, chosen, table.n_rows, None)
         if kinds == {NUMBERS}:
@@ -565,6 +566,17 @@ class OnlineColumnTransformer(OnlineTransformer):
         for kind in ("sparse", "allow_nan", "string", "categorical"):
             setattr(tags.input_tags, kind, all(getattr(get_tags(step).input_tags, kind) for step in steps))
         return tags
+
+
+def _reads(step):
+    """Kinds of columns of which a transformer makes the same."""
+    return getattr(step, "_reads", frozenset())
+
+
+def _reader(step):
+    """The transformer that reads the columns first: a step itself, or the first one of a pipeline."""
+    parts = step._parts()
+    return _reader(parts[0]) if parts else step
 
 
 def _check_transformer(parameter, step):
