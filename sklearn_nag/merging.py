@@ -31,8 +31,8 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         Fitted models of one class of this package, with the same parameters, features and classes: learners,
         transformers, or pipelines of these.
     base : estimator, optional
-        The learner that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
-        default each model began with nothing, as transformers and pipelines must.
+        The model that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
+        default each model began with nothing.
 
     Returns
     -------
@@ -82,28 +82,28 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     (569.0, True)
     """
     models = list(models)
-    of_steps = (OnlineTransformer, Pipeline)
-    if base is not None and any(isinstance(model, of_steps) for model in models):
-        raise ValueError("base is for learners alone: merge transformers and pipelines that began with nothing.")
     if models and isinstance(models[0], OnlineTransformer):
-        return merged(models)
+        return merged(models, base)
     if models and isinstance(models[0], Pipeline):
-        return _merge_pipelines(models)
+        return _merge_pipelines(models, base)
     return merge_learners(models, base)
 
 
-def _merge_pipelines(pipelines):
+def _merge_pipelines(pipelines, base):
     """One pipeline of several, whose last step is a learner or a transformer."""
-    for number, pipeline in enumerate(pipelines):
+    named = [(f"models[{number}]", pipeline) for number, pipeline in enumerate(pipelines)]
+    for name, pipeline in [*named, *([] if base is None else [("base", base)])]:
         if type(pipeline) is not type(pipelines[0]):
             kinds = type(pipeline).__name__, type(pipelines[0]).__name__
-            raise TypeError(f"models[{number}] is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
+            raise TypeError(f"{name} is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
     result = copy.copy(pipelines[0])
     if hasattr(result, "learn_transform"):
-        return merged(pipelines)
-    steps, places = merge_transformers(pipelines, len(result.steps) - 1)
-    learners = [_moved(pipeline.steps[-1][1], of_one) for pipeline, of_one in zip(pipelines, places)]
-    result.steps = [*steps, (result.steps[-1][0], merge_learners(learners))]
+        return merged(pipelines, base)
+    steps, places = merge_transformers(pipelines, len(result.steps) - 1, base)
+    known = [*pipelines, *([] if base is None else [base])]
+    learners = [_moved(pipeline.steps[-1][1], of_one) for pipeline, of_one in zip(known, places)]
+    models, before = learners[: len(pipelines)], None if base is None else learners[-1]
+    result.steps = [*steps, (result.steps[-1][0], merge_learners(models, before))]
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.util
 import pickle
 import warnings
@@ -244,21 +245,31 @@ def tables_merge(case):
     trial = trial_of(case)
     if trial is None or len(trial.batches) < 2:
         return
+    first, *others = trial.batches
     try:
         shards = [trial.learn(clone(trial.pipeline), rows) for rows in trial.batches]
-        before = [image(shard) for shard in shards]
-        merged = merge(shards)
+        base = trial.learn(clone(trial.pipeline), first)
+        later = [trial.learn(copy.deepcopy(base), rows) for rows in others]
+        before = [image(model) for model in (*shards, *later, base)]
+        merged, from_base = merge(shards), merge(later, base)
     except ValueError as error:
         if "holds" in str(error):  # a column in which one shard has seen nothing, and another words
             return
         trial.fails(f"merging fails: {described(error)}")
     except Exception as error:
         trial.fails(f"merging fails: {described(error)}")
-    for shard, was in zip(shards, before):
-        expect_same(was, image(shard), "after it was merged")
+    for model, was in zip((*shards, *later, base), before):
+        expect_same(was, image(model), "after it was merged")
+    whole = trial.learn(clone(trial.pipeline))
+    for one in (merged, from_base):
+        _check_merged(trial, one, whole)
+        trial.learn(one)  # goes on
+
+
+def _check_merged(trial, merged, whole):
+    """Fail unless a merged pipeline knows what all rows have shown."""
     if not np.isfinite(trial.shown(merged)).all():
         trial.fails("what a merged pipeline makes of rows is not finite")
-    whole = trial.learn(clone(trial.pipeline))
     for one, other in zip(merged[0]._parts(), whole[0]._parts()):
         own, known = one._state if hasattr(one, "_state") else None, getattr(other, "_state", None)
         if isinstance(one, OnlineTfidf) and (own.n != known.n or (own.counts != known.counts).any()):
@@ -273,4 +284,3 @@ def tables_merge(case):
             and (own.known.n_values != known.known.n_values).any()
         ):
             trial.fails("values of shards do not add up")
-    trial.learn(merged)  # goes on

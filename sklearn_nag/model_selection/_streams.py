@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length
 
 from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._validation import InvalidParameterError, as_labels, as_numpy, raise_for_masked
-from ..preprocessing._steps import check_step, is_left_out, learn_step
+from ..preprocessing._steps import check_step, is_left_out, learn_step, tell_numeric
 
 
 @contextlib.contextmanager
@@ -159,8 +159,12 @@ class StreamPipeline:
 
     def transform(self, X):
         """Rows for the learner. Each transformer learns them, if it can; see `OnlinePipeline`."""
+        before = []
         for _, step in self.transformers:
+            tell_numeric(step, before)
             X = learn_step(step, X)
+            before.append(step)
+        tell_numeric(self.learner, before)
         return X
 
     def with_learner(self, learner):
