@@ -170,6 +170,7 @@ class _NAGRule(OnlineLinear):
             experts=len(etas),
             mixed=swept is None,
             half_life=np.inf if mixes or self.half_life is None else float(self.half_life),
+            fades_average=self.half_life is not None,
             clip=self._clip,
             constraint=self.constraint,
         )

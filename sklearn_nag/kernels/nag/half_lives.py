@@ -20,7 +20,6 @@ from ..state.lifts import LARGEST, positive
 from ..state.mixture import FixedShare
 from ..state.targets import Targets
 from ..vectorized.targets import read_classes, read_targets
-from .forgetting import learn_and_fade
 from .rule import Rule, State
 
 AT_ONCE = 2**12  # rows of which the predictions of all models are kept
@@ -160,21 +159,21 @@ class MixedState(State):
 MixedRule.State = MixedState
 
 
-def learn_and_mix(learn_rows, multiply, mix, state, loss, X, y, sample_weight, order, predictions):
+def learn_and_mix(learn_by, mix, state, loss, X, y, sample_weight, order, predictions):
     """As ``learn_rows``, by all models; each row is predicted by their mixture before any has learnt it.
 
-    ``multiply`` is as in `learn_and_fade`, and ``mix(mixture, losses)`` plays a mixture of a single group, as
-    `Mixture.play`.
+    ``learn_by(rule)`` is ``learn_rows`` for one of them, and ``mix(mixture, losses)`` plays a mixture of a single
+    group, as `Mixture.play`.
     """
     order = np.arange(X.shape[0]) if order is None else order
     for start in range(0, len(order), AT_ONCE):
         rows = order[start : start + AT_ONCE]
-        mixed = _learn_some(learn_rows, multiply, mix, state, loss, X, y, sample_weight, rows)
+        mixed = _learn_some(learn_by, mix, state, loss, X, y, sample_weight, rows)
         if predictions is not None:
             predictions[start : start + len(rows)] = mixed
 
 
-def _learn_some(learn_rows, multiply, mix, state, loss, X, y, sample_weight, rows):
+def _learn_some(learn_by, mix, state, loss, X, y, sample_weight, rows):
     """Let all models learn some rows; return the predictions of the mixture, of shape (n_rows, n_played)."""
     rule, before = state.rule, state.t
     targets = read_classes(y[rows], rule.n_targets)
@@ -187,12 +186,12 @@ def _learn_some(learn_rows, multiply, mix, state, loss, X, y, sample_weight, row
     of_mixture = state.loss.copy()
     state.rule = rules_of(rule)[0]
     try:
-        learn_rows(state, loss, X, y, sample_weight, rows, played[0])
+        learn_by(state.rule)(state, loss, X, y, sample_weight, rows, played[0])
     finally:
         state.rule = rule
     for other, own in zip(state.others, played[1:]):
         other.cached, other.looked_up = None, 0
-        learn_and_fade(learn_rows, multiply, other, loss, X, y, sample_weight, rows, own)
+        learn_by(other.rule)(other, loss, X, y, sample_weight, rows, own)
         other.G_before = None
 
     def losses_of(predicted, y, *units):
