@@ -155,6 +155,7 @@ def test_weights_far_apart_and_long_streams_stay_in_range(rng):
     ("parameters", "message"),
     [
         ({"half_life": 0.5}, "'half_life' parameter of NAGClassifier must be 'auto' or None or a float in the range"),
+        ({"half_life": True}, "'half_life' parameter of NAGClassifier must be 'auto' or None or a float in the range"),
         ({"half_life": 10, "normalization": "max"}, "half_life needs normalization='auto', 'rms' or None"),
         ({"half_life": 10, "average": 5}, "half_life needs average='auto', True or False; got 5"),
     ],
