@@ -4,9 +4,10 @@
 
 Each row is predicted before it is learnt, in the order of the stream; the first is not counted. Scores are accuracies,
 and R^2 for bikes. With ``--output drift.csv`` log losses go to ``drift_log_losses.csv``, microseconds a row to
-``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our linear learners go through a stream in one call, as `progressive_validation` does it. Curves
-and cells predict 100 rows, then learn them; SGD with a constant rate (.01 for bikes) and its scaler 20. All
-others predict and learn single rows. "no change" predicts the last label.
+``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our linear learners go
+through a stream in one call, as `progressive_validation` does it. Curves and cells predict 100 rows, then learn them;
+SGD with a constant rate (.01 for bikes) and its scaler 20. All others predict and learn single rows. "no change"
+predicts the last label.
 
 Streams: a concept that flips four times; one that turns slowly; a third of the columns in other units from the middle
 on; electricity and bikes by the hour in the order of time; SEA, Agrawal, a hyperplane that turns and moving radial

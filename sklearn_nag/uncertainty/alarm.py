@@ -21,9 +21,8 @@ import numpy as np
 from ..kernels._backend import is_compiled
 
 HALF_LIVES = 20.0, 80.0, 320.0, 1280.0, 5120.0
-KEEPS = (*(0.5 ** (1.0 / h) for h in HALF_LIVES), 1.0)  # what each mean keeps of its sums after a row; the last keeps all
+KEEPS = (*(0.5 ** (1.0 / h) for h in HALF_LIVES), 1.0)  # of sums, after a row; the mean of all is last
 N_MEANS = len(KEEPS)
-
 
 
 class Alarm(NamedTuple):

@@ -80,7 +80,7 @@ def fade_table(table, transposed, largest, fading, factor, kept):
 
 @slow
 def multiply_table(table, transposed, largest, fading):
-    """Multiply the fields of all columns; columns of a ``transposed`` table that no row has named are 0, and stay so."""
+    """Multiply the fields of all columns; those of a ``transposed`` table that no row has named are 0, and stay so."""
     if transposed:
         for j in range(table.shape[0]):
             if table[j, largest] > 0.0:

@@ -2,8 +2,8 @@
 
 Models have nothing in common but the rows. Means and scales that fade are much of what a short half-life gains: on the
 electricity stream six half-lives on common scales predict .87 of the classes, on their own .95. Each model is linear,
-and so is a mixture of their predictions, not of their probabilities, whose log loss would be less by .004 at most on any
-stream measured.
+and so is a mixture of their predictions, not of their probabilities, whose log loss would be less by .0041 at most on
+any stream measured.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ class MixedState(State):
     def goes_on_by(self, rule):
         """As of any model; those of earlier versions count all losses in full."""
         rule = super().goes_on_by(rule)
-        return rule if rule.fades_average else replace(rule, most_nats=np.inf)
+        as_before = isinstance(rule, MixedRule) and not rule.fades_average
+        return replace(rule, most_nats=np.inf) if as_before else rule
 
     def relift_targets(self, factor):
         """As of any model."""

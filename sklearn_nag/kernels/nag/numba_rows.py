@@ -591,10 +591,14 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(scratch_rows(rule)), X.indptr if by_row else None)
-    clock = in_own_lines(np.array([state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded]))
+    clock = in_own_lines(
+        np.array([state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded])
+    )
     losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table)
     heads = in_own_lines(new_heads(state))
-    shaped, eta, fading, sparse, *dense_by_rare = compiled(rule, type(loss), state.columns.shared, state.columns.per_head)
+    shaped, eta, fading, sparse, *dense_by_rare = compiled(
+        rule, type(loss), state.columns.shared, state.columns.per_head
+    )
     model = (
         *tables,
         *shaped,
@@ -635,8 +639,8 @@ def scratch_rows(rule):
 def compiled(rule, loss, shared, per_head):
     """What compiled code takes for a rule, and the loops for the rule and a class of losses.
 
-    The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse rows, that for dense
-    ones of which all columns are frequent, and that for other dense ones.
+    The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
+    rows, that for dense ones of which all columns are frequent, and that for other dense ones.
     """
     derived = {"clip": compiled_clip(rule), "fades": fades_per_weight(rule), "lasting": lasting(rule)}
     values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
