@@ -15,7 +15,7 @@ bases of River's generators, with fixed seeds; Bank and Shuttle shuffled, which 
 diverges or has no such number.
 
 River's models, and its generators, are left out where it is not installed. Its linear models come behind its
-StandardScaler. Probabilities are held between 1e-6 and 1 for log losses.
+StandardScaler. Their probabilities, and none of this package's learners, are held between 1e-6 and 1 for log losses.
 """
 
 import importlib.util
