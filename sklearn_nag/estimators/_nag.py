@@ -17,7 +17,7 @@ from ._bounds import Constraint, check_constraint, check_within, has_bounds, set
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear, default_of
 from ._regressor import OnlineRegressor
-from ._validation import as_given, check_flag, check_number, check_option
+from ._validation import InvalidParameterError, as_given, check_flag, check_number, check_option
 
 INSTEAD_OF_SCHEDULES = {
     "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
@@ -33,6 +33,7 @@ INSTEAD_OF_SCHEDULES = {
 }
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
 HALF_LIVES = tuple(20.0 * 4.0 ** np.arange(4, -1, -1))  # half-lives that half_life="auto" mixes, beside infinity
+MOST_NATS = 3.0  # what the log loss of one of them on a row counts at most; of 1.5 to 8 the best on streams measured
 
 
 @cache
@@ -65,6 +66,8 @@ class _NAGRule(OnlineLinear):
         check_number("alpha", self.alpha, min_val=0)
         check_number("epsilon", self.epsilon, min_val=0)
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
+        if self.half_life is True:  # which as a number is 1
+            raise InvalidParameterError("half_life", "'auto' or None or a float in the range [1, inf)", "True")
         check_number("half_life", self.half_life, min_val=1, options=("auto", None))
         if isinstance(self.half_life, str) and vars(self).get("_eta0s"):
             raise ValueError(
@@ -158,7 +161,9 @@ class _NAGRule(OnlineLinear):
         else:
             average_from = float(average) or np.inf
         mixes = isinstance(self.half_life, str)
-        several = {"half_lives": HALF_LIVES, "in_nats": self.loss == "log_loss"} if mixes else {}
+        in_nats = self.loss == "log_loss"
+        most = {"most_nats": MOST_NATS} if in_nats else {}
+        several = {"half_lives": HALF_LIVES, "in_nats": in_nats, **most} if mixes else {}
         return (kernels.nag.MixedRule if mixes else kernels.nag.Rule)(
             **several,
             normalization=self.normalization,
@@ -179,6 +184,7 @@ class _NAGRule(OnlineLinear):
             experts=len(etas),
             mixed=swept is None,
             half_life=np.inf if mixes or self.half_life is None else float(self.half_life),
+            fades_average=self.half_life is not None,
             clip=self._clip,
             constraint=set_of(self.constraint, self),
         )

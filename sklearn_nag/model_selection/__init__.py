@@ -1,5 +1,6 @@
 """Progressive validation of any learner, and whole ranges of learning rates for the price of a pass."""
 
+from ._alarm import LossAlarm
 from ._coefficients import CoefficientsDisplay
 from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay, ValidationLossDisplay
 from ._eta_sweep import EtaSweep, eta_sweep
@@ -17,6 +18,7 @@ __all__ = [
     "FeatureScalesDisplay",
     "HalfLivesDisplay",
     "IntervalDisplay",
+    "LossAlarm",
     "NAGClassifierCV",
     "NAGRegressorCV",
     "ProgressiveLossDisplay",

@@ -222,6 +222,17 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
 
 
 @slow
+def fade_targets(target, factor):
+    """Multiply by ``factor`` what are sums over rows."""
+    for j in range(target.shape[1]):
+        if OF_RATE:
+            target[SUM, j] = max(target[SUM, j] + np.log(factor), NOTHING)
+        else:
+            target[SUM, j] *= factor
+        target[SPREAD, j] *= np.sqrt(factor)
+
+
+@slow
 def make_absolute(heads, target, rule, before, n_played):
     """Count the predictions to return from 0; before the first target there is nothing to predict by."""
     if OF_RATE:

@@ -43,6 +43,7 @@ from ..compiled.constants import (
     SHARES_G,
 )
 from ..compiled.driver import bind
+from ..compiled.fading import Fading, factor_due, fade_table, fading_by, move_past
 from ..compiled.handover import (
     PENDING,
     Preparation,
@@ -67,14 +68,17 @@ from ..compiled.losses import (
     margins,
 )
 from ..compiled.projections import compiled_constraint, project
-from ..compiled.targets import clip_alone, compiled_clip, read_rates, read_targets
+from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
+from ..state.columns import rows_of_fields
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
+from .forgetting import OF_AVERAGE, fades_per_weight, fading_powers, lasting
 from .numba_played import Player, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
 
-N, SHRINKAGE, AVERAGED, RATE = range(2, 6)  # further entries of ``clock``; ``RATE`` is the factor of eta
+# Further entries of ``clock``; ``RATE`` is the factor of eta, ``FADED`` is read by `factor_due`.
+N, SHRINKAGE, AVERAGED, RATE, AGE, FADED = range(2, 8)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further ones
 
@@ -516,7 +520,25 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
         hold(table, f, clock[AVERAGED], model.eta.size, n)
 
 
-learn_dense, learn_sparse = bind(__name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note)
+@fast
+def fade(table, transposed, f, rule, model, clock, c):
+    """As `forgetting.fade`, but for what is played."""
+    factor = factor_due(clock, AGE, rule.fades, c)
+    if factor == 1.0:
+        return
+    kept = max(factor, 0.5) ** (1.0 / rule.lasting)
+    if IS_AVERAGED:
+        move_past(table, transposed, f.past, f.weight, model.eta.size, clock[AVERAGED] * (1.0 - kept))
+    fade_table(table, transposed, f.largest, model.fading, factor, kept)
+    clock[T] *= factor
+    clock[N] *= factor
+    clock[AVERAGED] *= factor**OF_AVERAGE
+    fade_targets(model.target, factor)
+
+
+learn_dense, learn_sparse = bind(
+    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, fade=fade
+)
 
 
 class NagPreparation(Preparation):
@@ -565,6 +587,8 @@ class CompiledRule(NamedTuple):
     degree: int
     clip: int
     radius: float
+    fades: float  # how often all fades for a weight of 1
+    lasting: float
 
 
 class Model(NamedTuple):
@@ -575,6 +599,7 @@ class Model(NamedTuple):
     loss: CompiledLoss
     target: np.ndarray
     constraint: tuple[int, float]
+    fading: Fading
 
 
 class Constants(NamedTuple):
@@ -610,17 +635,24 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(scratch_rows(rule)), X.indptr if by_row else None)
-    clock = in_own_lines(np.array([state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0]))
+    clock = in_own_lines(
+        np.array([state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded])
+    )
     losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table)
     heads = in_own_lines(new_heads(state))
-    shaped, eta, sparse, *dense_by_rare = compiled(rule, type(loss), state.columns.shared, state.columns.per_head)
+    shaped, eta, fading, sparse, *dense_by_rare = compiled(
+        rule, type(loss), state.columns.shared, state.columns.per_head
+    )
     model = (
         *tables,
         *shaped,
         heads,
         clock,
-        Model(eta, state.gradient_lift, compiled_loss(loss), target, compiled_constraint(state)),
-    )
+        Model(
+            eta, state.gradient_lift, compiled_loss(loss), target, compiled_constraint(state),
+            fading._replace(factors=np.ones(len(fading.factors))),
+        ),
+    )  # fmt: skip
     player = Player(state, loss, losses, target, heads)
     preparation = NagPreparation(state, tables, clock, heads, rule.importance_aware and loss.move is not None)
 
@@ -636,7 +668,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         put_back(state, tables)
     state.loss[:] = losses
     state.targets.table[:] = target
-    state.t, _, state.N, state.shrinkage, state.averaged, _ = clock.tolist()
+    state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded = clock.tolist()
     state.waiting = float(player.waiting[0])
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
@@ -651,11 +683,11 @@ def scratch_rows(rule):
 def compiled(rule, loss, shared, per_head):
     """What compiled code takes for a rule, and the loops for the rule and a class of losses.
 
-    The former are `Fields` and `CompiledRule`, and the learning rates; the latter that for sparse rows, that for dense
-    ones of which all columns are frequent, and that for other dense ones.
+    The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
+    rows, that for dense ones of which all columns are frequent, and that for other dense ones.
     """
-    values = {name: getattr(rule, name) for name in CompiledRule._fields}
-    values["clip"] = compiled_clip(rule)
+    derived = {"clip": compiled_clip(rule), "fades": fades_per_weight(rule), "lasting": lasting(rule)}
+    values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
     constants = Constants(
         norm=NORMALIZATIONS.index(rule.normalization),
         is_adaptive=rule.adaptive,
@@ -678,4 +710,5 @@ def compiled(rule, loss, shared, per_head):
     )
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
     dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, True))
-    return (fields, CompiledRule(**values)), constant(rule.eta), for_rule(learn_sparse, constants), *dense
+    fading = fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), fading_powers(rule))
+    return (fields, CompiledRule(**values)), constant(rule.eta), fading, for_rule(learn_sparse, constants), *dense

@@ -84,6 +84,9 @@ class Rule(LinearRule):
         Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
     half_life : float
         Weight of rows after which what was learnt counts half, ``inf`` where it does not fade; see `forgetting`.
+    fades_average : bool
+        Whether the average of the weights played fades, too, and short half-lives forget weights sooner; not for models
+        that were begun by versions in which neither was so.
     clip : tuple of float, "targets" or None
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
@@ -115,6 +118,7 @@ class Rule(LinearRule):
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf
+    fades_average: bool = False
     clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
 
@@ -389,9 +393,14 @@ class State(LinearState):
         self.rule = rule
 
     def goes_on_by(self, rule):
-        """``rule``, but with the share of the latest weights that the model has averaged by so far, if it is fixed."""
+        """``rule``, but with what models of earlier versions go on with.
+
+        These are the share of the latest weights that the model has averaged by so far, if it is fixed, and what fades.
+        """
         if rule.judged and self.rule.averaged and not self.rule.judged and self.averaged > 0:
-            return replace(rule, judged=False, last=self.rule.last)
+            rule = replace(rule, judged=False, last=self.rule.last)
+        if rule.forgets and self.rule.fades_average != rule.fades_average:
+            rule = replace(rule, fades_average=self.rule.fades_average)
         return rule
 
     # -- the latest weights and their average
