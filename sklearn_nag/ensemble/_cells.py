@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from .. import kernels
@@ -15,15 +17,16 @@ from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import check_as_begun, check_number, parameter_names
 from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 from ..preprocessing._base import names_in
-from ..preprocessing._places import Columns, check_columns, places_of
+from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
 from ._experts import Expert
 from ._hedge import HedgeClassifier, HedgeRegressor
 
 _DOCS = ALL | entries("""
 columns : "auto" or list, default="auto"
     Which columns get curves and cells: a list of places, of names or patterns of names, or of True and False for each
-    column. ``"auto"`` takes all columns of arrays and data frames, and none of sparse rows, whose columns are words and
-    categories. The others have a line each.
+    column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most of whose columns are words and
+    categories, it takes those that `set_numeric_columns` names, as an `OnlinePipeline` of a data frame does, and else
+    none, with a warning: then there are lines alone. The other columns have a line each.
 n_knots : int, default=17
     Of the curve of a column; see `sklearn_nag.preprocessing.OnlineCurves`.
 n_trees : int, default=300
@@ -100,6 +103,26 @@ class _LinesCurvesCells:
     half_life: Any
     random_state: Any
     _experts: list
+    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
+
+    def set_numeric_columns(self, positions: Iterable[int]) -> Self:
+        """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
+
+        A pipeline that knows says it by itself: `OnlinePipeline`, where columns of words become columns of sparse rows.
+        It is part of what has been learnt: pickles have it, and clones have not.
+
+        Parameters
+        ----------
+        positions : iterable of int
+            Their places among the columns of the rows.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        self._numeric = numeric_places(positions)
+        return self
 
     @property
     def estimators(self) -> None:  # type: ignore[override]
@@ -173,6 +196,7 @@ class _LinesCurvesCells:
 
     def _begin(self, first):
         now = {name: getattr(self, name) for name in parameter_names(type(self)) if name not in self._changeable}
+        now["set_numeric_columns"] = self._numeric
         if not first:
             check_as_begun(self._made_with, now)
         super()._begin(first)
@@ -183,18 +207,31 @@ class _LinesCurvesCells:
 
     def _validate(self, X, y, sample_weight, first):
         rows = super()._validate(X, y, sample_weight, first)
-        if first and not isinstance(self.columns, str):
-            check_columns("columns", self.columns)
-            places = places_of("columns", self.columns, names_in(self)).tolist()
+        if first:
+            places = self._places(rows[0])
             for expert in self._experts:  # which get arrays without names
                 expert.transformers[0][1].set_params(columns=places)
+            if places == []:
+                del self._experts[1:]  # which would be lines, too
         return rows
+
+    def _places(self, X):
+        """Places of the columns that get curves and cells."""
+        if not isinstance(self.columns, str):
+            check_columns("columns", self.columns)
+            return places_of("columns", self.columns, names_in(self)).tolist()
+        if self._numeric is not None:
+            return places_of("set_numeric_columns", self._numeric, names_in(self)).tolist()
+        if sparse.issparse(X):
+            warn_of_sparse_rows(self, "lines alone are learnt")
+            return []
+        return "auto"
 
     def __setstate__(self, state):
         before = {"focus_rows": None, "half_life": None}  # as models saved before had neither
         state = {**before, **state}
         if "_made_with" in state:
-            state["_made_with"] = {**before, **state["_made_with"]}
+            state["_made_with"] = {**before, "set_numeric_columns": None, **state["_made_with"]}
         super().__setstate__(state)
 
     def __sklearn_tags__(self):

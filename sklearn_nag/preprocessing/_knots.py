@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from ..estimators._validation import check_number, unchanged_on_error
 from ._base import OnlineTransformer, checked_numbers, names_in
-from ._places import check_columns, places_of
+from ._places import check_columns, numeric_places, places_of, warn_of_sparse_rows
 from ._rows import as_csr, dense, filled, in_order, put_beside
 
 
@@ -76,6 +77,7 @@ class KnotTransformer(OnlineTransformer):
     columns: Any
     first_rows: int
     n_quantiles: int
+    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
 
     # -- what a class defines
 
@@ -119,6 +121,25 @@ class KnotTransformer(OnlineTransformer):
             self._state = self._with_knots(self._state)
         return self
 
+    def set_numeric_columns(self, positions: Iterable[int]) -> Self:
+        """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
+
+        A pipeline that knows says it by itself: `OnlinePipeline`, where columns of words become columns of sparse rows.
+        It is part of what has been learnt: pickles have it, and clones have not.
+
+        Parameters
+        ----------
+        positions : iterable of int
+            Their places among the columns that come in.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self._numeric = numeric_places(positions)
+        return self
+
     @property
     def knots_(self) -> list[np.ndarray] | None:
         """For each column of ``columns``, its knots, ascending; None until enough rows were seen."""
@@ -143,11 +164,24 @@ class KnotTransformer(OnlineTransformer):
         return in_order(checked_numbers(self, X, first, allow_sparse=True))
 
     def _new_state(self, rows):
-        if isinstance(self.columns, str):
-            columns = np.arange(0 if sparse.issparse(rows) else rows.shape[1])
-        else:
+        if not isinstance(self.columns, str):
             columns = places_of("columns", self.columns, names_in(self))
+        elif self._numeric is not None:
+            columns = places_of("set_numeric_columns", self._numeric, names_in(self))
+        else:
+            columns = np.arange(0 if sparse.issparse(rows) else rows.shape[1])
+            if not len(columns):
+                warn_of_sparse_rows(self, "they come out as they are")
         return Seen(columns, 0, np.empty((0, len(columns))))
+
+    def _check_begun_with(self, parameters):
+        super()._check_begun_with(parameters)
+        told = isinstance(self.columns, str) and self._numeric is not None
+        if told and not np.array_equal(self._numeric, self._state.columns):
+            raise ValueError(
+                f"set_numeric_columns named {list(self._numeric)}, and columns {self._state.columns.tolist()} had knots "
+                f"when this {type(self).__name__} was new; it cannot go on with others: call fit, or clone it."
+            )
 
     def _with_knots(self, seen):
         knots = Knots.of(seen.first, self.n_quantiles)

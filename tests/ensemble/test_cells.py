@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_friedman1
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -25,6 +26,7 @@ REASON = "the result depends on the order of rows, as it does for scikit-learn's
 X, Y = make_friedman1(600, noise=0.5, random_state=0)
 
 
+@pytest.mark.filterwarnings("ignore:columns='auto'")
 @parametrize_with_checks(
     [NAGCellsClassifier(**SMALL, max_iter=5), NAGCellsRegressor(**SMALL, max_iter=5)],
     expected_failed_checks=lambda estimator: {
@@ -87,8 +89,6 @@ def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
 
 
 def test_no_second_generation_joins_where_there_is_nothing_to_cut():
-    words = sparse.random_array((200, 50), density=0.1, format="csr", random_state=0)
-    assert len(NAGCellsRegressor(**SMALL).fit(words, np.arange(200.0)).weights_) == 3
     assert len(NAGCellsRegressor(**SMALL).fit(np.ones((200, 3)), np.ones(200)).weights_) == 3
     assert len(NAGCellsRegressor(**{**SMALL, "first_rows": 150}).fit(X[:200], Y[:200]).weights_) == 3
     assert len(NAGCellsRegressor(**SMALL, max_columns=200).fit(X[:200], Y[:200]).weights_) == 3
@@ -174,12 +174,29 @@ def test_missing_values_and_frames_are_welcome():
         model.partial_fit(frame.fillna(np.inf), Y)
 
 
-def test_sparse_rows_have_lines():
+def test_sparse_rows_have_lines_alone():
     words = sparse.random_array((200, 50), density=0.1, format="csr", random_state=0)
     y = words @ np.arange(50.0)
-    model = NAGCellsRegressor(**SMALL, max_iter=10).fit(words, y)
+    with pytest.warns(UserWarning, match="columns='auto' of NAGCellsRegressor takes no columns of sparse rows"):
+        model = NAGCellsRegressor(**SMALL, max_iter=10).fit(words, y)
+    assert list(model.named_estimators_) == ["lines"]
     assert model.score(words, y) > 0.9
-    np.testing.assert_allclose(*(e.predict(words) for e in model.estimators_[:2]))
+    assert pickle.loads(pickle.dumps(model)).predict(words).tobytes() == model.predict(words).tobytes()
+
+
+def test_of_sparse_rows_the_columns_that_are_said_to_be_numbers_have_curves_and_cells():
+    rows, told = sparse.csr_array(np.column_stack([np.eye(3)[np.arange(600) % 3], X[:, :5]])), range(3, 8)
+    model = NAGCellsRegressor(**SMALL).set_numeric_columns(told).partial_fit(rows[:300], Y[:300])
+    model = pickle.loads(pickle.dumps(model)).partial_fit(rows[300:], Y[300:])
+    named = NAGCellsRegressor(**SMALL, columns=list(told)).partial_fit(rows, Y)
+    assert model.predict(rows).tobytes() == named.predict(rows).tobytes()
+    assert len(model.named_estimators_["curves"][0].knots_) == 5
+    with pytest.raises(ValueError, match="set_numeric_columns was .* when this model was new"):
+        model.set_numeric_columns([3]).partial_fit(rows, Y)
+    for wrong, why in (([0, 9], "no column of X"), ([-1], "not negative"), ([0.5], "must be integers")):
+        with pytest.raises(ValueError, match=why):
+            NAGCellsRegressor(**SMALL).set_numeric_columns(wrong).fit(rows, Y)
+    assert list(clone(model).set_numeric_columns([]).fit(rows, Y).named_estimators_) == ["lines"]  # without a warning
 
 
 def test_what_a_model_is_made_of_may_not_change():
