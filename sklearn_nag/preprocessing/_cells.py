@@ -139,8 +139,8 @@ class OnlineCells(KnotTransformer):
     ----------
     columns : "auto" or list, default="auto"
         Which columns are cut: a list of places, of names or patterns of names such as ``"size_*"``, or of True and
-        False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most of
-        whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
+        False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most
+        of whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
         `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched.
     n_trees : int, default=300
         How many partitions there are. Each row has so many nonzeros more, so time is in proportion.

@@ -27,10 +27,11 @@ class OnlineCurves(KnotTransformer):
     ----------
     columns : "auto" or list, default="auto"
         Which columns get curves: a list of places, of names or patterns of names such as ``"size_*"``, or of True and
-        False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most of
-        whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
-        `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched. So do those with fewer than three
-        different values among the first rows, whose hats are all 0: the line says all of them.
+        False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most
+        of whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
+        `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched. So do
+        those with fewer than three different values among the first rows, whose hats are all 0: the line says all of
+        them.
     n_knots : int, default=17
         How many hats a column has at most. With fewer quantiles, each has a hat of its own. With 0 there are no
         curves: missing values are filled, and each column gets one that is 1 where it is missing.

@@ -179,8 +179,8 @@ class KnotTransformer(OnlineTransformer):
         told = isinstance(self.columns, str) and self._numeric is not None
         if told and not np.array_equal(self._numeric, self._state.columns):
             raise ValueError(
-                f"set_numeric_columns named {list(self._numeric)}, and columns {self._state.columns.tolist()} had knots "
-                f"when this {type(self).__name__} was new; it cannot go on with others: call fit, or clone it."
+                f"set_numeric_columns named {list(self._numeric)}, and columns {self._state.columns.tolist()} had "
+                f"knots when this {type(self).__name__} was new; it cannot go on with others: call fit, or clone it."
             )
 
     def _with_knots(self, seen):
