@@ -301,12 +301,10 @@ class OnlineCells(KnotTransformer):
     def _width(self, n_columns):
         return self.n_trees * self._cells_of_a_tree if n_columns else 0
 
-    def _block(self, seen, values):
+    def _beside(self, seen, rows, values, n_columns):
         if not values.shape[1]:
-            return np.empty(0), np.empty(0, np.int32), np.zeros(len(values) + 1, np.int32)
-        found = loops().cells(values, seen.knots, seen.made, self._cells_of_a_tree)
-        kind = np.int32 if found.size < 2**31 else np.int64
-        return np.ones(found.size), found.ravel(), np.arange(0, found.size + 1, self.n_trees, dtype=kind)
+            return rows
+        return loops().cells_beside(rows, values, seen.knots, seen.made, self._cells_of_a_tree, n_columns)
 
     def _block_names(self, names):
         if not len(names):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Literal
 
+import numpy as np
+
 from ..estimators._validation import check_number
 from ._knots import KnotTransformer
 from ._places import Columns
@@ -108,8 +110,10 @@ class OnlineCurves(KnotTransformer):
     def _width(self, n_columns):
         return n_columns * (self.n_knots + 1)
 
-    def _block(self, seen, values):
-        return loops().hats(values, seen.knots, self.n_knots)
+    def _beside(self, seen, rows, values, n_columns):
+        data, indices, ends = loops().hats(values, seen.knots, self.n_knots)
+        n_early = len(rows[2]) - len(ends)
+        return loops().beside(rows, (data, indices, np.concatenate([np.zeros(n_early, ends.dtype), ends])), n_columns)
 
     def _block_names(self, names):
         ends = [*(f"knot{i}" for i in range(self.n_knots)), "missing"]

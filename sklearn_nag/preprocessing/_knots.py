@@ -12,7 +12,7 @@ from scipy import sparse
 from ..estimators._validation import check_number, unchanged_on_error
 from ._base import OnlineTransformer, checked_numbers, names_in
 from ._places import check_columns, numeric_places, places_of, warn_of_sparse_rows
-from ._rows import as_csr, dense, filled, in_order, put_beside
+from ._rows import as_csr, dense, filled, in_order
 
 
 class Knots(NamedTuple):
@@ -70,7 +70,7 @@ class KnotTransformer(OnlineTransformer):
     """Base of transformers that put columns made of ranks beside the columns that they get.
 
     The first rows wait, then their quantiles become the knots, which never move again: what a learner has learnt of a
-    column goes on to mean the same. A class defines ``_block``, ``_width`` and ``_block_names``, and ``_make`` where
+    column goes on to mean the same. A class defines ``_beside``, ``_width`` and ``_block_names``, and ``_make`` where
     there is more to make when knots are fixed.
     """
 
@@ -88,8 +88,11 @@ class KnotTransformer(OnlineTransformer):
         """How many columns are added for so many columns with knots."""
         raise NotImplementedError
 
-    def _block(self, seen, values):
-        """The columns that are added, as arrays of CSR rows, for the columns with knots, dense."""
+    def _beside(self, seen, rows, values, n_columns):
+        """CSR rows of so many columns, given as arrays, with the columns that are added beside the last ones.
+
+        ``values`` are the columns with knots, dense, of those rows that get others beside them.
+        """
         raise NotImplementedError
 
     def _block_names(self, names):
@@ -217,9 +220,8 @@ class KnotTransformer(OnlineTransformer):
         own = as_csr(filled(rows, seen.columns, values, stand_ins), n_columns)
         if n_early == len(values):
             return own
-        data, indices, indptr = self._block(seen, values[n_early:])
-        block = data, indices, np.concatenate([np.zeros(n_early, indptr.dtype), indptr])
-        return put_beside(own, block, rows.shape[1])
+        parts = self._beside(seen, (own.data, own.indices, own.indptr), values[n_early:], rows.shape[1])
+        return sparse.csr_array(parts, shape=own.shape)
 
     def _names_out(self, state, names):
         return [*names, *self._block_names(names[state.columns])]
