@@ -49,8 +49,8 @@ weights_ : ndarray of shape (n_estimators,)
     How much lines, curves, cells and, once it has joined, the second generation of cells are trusted: the share of each
     in a prediction. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
-    Mean progressive loss of each of them by its latest weights, over the rows but the first; NaN before. That of the
-    second generation has what the first one lost before.
+    Mean progressive loss of each of them, over the rows but the first; NaN before. That of the second generation has
+    what the first one lost before.
 progressive_loss_ : float
     The same of the mixture.
 regret_ : float
@@ -92,6 +92,7 @@ class _LinesCurvesCells:
     _learner: ClassVar[Any]
     _loss: ClassVar[str]
     _row_options = {"ensure_all_finite": "allow-nan"}
+    _apart = False
     _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
     columns: Any
     n_knots: int
@@ -174,14 +175,14 @@ class _LinesCurvesCells:
         if self.focus_rows is not None:
             check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
 
-    def _learn(self, X, y, weight, order, judge=True):
+    def _learn(self, X, y, weight, order, judge=True, played=None):
         n_left = (self.focus_rows or 0) - self._experts[0].n_rows  # before the second generation joins
         if judge and 0 < n_left <= len(order) and len(self._experts) == len(_NAMES):
-            super()._learn(X, y, weight, order[:n_left], judge)
+            super()._learn(X, y, weight, order[:n_left], judge, played)
             last, order = order[n_left - 1 : n_left], order[n_left:]
             self._focus(X[last], y[last], None if weight is None else weight[last])
         if len(order):
-            super()._learn(X, y, weight, order, judge)
+            super()._learn(X, y, weight, order, judge, played)
 
     def _focus(self, *row):
         """Let the second generation of cells learn the latest row, and join."""
@@ -189,7 +190,7 @@ class _LinesCurvesCells:
         first = cells.transformers[0][1]
         importance = first._importance(*cells.rows_and_weights(self.n_features_in_))
         if importance is not None:
-            focused = Expert(_FOCUSED, cells.estimator)
+            focused = Expert(_FOCUSED, cells.estimator, cells.apart)
             focused.transformers[0][1]._focus(first, importance)
             focused.play(self._method, *row, getattr(self, "classes_", None))
             self._join(focused, cells)

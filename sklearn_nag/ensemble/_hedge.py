@@ -113,6 +113,7 @@ class _Hedge(NamedEstimators):
     """What the classifier and the regressor share."""
 
     _row_options: dict[str, Any] = {}  # of `converted`
+    _apart = True  # as `Expert` has it
 
     # -- parameters
 
@@ -130,7 +131,7 @@ class _Hedge(NamedEstimators):
         """Check the parameters; make new experts and a new mixture for a new model, else copies that can be undone."""
         self._check_parameters()
         if first:
-            self._experts = [Expert(name, estimator) for name, estimator in self._named()]
+            self._experts = [Expert(name, estimator, self._apart) for name, estimator in self._named()]
             self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
@@ -186,11 +187,43 @@ class _Hedge(NamedEstimators):
         return self
 
     def _partial_fit(self, X, y, sample_weight):
-        first = not self.__sklearn_is_fitted__()
-        self._begin(first)
-        X, y, weight = self._validate(X, y, sample_weight, first)
+        X, y, weight = self._go_on(X, y, sample_weight)
         self._learn(X, y, weight, _rows_with_weight(weight, len(y)))
         return self
+
+    def _go_on(self, X, y, sample_weight):
+        """Begin a new model, or go on with this one; return rows, targets and weights as `_validate` does."""
+        first = not self.__sklearn_is_fitted__()
+        self._begin(first)
+        return self._validate(X, y, sample_weight, first)
+
+    # -- what is played, for `progressive_validation`
+
+    _evidence = None  # which single learners have
+
+    @property
+    def _plays(self):
+        """Whether each row is predicted just before it is learnt, so that cuts make no difference to what is played."""
+        return all(Expert(*named, self._apart).by_row for named in self._named())
+
+    @unchanged_on_error
+    def _play(self, X, y, sample_weight=None, classes=None):
+        """As ``partial_fit``, but return what the mixture predicted each row by before it was learnt."""
+        if classes is not None:
+            self._see_classes(classes)
+        X, y, weight = self._go_on(X, y, sample_weight)
+        played = []
+        counts = np.ones(len(y), bool) if weight is None else weight > 0
+        for run in np.split(np.arange(len(y)), np.flatnonzero(np.diff(counts)) + 1):
+            if counts[run[0]]:
+                self._learn(X, y, weight, run, played=played)
+            else:
+                played.append(self._mixed_response(_take(X, run)))
+        return np.concatenate(played)
+
+    def _responded(self, method, mixed, y, weight, before):
+        """What ``method`` made of what `_play` has returned."""
+        return self._respond(method, mixed)
 
     def _validate(self, X, y, sample_weight, first):
         """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
@@ -215,8 +248,8 @@ class _Hedge(NamedEstimators):
         """Whether rows go as they are to the estimators, as pipelines may take what is no array of numbers."""
         return any(expert.transformers for expert in self._experts)
 
-    def _learn(self, X, y, weight, order, judge=True):
-        """Play and learn the rows in this order."""
+    def _learn(self, X, y, weight, order, judge=True, played=None):
+        """Play and learn the rows in this order; add what the mixture predicted by to the list ``played``, if any."""
         by_row = all(expert.by_row for expert in self._experts)
         most = _MOST_TRANSFORMED if any(expert.transformers for expert in self._experts) else _MOST_ROWS
         size = most if by_row else int(self.batch_size)
@@ -228,13 +261,17 @@ class _Hedge(NamedEstimators):
                 batch, targets = _take(X, rows), y[rows]
                 c = None if weight is None else weight[rows]
                 with in_silence():
-                    played = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
+                    of_experts = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
                 if self._mixture is None:
                     self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
                 n_unjudged = int(self._is_new)
-                if judge and n_unjudged < len(rows) and all(p is not None for p in played):
-                    responses = [response for of_expert in played for response in of_expert]
-                    self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
+                if played is not None and n_unjudged:
+                    played.append(self._advice_before_rows(n_unjudged))
+                if judge and n_unjudged < len(rows) and all(p is not None for p in of_experts):
+                    responses = [response for of_expert in of_experts for response in of_expert]
+                    mixed = self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
+                    if played is not None:
+                        played.append(mixed)
                 self._see(targets)
                 self._is_new = False
 
@@ -270,7 +307,7 @@ class _Hedge(NamedEstimators):
         return kernels.FixedRate.new(n_forecasts, float(self.eta0))
 
     def _judge(self, responses, y, c, n_unjudged):
-        """Count the losses of what was forecast, but for the first rows."""
+        """Count the losses of what was forecast, but for the first rows; return what was mixed of it."""
         advice = self._advice(responses, y)[:, n_unjudged:]
         y, c = y[n_unjudged:], c[n_unjudged:]
         played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=1)
@@ -281,11 +318,13 @@ class _Hedge(NamedEstimators):
         shares = kernels.mix(self._mixture, played)
         if self._blend is not None:
             shares = shares[:, :-1] + shares[:, -1:] * blended
-        of_all = self._weighted_loss(self._mixed(shares.T[:, :, None], advice), y, c)
+        mixed = self._mixed(shares.T[:, :, None], advice)
+        of_all = self._weighted_loss(mixed, y, c)
         with np.errstate(over="ignore"):
             totals = np.vstack([self._totals, np.column_stack([losses, of_all])])
             self._totals = np.minimum(np.add.accumulate(totals, axis=0)[-1], _LARGEST)
             self._t = float(np.add.accumulate(np.append(self._t, c))[-1])
+        return mixed
 
     def _weighted_loss(self, advice, y, c):
         """Loss of each row's advice times its weight, at most the largest double."""
@@ -622,15 +661,17 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
             ``classes`` did not name; when ``classes`` is missing at the first call or differs later. The estimator is
             then as it was before.
         """
-        known = self.__sklearn_is_fitted__()
-        if classes is None and not known:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
         if classes is not None:
-            named = check_classes(classes)
-            if known and not np.array_equal(named, self.classes_):
-                raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
-            self.classes_ = named
+            self._see_classes(classes)
+        elif not self.__sklearn_is_fitted__():
+            raise ValueError("classes must be passed on the first call to partial_fit.")
         return self._partial_fit(X, y, sample_weight)
+
+    def _see_classes(self, classes):
+        named = check_classes(classes)
+        if self.__sklearn_is_fitted__() and not np.array_equal(named, self.classes_):
+            raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
+        self.classes_ = named
 
     def _check_targets_alone(self, y):
         return column_or_1d(y, warn=True)
@@ -693,8 +734,13 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         ndarray of shape (n_samples,)
             Entries of ``classes_``.
         """
-        mixed = self._mixed_response(X)
-        return self.classes_[mixed.argmax(axis=1)]
+        return self._respond("predict", self._mixed_response(X))
+
+    def _respond(self, method, mixed):
+        """What ``method`` makes of mixed votes or probabilities."""
+        if method == "predict":
+            return self.classes_[mixed.argmax(axis=1)]
+        return np.log(mixed) if method == "predict_log_proba" else mixed
 
     @available_if(_gives_probabilities)
     @between_calls
@@ -957,5 +1003,8 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             As the targets were.
         """
-        mixed = self._mixed_response(X)
+        return self._respond("predict", self._mixed_response(X))
+
+    def _respond(self, method, mixed):
+        """What ``predict`` makes of mixed predictions."""
         return mixed[:, 0] if self._n_outputs is None else mixed

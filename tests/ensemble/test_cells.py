@@ -12,10 +12,11 @@ from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
-from sklearn_nag import HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
+from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
 from sklearn_nag.io import trusted_types
 from sklearn_nag.kernels import FixedRate, FixedShare, Mixture
-from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+from sklearn_nag.model_selection import progressive_validation
+from sklearn_nag.preprocessing import OnlineCells, OnlineCurves
 
 from ..kernels.helpers import KERNELS
 
@@ -39,19 +40,28 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_it_plays_three_pipelines(kernel):
+def test_it_mixes_what_three_pipelines_play(kernel):
     steps = [OnlineCurves(n_knots=0, first_rows=40), OnlineCurves(first_rows=40)]
     steps += [OnlineCells(n_trees=20, depth=4, first_rows=40, random_state=0)]
-    mixture = HedgeRegressor([(f"{i}", make_online_pipeline(step, NAGRegressor())) for i, step in enumerate(steps)])
     with sklearn_nag.config_context(kernel=kernel):
-        ours = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X, Y)
-        mixture.partial_fit(X, Y)
-        for own, other in zip(ours.estimators_, mixture.estimators_):
-            assert own.predict(X).tobytes() == other.predict(X).tobytes()
-        assert ours.predict(X).tobytes() == mixture.predict(X).tobytes()
-    np.testing.assert_array_equal(ours.expert_losses_, mixture.expert_losses_)
-    assert list(ours.named_estimators_) == ["lines", "curves", "cells"]
-    assert ours.weights_.shape == (3,)
+        model = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X, Y)
+        played, predicted = [], []
+        for step, own in zip(steps, model.estimators_, strict=True):
+            learner = NAGRegressor()
+            played.append(learner._play(step.learn_transform(X), Y)[:, 0])
+            predicted.append(learner.predict(step.transform(X)))
+            assert predicted[-1].tobytes() == own.predict(X).tobytes()
+    low, high = np.minimum.accumulate(Y)[:-1], np.maximum.accumulate(Y)[:-1]
+    errors = np.clip(np.transpose(played)[1:], (2 * low - high)[:, None], (2 * high - low)[:, None]) - Y[1:, None]
+    blend, mixture = Mixture.new(3), Mixture.new(4)
+    of_blend = (blend.blend(errors[:, :, None], "squared_error", np.ones(599)) * errors).sum(axis=1)
+    mixture.play(np.column_stack([errors, of_blend]) ** 2 / 2)
+    np.testing.assert_allclose(model.expert_losses_, (errors**2).mean(axis=0) / 2, rtol=1e-10)
+    shares = mixture.weights()[0]
+    shares = shares[:3] + shares[3] * blend.weights()[0]
+    np.testing.assert_allclose(model.weights_, shares, rtol=1e-3)  # which rounding moves: all three begin alike
+    np.testing.assert_allclose(model.predict(X), shares @ predicted, rtol=1e-4)
+    assert list(model.named_estimators_) == ["lines", "curves", "cells"]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -116,6 +126,26 @@ def test_early_losses_are_forgotten_by_a_fixed_share(rng):
     model = NAGCellsClassifier(random_state=0).partial_fit(Z, Z[:, 0] * Z[:, 1] > 0, classes=[False, True])
     losses = [log_loss(fresh[:, 0] * fresh[:, 1] > 0, m.predict_proba(fresh)) for m in (model, *model.estimators_)]
     assert losses[0] < 1.1 * min(losses[1:])
+
+
+def test_progressive_validation_scores_what_is_played():
+    """Not what `predict` has before batches, of which labels come late."""
+    labels = (Y > np.median(Y)).astype(int)
+    weight = np.where(np.arange(600) % 50 < 3, 0.0, 1.0)
+    for kind, y, scoring in (
+        (NAGCellsRegressor, Y, "neg_mean_squared_error"),
+        (NAGCellsClassifier, labels, "neg_log_loss"),
+    ):
+        model = kind(**SMALL)
+        result = progressive_validation(model, X, y, scoring=scoring, curve_at=[150, 600])
+        loss = -result.score if kind is NAGCellsClassifier else -result.score / 2
+        assert loss == pytest.approx(result.loss, rel=1e-9) == result.curve["loss"][1]
+        assert (result.n_rows, result.n_scored) == (600, 599)
+        weighted = progressive_validation(model, X, y, scoring=scoring, sample_weight=weight)
+        seen = weight > 0
+        assert weighted.loss == progressive_validation(model, X[seen], y[seen]).loss
+        assert weighted.n_scored == 597 - 1
+        assert weighted.score != result.score
 
 
 def test_half_lives_follow_a_change_that_is_not_linear(rng):
