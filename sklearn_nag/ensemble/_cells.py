@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
@@ -9,13 +10,16 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from .. import kernels
 from .._docstrings import share
+from ..estimators import merge as merge_learners
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import check_as_begun, check_number, parameter_names
 from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
 from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
 from ._experts import Expert
@@ -203,6 +207,50 @@ class _LinesCurvesCells:
         super()._begin(first)
         self._made_with = now
 
+    def _merged(self, models, base):
+        """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
+        named = [(f"models[{i}]", model) for i, model in enumerate(models)]
+        for name, model in [*named, *([] if base is None else [("base", base)])]:
+            self._check_fits(name, model)
+        if base is not None and base._mixture is None:
+            base = None
+        models = [model for model in models if model._mixture is not None] or models[:1]
+        whole = copy.deepcopy(models[0])
+        if len(models) == 1:
+            return whole
+        first, *others = models
+        whole._experts = [_merged_expert(i, models, base) for i in range(len(first._experts))]
+        for name in ("_mixture", "_blend"):
+            own, start = getattr(first, name), None if base is None else getattr(base, name)
+            if own is not None:
+                setattr(whole, name, own.merged([getattr(model, name) for model in others], start))
+        for name in ("_totals", "_t"):
+            start = 0.0 if base is None else getattr(base, name)
+            setattr(whole, name, getattr(first, name) + sum(getattr(model, name) - start for model in others))
+        whole._merge_targets(others)
+        return whole
+
+    def _merge_targets(self, others):
+        """Take over what others know of targets."""
+
+    def _check_fits(self, name, model):
+        """Raise unless ``model`` can be merged with this one."""
+        if type(model) is not type(self):
+            ours, theirs = type(model).__name__, type(self).__name__
+            raise TypeError(f"{name} is a {ours}, models[0] a {theirs}; they must be alike.")
+        if not model.__sklearn_is_fitted__():
+            raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
+        for what in ("n_features_in_", "feature_names_in_", "classes_", "_n_outputs", "_made_with"):
+            ours, theirs = getattr(model, what, None), getattr(self, what, None)
+            if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
+                shown = {"_n_outputs": "the number of outputs", "_made_with": "its parameters"}.get(what, what)
+                raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
+        if model._names != self._names:
+            raise ValueError(
+                f"{name} has the estimators {model._names}, models[0] {self._names}: let one model learn focus_rows "
+                "rows, by which its second generation of cells joins, and give copies of it to all shards."
+            )
+
     def _takes_anything(self):
         return False
 
@@ -239,6 +287,21 @@ class _LinesCurvesCells:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _merged_expert(i, models, base):
+    """One expert of those that several models have in place ``i``."""
+    experts = [model._experts[i] for model in models]
+    start = None if base is None else base._experts[i]
+    merged = copy.copy(experts[0])
+    ((name, _),) = merged.transformers
+    step = merged_transformers([e.transformers[0][1] for e in [*experts, *([] if start is None else [start])]])
+    learner = merge_learners([e.learner for e in experts], None if start is None else start.learner)
+    merged.resume(type(merged.estimator)([(name, step), (merged.estimator.steps[-1][0], learner)]))
+    before = 0 if start is None else start.n_rows
+    merged.n_rows = before + sum(e.n_rows - before for e in experts)
+    merged.next_look = max(merged.n_rows, merged.next_look)
+    return merged
 
 
 @share(**_DOCS, **_NOTES)
@@ -419,3 +482,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
+
+    def _merge_targets(self, others):
+        lows, highs = zip(self._range, *(model._range for model in others))
+        self._range = np.array([np.min(lows, axis=0), np.max(highs, axis=0)])

@@ -8,11 +8,12 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_friedman1
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
-from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
+from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor, merge
 from sklearn_nag.io import trusted_types
 from sklearn_nag.kernels import FixedRate, FixedShare, Mixture
 from sklearn_nag.model_selection import progressive_validation
@@ -251,6 +252,38 @@ def test_a_failed_call_leaves_no_trace():
     with pytest.raises(ValueError, match="30 features"):
         model.partial_fit(np.zeros((2, 29)), [0, 1])
     assert pickle.dumps(model) == before
+
+
+def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
+    labels = (Y > np.median(Y)).astype(int)
+    for kind, y in ((NAGCellsRegressor, Y), (NAGCellsClassifier, labels)):
+        options = {} if kind is NAGCellsRegressor else {"classes": [0, 1]}
+        base = kind(**SMALL).partial_fit(X[:100], y[:100], **options)
+        shards = [copy.deepcopy(base).partial_fit(X[a::2], y[a::2]) for a in (100, 101)]
+        model = merge(shards, base)
+        assert model.t_ == 599.0
+        np.testing.assert_allclose(model.progressive_loss_ * 599, sum(s._totals[-1] for s in shards) - base._totals[-1])
+        for i, own in enumerate(model.estimators_):
+            assert own[0].knots_[0].tobytes() == base.estimators_[i][0].knots_[0].tobytes()
+            learners = [s.estimators_[i][-1] for s in shards]
+            expected = merge(learners, base.estimators_[i][-1])
+            np.testing.assert_array_equal(own[-1].coef_, expected.coef_)
+        np.testing.assert_allclose(model.weights_.sum(), 1.0)
+        assert model.score(X, y) > base.score(X, y)
+        model = pickle.loads(pickle.dumps(model))
+        assert model.partial_fit(X, y).predict(X).shape == (600,)
+        alone = merge([shards[0]])
+        assert alone.predict(X).tobytes() == shards[0].predict(X).tobytes()
+    with pytest.raises(ValueError, match="models with other knots cannot be merged"):
+        merge([kind(**SMALL).partial_fit(X[a::2], y[a::2], **options) for a in (0, 1)])
+    with pytest.raises(ValueError, match="its second generation of cells joins"):
+        merge([base, kind(**SMALL).partial_fit(X[:50], y[:50], **options)])
+    with pytest.raises(ValueError, match="models.1. does not fit models.0.: its parameters"):
+        merge([base, kind(**{**SMALL, "depth": 3}).partial_fit(X[:50], y[:50], **options)])
+    with pytest.raises(TypeError, match="models.1. is a NAGCellsRegressor"):
+        merge([base, NAGCellsRegressor(**SMALL).partial_fit(X, Y)])
+    with pytest.raises(NotFittedError, match="models.1. is not fitted"):
+        merge([base, kind(**SMALL)])
 
 
 def test_skops_keeps_models():
