@@ -18,6 +18,7 @@ from ..estimators import merge as merge_learners
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import check_as_begun, check_number, parameter_names
+from ..model_selection._effects import rows_and_weights
 from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
@@ -192,7 +193,7 @@ class _LinesCurvesCells:
         """Let the second generation of cells learn the latest row, and join."""
         cells = self._experts[-1]
         first = cells.transformers[0][1]
-        importance = first._importance(*cells.rows_and_weights(self.n_features_in_))
+        importance = first._importance(*rows_and_weights(cells.learner, self.n_features_in_))
         if importance is not None:
             focused = Expert(_FOCUSED, cells.estimator, cells.apart)
             focused.transformers[0][1]._focus(first, importance)

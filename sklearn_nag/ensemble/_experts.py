@@ -237,16 +237,6 @@ class Expert(StreamPipeline):
         average = latest[: len(latest) - len(average)] + average
         return [np.concatenate(parts) for parts in (latest, average)[: self.n_forecasts]]
 
-    def rows_and_weights(self, first):
-        """Of the columns from the ``first`` on, the share of rows in which each is not 0, and its weights in ``coef_``.
-
-        For learners of this package that count rows, as those of ``normalization="auto"`` do.
-        """
-        state, features = self.learner._state, slice(first, self.learner.n_features_in_)
-        tally = state.columns.tally[features]
-        share = np.where(state.columns.frequent[features] > 0, state.t - tally, tally) / state.t
-        return share, np.atleast_2d(self.learner.coef_)[:, features]
-
     def forecast(self, which, method, X):
         """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""
         with self._saying():

@@ -2,6 +2,7 @@
 
 from ._coefficients import CoefficientsDisplay
 from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay, ValidationLossDisplay
+from ._effects import EffectsDisplay
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._half_lives import HalfLivesDisplay
 from ._intervals import IntervalDisplay
@@ -12,6 +13,7 @@ from ._search import NAGClassifierCV, NAGRegressorCV
 
 __all__ = [
     "CoefficientsDisplay",
+    "EffectsDisplay",
     "EtaSweep",
     "EtaSweepDisplay",
     "FeatureScalesDisplay",

@@ -125,6 +125,57 @@ def explained(trees, rows, weight):
     return found
 
 
+def mean_effects(trees, rows, weight, columns, gap):
+    """Mean over rows of a function that is constant in each cell, where some columns are in given gaps between knots.
+
+    Of the cuts of other columns, each side counts by its share of the rows, whatever the given columns are: the
+    weighted tree traversal that is ``method="recursion"`` of `sklearn.inspection.partial_dependence`.
+
+    Parameters
+    ----------
+    trees : Trees
+        The trees.
+    rows : ndarray of shape (n_trees, n_cells)
+        Share of the rows in each cell.
+    weight : ndarray of shape (n_trees, n_cells)
+        Value of the function in each cell, a sum over trees.
+    columns : list of int
+        The columns that are given.
+    gap : ndarray of int of shape (n_points, n_columns)
+        Gaps that they are in, for each point.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+        The means.
+    """
+    total = np.zeros(len(gap))
+    step = max(ONCE // (weight.shape[1] * len(gap)), 1)
+    for start in range(0, len(weight), step):
+        some = slice(start, start + step)
+        total += _means_together(*(part[some] for part in (*trees, rows, weight)), columns, gap)
+    return total
+
+
+def _means_together(column, cut, rows, weight, columns, gap):
+    """As `mean_effects`, of trees whose nodes are worked on at once."""
+    below = rows.T.copy()  # of a node and of what is below it
+    mean = np.repeat(weight.T[:, :, None], len(gap), axis=2)
+    for k in range(column.shape[1] - 1, -1, -1):
+        left, right = 2 * k + 1, 2 * k + 2
+        whole = below[k] + below[left] + below[right]
+        part = np.where(whole > 0, below[[k, left, right]] / positive(whole), 1.0 / 3.0)
+        goes_right, is_given = np.repeat(part[2][:, None], len(gap), axis=1), np.isin(column[:, k], columns)
+        for own, place in enumerate(columns):
+            given = column[:, k] == place
+            goes_right[given] = gap[:, own] > cut[given, k][:, None]
+        stops = np.where(is_given, 0.0, part[0])[:, None]
+        goes_left = 1.0 - stops - goes_right
+        mean[k] = stops * mean[k] + goes_left * mean[left] + goes_right * mean[right]
+        below[k] = whole
+    return mean[0].sum(axis=0)
+
+
 class OnlineCells(KnotTransformer):
     """Put the cells of random partitions beside the columns, with cuts from the first rows.
 
@@ -262,7 +313,7 @@ class OnlineCells(KnotTransformer):
             For the columns that are cut; None where nothing is explained, or cells are hashed.
         """
         seen = self._state
-        if seen.knots is None or not weight.size or self._cells_of_a_tree < 2 ** (self.depth + 1) - 1:
+        if seen.knots is None or not weight.size or self._hashes:
             return None
         weight = weight / positive(np.abs(weight).max(axis=1, keepdims=True))
         found = np.zeros((len(weight), len(seen.columns)))
@@ -297,6 +348,10 @@ class OnlineCells(KnotTransformer):
     @property
     def _cells_of_a_tree(self):
         return min(2 ** (self.depth + 1) - 1, self.max_columns // self.n_trees)
+
+    @property
+    def _hashes(self):
+        return self._cells_of_a_tree < 2 ** (self.depth + 1) - 1
 
     def _width(self, n_columns):
         return self.n_trees * self._cells_of_a_tree if n_columns else 0

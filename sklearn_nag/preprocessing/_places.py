@@ -56,9 +56,7 @@ def places_of(name: str, columns: Any, names: np.ndarray) -> np.ndarray:
 def numeric_places(positions: Iterable) -> tuple[int, ...]:
     """Positions of columns as a tuple of int, ascending; raise for what is none."""
     given = list(positions)
-    if not all(
-        isinstance(place, Integral) and not isinstance(place, bool | np.bool_) and place >= 0 for place in given
-    ):
+    if any(not isinstance(place, int | np.integer) or isinstance(place, bool) or place < 0 for place in given):
         raise ValueError(f"positions must be integers that are not negative; got {shown(given)}.")
     return tuple(sorted({int(place) for place in given}))
 
