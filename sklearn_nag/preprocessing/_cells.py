@@ -297,6 +297,18 @@ class OnlineCells(KnotTransformer):
     def _make(self, knots, first, seed):
         return grow(np.diff(knots.starts), lengths(first, knots), self.n_trees, self.depth, np.random.RandomState(seed))
 
+    def _check_made(self, made, begun_with):
+        shape = begun_with["n_trees"], 2 ** begun_with["depth"] - 1
+        kept = type(made) is Trees and all(
+            isinstance(part, np.ndarray) and part.dtype == np.int32 and part.shape == shape for part in made
+        )
+        if not (
+            kept
+            and (made.cut >= 0).all()
+            and ((made.column >= 0) & (made.column < max(len(self._state.columns), 1))).all()
+        ):
+            raise ValueError("its trees are not those of its knots")
+
     def _importance(self, rows, weight):
         """How much of the variance of a linear model of the cells the cuts of each column explain, a share of it.
 
