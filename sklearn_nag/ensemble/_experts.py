@@ -13,6 +13,7 @@ from ..estimators._online import OnlineLinear
 from ..estimators._saved import check_integer
 from ..estimators._validation import shown
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
+from ..preprocessing._base import OnlineTransformer
 from ..preprocessing._steps import is_by_row
 
 GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
@@ -150,6 +151,9 @@ class Expert(StreamPipeline):
             raise ValueError(str(error)) from None
         if isinstance(self.learner, OnlineLinear):
             self.learner._check_changed_parameters()
+        for _, step in self.transformers:
+            if isinstance(step, OnlineTransformer):
+                step._check_parameters()
         for what, least in (("n_rows", 0), ("next_look", getattr(self, "n_rows", 0))):
             check_integer(f"{what} of {self.name!r}", getattr(self, what), least)
         for flag in ("averages", "apart"):
