@@ -17,6 +17,7 @@ from ._rows import loops
 
 SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, by turns; None is all columns
 NO_CUT = 2**31 - 1  # which no gap is above
+MOST_CUTS = 20  # from the root of a tree to a leaf
 ONCE = 2**20  # numbers of cells that are worked on at a time, to bound memory
 LEFT_TO_ALL = 0.05  # of the draws of focused trees: a share that all columns have alike
 MARGIN = 0.1  # of the gaps of a cell, at either end, in which no cut falls
@@ -286,7 +287,7 @@ class OnlineCells(KnotTransformer):
     def _check_parameters(self):
         self._check_knots()
         check_number("n_trees", self.n_trees, Integral, min_val=1, max_val=2**20)
-        check_number("depth", self.depth, Integral, min_val=1, max_val=20)
+        check_number("depth", self.depth, Integral, min_val=1, max_val=MOST_CUTS)
         check_number("max_columns", self.max_columns, Integral, min_val=self.n_trees, max_val=2**30)
         check_seed(self.random_state)
 
@@ -298,7 +299,9 @@ class OnlineCells(KnotTransformer):
         return grow(np.diff(knots.starts), lengths(first, knots), self.n_trees, self.depth, np.random.RandomState(seed))
 
     def _check_made(self, made, begun_with):
-        shape = begun_with["n_trees"], 2 ** begun_with["depth"] - 1
+        n_trees, depth = begun_with["n_trees"], begun_with["depth"]
+        check_number("depth", depth, Integral, min_val=1, max_val=MOST_CUTS)
+        shape = n_trees, 2**depth - 1
         kept = type(made) is Trees and all(
             isinstance(part, np.ndarray) and part.dtype == np.int32 and part.shape == shape for part in made
         )
