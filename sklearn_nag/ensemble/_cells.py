@@ -48,6 +48,11 @@ focus_rows : int or None, default=1000
 half_life : float, "auto" or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about ten times as
     long, and small batches take longer still.
+half_life_ : ndarray of shape (6,) or (n_targets, 6)
+    How much each half-life is trusted, with ``half_life="auto"``: the mean of its shares in all learners, by
+    ``weights_``.
+half_lives_ : ndarray of shape (6,)
+    These half-lives.
 max_iter : int, default=1
     Passes of `fit` over the rows.
 weights_ : ndarray of shape (n_estimators,)
@@ -95,9 +100,9 @@ class _LinesCurvesCells:
     """What the classifier and the regressor have in place of the parameters of a mixture."""
 
     _learner: ClassVar[Any]
-    _loss: ClassVar[str]
     _row_options = {"ensure_all_finite": "allow-nan"}
     _apart = False
+    _passed_on: ClassVar[dict[str, Any]]  # parameters of all learners, with what models saved before had of them
     _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
     columns: Any
     n_knots: int
@@ -150,11 +155,6 @@ class _LinesCurvesCells:
         return True
 
     @property
-    def loss(self) -> Any:
-        """What forecasts are judged by."""
-        return self._loss
-
-    @property
     def batch_size(self) -> Any:
         """Without effect, as all of them predict each row just before they learn it."""
         return 1
@@ -172,7 +172,7 @@ class _LinesCurvesCells:
                 random_state=self.random_state,
             ),
         )
-        learner = self._learner(half_life=self.half_life)
+        learner = self._learner(**{name: getattr(self, name) for name in self._passed_on})
         return [(name, make_online_pipeline(step, clone(learner))) for name, step in zip(_NAMES, steps)]
 
     def _check_parameters(self):
@@ -252,6 +252,19 @@ class _LinesCurvesCells:
                 "rows, by which its second generation of cells joins, and give copies of it to all shards."
             )
 
+    @property
+    def half_life_(self) -> np.ndarray:
+        """How much each half-life is trusted, with ``half_life="auto"``."""
+        model: Any = self
+        shares = np.stack([pipeline[-1].half_life_ for pipeline in model.estimators_])
+        return np.tensordot(model.weights_, shares, 1)
+
+    @property
+    def half_lives_(self) -> np.ndarray:
+        """The half-lives that ``half_life="auto"`` mixes."""
+        model: Any = self
+        return model.estimators_[0][-1].half_lives_
+
     def _takes_anything(self):
         return False
 
@@ -278,7 +291,7 @@ class _LinesCurvesCells:
         return "auto"
 
     def __setstate__(self, state):
-        before = {"focus_rows": None, "half_life": None}  # as models saved before had neither
+        before = {"focus_rows": None, **self._passed_on}  # as models saved before had none of them
         state = {**before, **state}
         if "_made_with" in state:
             state["_made_with"] = {**before, "set_numeric_columns": None, **state["_made_with"]}
@@ -321,6 +334,8 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     {first_rows}
     {focus_rows}
     {half_life}
+    class_weight : dict, "balanced" or None, default=None
+        Of all learners: see `NAGClassifier`. They are mixed by their losses over rows that count alike.
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -336,6 +351,8 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     {t_}
     {estimators_}
     {named_estimators_}
+    {half_life_}
+    {half_lives_}
     classes_ : ndarray of shape (n_classes,)
         The classes.
     {n_iter_}
@@ -363,8 +380,9 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     True
     """
 
-    _loss = "log_loss"
+    loss = "log_loss"
     _learner = NAGClassifier
+    _passed_on = {"half_life": None, "class_weight": None}
 
     def __init__(
         self,
@@ -377,6 +395,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         first_rows: int = 300,
         focus_rows: int | None = 1000,
         half_life: float | Literal["auto"] | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
         max_iter: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -389,6 +408,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         self.first_rows = first_rows
         self.focus_rows = focus_rows
         self.half_life = half_life
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
@@ -414,6 +434,9 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {first_rows}
     {focus_rows}
     {half_life}
+    loss : {{"squared_error", "absolute_error", "huber", "poisson", "gamma"}}, default="squared_error"
+        Of all learners: see `NAGRegressor`. ``"poisson"`` is for counts and ``"gamma"`` for amounts above 0. They are
+        mixed by absolute errors where these or ``"huber"`` are asked for, else by squared ones.
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -429,6 +452,8 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {t_}
     {estimators_}
     {named_estimators_}
+    {half_life_}
+    {half_lives_}
     {n_iter_}
     {n_features_in_}
     {feature_names_in_}
@@ -454,8 +479,9 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     True
     """
 
-    _loss = "squared_error"
     _learner = NAGRegressor
+    _passed_on = {"half_life": None, "loss": "squared_error"}
+    _losses = ("squared_error", "absolute_error", "huber", "poisson", "gamma")
 
     def __init__(
         self,
@@ -468,6 +494,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         first_rows: int = 300,
         focus_rows: int | None = 1000,
         half_life: float | Literal["auto"] | None = None,
+        loss: Literal["squared_error", "absolute_error", "huber", "poisson", "gamma"] = "squared_error",
         max_iter: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -480,9 +507,13 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.first_rows = first_rows
         self.focus_rows = focus_rows
         self.half_life = half_life
+        self.loss = loss  # type: ignore[assignment]
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
+
+    def _judged_by(self, learners):
+        return "absolute_error" if self.loss in ("absolute_error", "huber") else "squared_error"
 
     def _merge_targets(self, others):
         lows, highs = zip(self._range, *(model._range for model in others))

@@ -855,7 +855,7 @@ class HedgeRegressor(RegressorMixin, _Hedge):
     """
 
     _updates = ("adahedge", "hedge")
-    _losses = ("squared_error", "absolute_error")
+    _losses: tuple[str, ...] = ("squared_error", "absolute_error")
     _target_options: dict[str, Any] = {"y_numeric": True, "multi_output": True}
     _multi_output = True
     _method = "predict"

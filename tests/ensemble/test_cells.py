@@ -114,7 +114,7 @@ def test_units_of_several_targets_count_alike():
 def test_models_of_one_generation_go_on():
     model = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X[:50], Y[:50])
     state = copy.deepcopy(model.__getstate__())
-    for new in ("focus_rows", "half_life"):
+    for new in ("focus_rows", "half_life", "loss"):
         del state[new], state["_made_with"][new]
     earlier = object.__new__(NAGCellsRegressor)
     earlier.__setstate__(state)
@@ -158,6 +158,9 @@ def test_half_lives_follow_a_change_that_is_not_linear(rng):
         model = NAGCellsClassifier(**small, half_life=half_life).partial_fit(Z, y, classes=[False, True])
         scores[half_life] = model.score(Z[:500], ~y[:500])
     assert scores[None] < 0.6 < 0.8 < scores["auto"]
+    assert model.half_lives_.tolist() == [np.inf, 5120.0, 1280.0, 320.0, 80.0, 20.0]
+    np.testing.assert_allclose(model.half_life_.sum(), 1.0)
+    assert model.half_life_[0] < 0.5
     begun = NAGCellsClassifier(**small, half_life="auto").partial_fit(Z[:700], y[:700], classes=[False, True])
     again = pickle.loads(pickle.dumps(begun))
     for start, stop in ((700, 701), (701, 1500), (1500, 2400)):
@@ -284,6 +287,23 @@ def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
         merge([base, NAGCellsRegressor(**SMALL).partial_fit(X, Y)])
     with pytest.raises(NotFittedError, match="models.1. is not fitted"):
         merge([base, kind(**SMALL)])
+
+
+def test_losses_and_weights_of_classes_are_those_of_all_learners():
+    counts = np.random.default_rng(0).poisson(np.exp(Y / 10))
+    model = NAGCellsRegressor(**SMALL, loss="poisson").partial_fit(X, counts)
+    assert (model.predict(X) > 0).all()
+    assert model.score(X, np.exp(Y / 10)) > 0.7
+    assert {pipeline[-1].loss for pipeline in model.estimators_} == {"poisson"}
+    model = NAGCellsRegressor(**SMALL, loss="huber").partial_fit(X, Y)
+    assert model._begun_with["loss"] == "absolute_error"
+    with pytest.raises(ValueError, match="The 'loss' parameter must be one of 'squared_error'"):
+        NAGCellsRegressor(**SMALL, loss="quantile").fit(X, Y)
+    rare = (Y > np.quantile(Y, 0.9)).astype(int)
+    plain, weighted = (NAGCellsClassifier(**SMALL, class_weight=w).fit(X, rare) for w in (None, {0: 1.0, 1: 9.0}))
+    assert plain.predict(X).mean() < weighted.predict(X).mean()
+    with pytest.raises(AttributeError, match='half_life_ and half_lives_ are there with half_life="auto"'):
+        assert plain.half_life_.size
 
 
 def test_skops_keeps_models():
