@@ -633,8 +633,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             own = dict(vars(turn.seen(self)))
             state = own.pop("_state", None)
             kept = {} if state is None else {"_state": state.copy()}
-        for name in ("_made", "_table"):
-            own.pop(name, None)
+        own.pop("_table", None)
+        if "_made" in own:  # which never changes in place
+            kept["_made"] = own.pop("_made")
         vars(copied).update(copy.deepcopy(own, memo), **kept)
         return copied
 
