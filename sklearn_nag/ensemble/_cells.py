@@ -23,6 +23,7 @@ from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
 from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
+from ..uncertainty import quantiles
 from ._experts import Expert
 from ._hedge import HedgeClassifier, HedgeRegressor
 
@@ -228,11 +229,11 @@ class _LinesCurvesCells:
         for name in ("_totals", "_t"):
             start = 0.0 if base is None else getattr(base, name)
             setattr(whole, name, getattr(first, name) + sum(getattr(model, name) - start for model in others))
-        whole._merge_targets(others)
+        whole._merge_targets(others, base)
         return whole
 
-    def _merge_targets(self, others):
-        """Take over what others know of targets."""
+    def _merge_targets(self, others, base):
+        """Take over what others know of targets and errors."""
 
     def _check_fits(self, name, model):
         """Raise unless ``model`` can be merged with this one."""
@@ -515,6 +516,12 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     def _judged_by(self, learners):
         return "absolute_error" if self.loss in ("absolute_error", "huber") else "squared_error"
 
-    def _merge_targets(self, others):
+    @property
+    def _memory(self):
+        return np.inf if self.half_life in (None, "auto") else self.half_life / np.log(2.0)
+
+    def _merge_targets(self, others, base):
+        known = [model._evidence for model in (self, *others) if model._evidence is not None]
+        self._evidence = quantiles.merge(known, None if base is None else base._evidence) if known else None
         lows, highs = zip(self._range, *(model._range for model in others))
         self._range = np.array([np.min(lows, axis=0), np.max(highs, axis=0)])

@@ -38,6 +38,7 @@ from ..estimators._validation import (
     as_numpy,
     check_as_begun,
     check_classes,
+    check_coverage,
     check_finite,
     check_flag,
     check_number,
@@ -52,6 +53,7 @@ from ..estimators._validation import (
     unchanged_on_error,
 )
 from ..model_selection._streams import count_rows
+from ..uncertainty import quantiles
 from ._experts import Expert, NamedEstimators
 
 _LARGEST = np.finfo(np.float64).max
@@ -133,6 +135,7 @@ class _Hedge(NamedEstimators):
         if first:
             self._experts = [Expert(name, estimator, self._apart) for name, estimator in self._named()]
             self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
+            self._evidence = None
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
             self._experts = copy.deepcopy(self._experts)
@@ -199,7 +202,7 @@ class _Hedge(NamedEstimators):
 
     # -- what is played, for `progressive_validation`
 
-    _evidence = None  # which single learners have
+    _evidence: Any = None  # of how far predictions are off before rows are learnt; never changed in place
 
     @property
     def _plays(self):
@@ -947,6 +950,8 @@ class HedgeRegressor(RegressorMixin, _Hedge):
             kernels.check_finite("_range", ends)
         if (ends is None) != (self._mixture is None):
             raise ValueError("it has no range of the targets that it has seen")
+        if self._evidence is not None:
+            quantiles.check("what is known of errors", self._evidence, self._n_outputs or 1)
 
     def _advice_before_rows(self, n_rows):
         """What is advised for so many rows when nothing has been learnt: 0."""
@@ -961,6 +966,17 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         low, high = ([np.inf], [-np.inf]) if self._range is None else self._range
         low, high = (np.broadcast_to(end, y.shape[1]) for end in (low, high))
         return np.array([np.minimum.accumulate(np.vstack([low, y])), np.maximum.accumulate(np.vstack([high, y]))])
+
+    def _judge(self, responses, y, c, n_unjudged):
+        mixed = super()._judge(responses, y, c, n_unjudged)
+        known = quantiles.new(mixed.shape[1]) if self._evidence is None else self._evidence
+        self._evidence = quantiles.learn(known, mixed, y[n_unjudged:].reshape(mixed.shape), self._memory)
+        return mixed
+
+    @property
+    def _memory(self):
+        """About how many of the last rows tell how far predictions are off."""
+        return np.inf
 
     def _as_advice(self, response):
         """Predictions of shape (n_rows, n_outputs), held within the range of all targets so far."""
@@ -1008,3 +1024,44 @@ class HedgeRegressor(RegressorMixin, _Hedge):
     def _respond(self, method, mixed):
         """What ``predict`` makes of mixed predictions."""
         return mixed[:, 0] if self._n_outputs is None else mixed
+
+    @between_calls
+    def predict_interval(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
+        """Interval for the target of each row, which holds it with the probability asked for.
+
+        As `NAGRegressor.predict_interval`, by the errors that the mixture made on rows just before it learnt them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that an interval holds the target, between 0 and 1; or several.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            Lower and upper ends in units of the target. For several coverages, of shape (..., 2, n_coverages). Ends are
+            infinite where the model has not seen ``1 / (1 - coverage)`` errors, and for coverages above 0.999.
+
+        Raises
+        ------
+        NotFittedError
+            Before fitting.
+        ValueError
+            For rows that cannot be used, for coverages out of range, and for a model that was saved by a version that
+            kept no errors, and that has learnt nothing since.
+        """
+        coverages = check_coverage(coverage)
+        mixed = self._mixed_response(X)
+        if self._evidence is None and self._mixture is not None and self._t > 0:
+            raise ValueError(
+                f"this {type(self).__name__} knows no errors of its own, as it was saved by a version that kept none. "
+                "Let it learn rows by partial_fit first."
+            )
+        known = quantiles.new(mixed.shape[1]) if self._evidence is None else self._evidence
+        width = quantiles.widths(known, coverages)
+        with np.errstate(over="ignore"):
+            interval = np.stack([mixed[:, :, None] - width, mixed[:, :, None] + width], axis=2)
+        interval = interval[:, 0] if self._n_outputs is None else interval
+        return interval if np.ndim(coverage) else interval[..., 0]

@@ -306,6 +306,29 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
         assert plain.half_life_.size
 
 
+def test_intervals_are_of_the_errors_of_the_mixture():
+    model = NAGCellsRegressor(**SMALL)
+    played = model._play(X[:400], Y[:400])[:, 0]
+    low, high = model.predict_interval(X, 0.8).T
+    np.testing.assert_allclose((low + high) / 2, model.predict(X))
+    errors = np.abs(played - Y[:400])[1:]
+    width = (high - low)[0] / 2
+    assert np.quantile(errors, 0.5) < width < np.quantile(errors, 0.95)
+    parts = NAGCellsRegressor(**SMALL).partial_fit(X[:150], Y[:150])
+    parts = pickle.loads(pickle.dumps(parts)).partial_fit(X[150:400], Y[150:400])
+    assert parts.predict_interval(X, [0.5, 0.8]).tobytes() == model.predict_interval(X, [0.5, 0.8]).tobytes()
+    base = copy.deepcopy(parts)
+    whole = merge([copy.deepcopy(base).partial_fit(X[a::2], Y[a::2]) for a in (400, 401)], base)
+    assert np.isfinite(whole.predict_interval(X)).all()
+    earlier = copy.deepcopy(base.__getstate__())
+    del earlier["_evidence"]
+    loaded = object.__new__(NAGCellsRegressor)
+    loaded.__setstate__(earlier)
+    with pytest.raises(ValueError, match="knows no errors of its own"):
+        loaded.predict_interval(X)
+    assert np.isfinite(loaded.partial_fit(X, Y).predict_interval(X)).all()
+
+
 def test_skops_keeps_models():
     skops = pytest.importorskip("skops.io")
     model = NAGCellsRegressor(**SMALL).partial_fit(X, Y)
