@@ -381,7 +381,6 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     True
     """
 
-    loss = "log_loss"
     _learner = NAGClassifier
     _passed_on = {"half_life": None, "class_weight": None}
 
@@ -413,6 +412,11 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
+
+    @property
+    def loss(self) -> Any:  # type: ignore[override]
+        """What forecasts are judged by."""
+        return "log_loss"
 
     def _new_mixture(self, n_forecasts):
         # By the rate 1 of log losses. A single large squared error in the last rows would move all of the weight.
