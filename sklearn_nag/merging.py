@@ -29,7 +29,7 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     ----------
     models : iterable of estimator
         Fitted models of one class of this package, with the same parameters, features and classes: learners,
-        transformers, or pipelines of these.
+        transformers, pipelines of these, or `NAGCellsClassifier` and `NAGCellsRegressor`.
     base : estimator, optional
         The model that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
         default each model began with nothing.
@@ -60,6 +60,10 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     The average of functions is no better than what it is an average of where each model has seen too few rows to come
     near the best weights. Then merge more often, each time with the last merged model as ``base``: `shard_fit` does.
 
+    Models of lines, curves and cells need knots and trees in common: let one of them learn as many rows as
+    ``focus_rows``, give copies of it to all shards, and merge these with it as ``base``. They are merged expert by
+    expert, and how much each expert is trusted follows from its losses in all shards.
+
     A learner without a learning rate plays weights that are a function of sums. That function of summed sums is not a
     good predictor: the sums are chosen such that the average of the functions is played. With ``invariance="full"``
     the triangular factors are stacked and factored again; a function counts where its model has seen rows.
@@ -86,6 +90,8 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         return merged(models, base)
     if models and isinstance(models[0], Pipeline):
         return _merge_pipelines(models, base)
+    if models and hasattr(models[0], "_merged"):
+        return models[0]._merged(models, base)
     return merge_learners(models, base)
 
 

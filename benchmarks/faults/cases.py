@@ -38,6 +38,7 @@ LOG_LINK = ("poisson", "gamma", "tweedie")
 ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params() if name.endswith("alpha"))
 SETS = (L2Ball, WeightedL1Ball, Simplex)
 KINDS_AT_FIRST, CASES_A_KIND = 4, 40  # of models on the compiled kernel
+OF_CELLS = 0.06  # of all cases: those of lines, curves and cells
 # Losses whose gradients have no bound.
 CLIPS = (None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300), (0.0, np.inf), [-np.inf, 1e3])
 UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive", *LOG_LINK)
@@ -95,6 +96,11 @@ class Case:
         return stored(self.X if X is None else X, storage or self.storage)
 
     @property
+    def takes_missing_values(self):
+        """Whether NaN is a missing value."""
+        return self.learner.startswith("NAGCells")
+
+    @property
     def is_sparse(self):
         return self.storage in SPARSE
 
@@ -113,8 +119,8 @@ class Case:
     @property
     def stable(self):
         """Whether steps cannot add up to an overflow: features are normalised, and steps careful or bounded."""
-        if not self.learner.startswith(("NAG", "FTRL")):
-            return True
+        if not self.learner.startswith(("NAG", "FTRL")) or self.takes_missing_values:
+            return True  # of mixtures by their defaults
         loss = "log_loss" if self.classes is not None else "squared_error"
         options = {"normalization": "rms", "importance_aware": True, "loss": loss, **self.parameters}
         if self.learner.startswith("FTRL"):  # its steps are explicit
@@ -324,7 +330,11 @@ def made(seed, number):
         weight[: cuts[0] if cuts else n] = 0.0
     if classifies and learner != "HedgeClassifier" and rng.random() < 0.25:
         parameters["calibration"] = "progressive"
-    if classifies and learner != "HedgeClassifier" and "calibration" not in parameters:
+    own = np.random.default_rng([seed, number, 1])
+    if own.random() < OF_CELLS:
+        learner = "NAGCells" + ("Classifier" if classifies else "Regressor")
+        parameters = parameters_of_cells(own, d, storage in SPARSE)
+    elif classifies and learner != "HedgeClassifier" and "calibration" not in parameters:
         if kind.random() < 0.1:
             classes = np.tile([0, 1], (int(kind.integers(2, 5)), 1))
             y = drawn(rng, classes, n)
@@ -428,6 +438,19 @@ def parameters_of_hedge(kind, rng, classifies):
     if kind.random() < 0.4:
         loss = "absolute_error" if not classifies else "zero_one"
         chosen["loss"] = loss
+    return chosen
+
+
+def parameters_of_cells(rng, n_columns, is_sparse):
+    """Parameters of lines, curves and cells, small enough that all of them are there after a few rows."""
+    chosen = {"n_trees": 8, "depth": int(rng.integers(1, 4)), "random_state": 0}
+    chosen |= {"first_rows": int(rng.integers(1, 15)), "focus_rows": [None, 8, 20][rng.integers(3)]}
+    if is_sparse or rng.random() < 0.3:
+        chosen["columns"] = sorted({int(place) for place in rng.integers(0, min(n_columns, 4), 3)})
+    if rng.random() < 0.2:
+        chosen["max_columns"] = 24  # so that cells are hashed
+    if rng.random() < 0.2:
+        chosen["half_life"] = float(rng.choice([1.0, 10.0, 1e4]))
     return chosen
 
 

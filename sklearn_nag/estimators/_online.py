@@ -89,6 +89,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     _state: kernels.LinearState
     _evidence: Any = None  # of how far predictions of rows are off before these are learnt; never changed in place
     _keeps_evidence = True
+    _plays = True  # each row is predicted just before it is learnt, by `_play`
     _added_parameters: ClassVar[dict[str, Any]] = {}  # to those of models saved before, with what they meant then
     _solved = False  # whether a further pass over the same rows would change nothing
 
@@ -642,8 +643,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             own = dict(vars(turn.seen(self)))
             state = own.pop("_state", None)
             kept = {} if state is None else {"_state": state.copy()}
-        for name in ("_made", "_table"):
-            own.pop(name, None)
+        own.pop("_table", None)
+        if "_made" in own:  # which never changes in place
+            kept["_made"] = own.pop("_made")
         vars(copied).update(copy.deepcopy(own, memo), **kept)
         return copied
 

@@ -3,6 +3,7 @@
 from ._alarm import LossAlarm
 from ._coefficients import CoefficientsDisplay
 from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay, ValidationLossDisplay
+from ._effects import EffectsDisplay
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._half_lives import HalfLivesDisplay
 from ._intervals import IntervalDisplay
@@ -13,6 +14,7 @@ from ._search import NAGClassifierCV, NAGRegressorCV
 
 __all__ = [
     "CoefficientsDisplay",
+    "EffectsDisplay",
     "EtaSweep",
     "EtaSweepDisplay",
     "FeatureScalesDisplay",

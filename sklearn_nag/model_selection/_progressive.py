@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from ..estimators._online import OnlineLinear
 from ..estimators._regressor import OnlineRegressor
 from ..estimators._validation import Rows, as_floats, check_coverage, check_number, shown
 from ._alarm import LossAlarm, shares_of_spread
@@ -143,9 +142,10 @@ def progressive_validation(
     Rows that are predicted before anything has been learnt are not scored. The first row is always one of them.
 
     Learners of this package, without ``delay``, are scored by the predictions that their kernel makes while it learns,
-    of which ``progressive_loss_`` is the loss. A row is predicted by the weights that ``predict`` has, when scales and
-    means already know its features but nothing knows its label. Other learners, and all with ``delay``, are scored by
-    what ``predict`` and the like return before ``partial_fit``.
+    of which ``progressive_loss_`` is the loss. So are mixtures of them, such as `NAGCellsClassifier`. A row is
+    predicted by the weights that ``predict`` has, when scales and means already know its features but nothing knows its
+    label. Other learners, and all with ``delay``, are scored by what ``predict`` and the like return before
+    ``partial_fit``.
 
     Predictions are kept until the end because scores need all of them: a number for each row, or one for each class.
 
@@ -172,7 +172,8 @@ def progressive_validation(
     alarm = None if false_alarm_rate is None else LossAlarm(false_alarm_rate)
     if alarm is not None:
         judge.kept.setdefault("predict", [])
-    in_kernel = isinstance(pipeline.learner, OnlineLinear) and delay == 0
+    plays = getattr(pipeline.learner, "_plays", False)
+    in_kernel = plays and delay == 0
     intervals: list[tuple[np.ndarray, np.ndarray]] = []
     if coverages is not None and not (in_kernel and isinstance(pipeline.learner, OnlineRegressor)):
         raise ValueError("coverage is for regressors of this package, with delay=0.")
@@ -206,7 +207,7 @@ def progressive_validation(
     final = {name: float(value[-1]) for name, value in values.items()}
     return ProgressiveValidation(
         score=final["score"] if judge.is_single else final,
-        loss=pipeline.learner.progressive_loss_ if isinstance(pipeline.learner, OnlineLinear) else None,
+        loss=pipeline.learner.progressive_loss_ if plays else None,
         curve=curve,
         n_rows=n_rows,
         n_scored=n_scored,
