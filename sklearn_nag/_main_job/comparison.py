@@ -23,12 +23,13 @@ from ..ensemble import NAGCellsClassifier, NAGCellsRegressor
 from ..estimators import NAGClassifier, NAGRegressor
 from . import measures
 from .measures import OF_CLASSES, OF_QUANTITIES, Predictions, difference
-from .rates import SMALL, unless_it_overflows
+from .rates import unless_it_overflows
 
 OURS, PEERS, BASELINES = "of this package", "of scikit-learn", "without columns"
 REPEATS = 2  # of the cross-validation, with other folds
 COVERAGE = 0.9  # of intervals
 MOST_COLUMNS = 100  # of cells, unless they are numbers or days
+SMALL = 300  # rows below which NumPy is done before Numba has compiled
 BATCHES = 20  # of held-out rows, for learners that go on learning
 SURE = 0.05  # p values below which a difference is one
 MATERIAL = 0.01  # share of an error that is worth another learner
@@ -430,19 +431,16 @@ def columns_of_cells(table):
 
 
 def standardised(X, X_test, places):
-    """Rows with some of their columns standardised, which come first."""
+    """Rows with some of their columns standardised, which come first; sparse ones with indices of 32 bits."""
     others = np.setdiff1d(np.arange(X.shape[1]), places)
     scaler = StandardScaler()
     parts = []
     for rows, scale in ((X, scaler.fit_transform), (X_test, scaler.transform)):
-        if not places:
-            parts.append(rows)
-        elif sparse.issparse(rows):
-            together = sparse.hstack(
-                [sparse.csr_array(scale(rows[:, places].toarray())), rows[:, others]], format="csr"
-            )
-            together.indices, together.indptr = (a.astype(np.intc) for a in (together.indices, together.indptr))
-            parts.append(together)
-        else:
-            parts.append(np.hstack([scale(rows[:, places]), rows[:, others]]))
+        if not sparse.issparse(rows):
+            parts.append(np.hstack([scale(rows[:, places]), rows[:, others]]) if places else rows)
+            continue
+        numbers = [sparse.csr_array(scale(rows[:, places].toarray()))] if places else []
+        together = sparse.hstack([*numbers, rows[:, others]], format="csr")
+        together.indices, together.indptr = (part.astype(np.intc) for part in (together.indices, together.indptr))
+        parts.append(together)
     return parts

@@ -185,7 +185,7 @@ def verdict(comparison):
         ]
     worth = f"{less(comparison, best, baseline)} {judge.error} than predicting the {plainly(baseline)}"
     others = [f"{m.name} {number(best.values[n].mean())}" for n, m in comparison.measures.items() if m is not judge]
-    scores = f"{judge.name} {number(best.values[comparison.metric].mean())} ({', '.join(others)})"
+    scores = f"{judge.name} {number(best.values[comparison.metric].mean())}" + f" ({', '.join(others)})" * bool(others)
     against = f"{less(comparison, best, reference)} than {reference.name} with its defaults"
     if best is not reference:
         p = comparison.p_values()[best.name]

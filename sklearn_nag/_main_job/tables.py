@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import csv
+import re
+import shlex
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +22,7 @@ LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
 LEADING_ZERO = r"0\d+"
 SEPARATORS = ",;\t|"
+_KEPT = re.compile(r"kinds={(.+): '(\w+)'} keeps")  # what `prepare` says of columns that it leaves out
 
 
 class Choices(NamedTuple):
@@ -151,7 +156,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
     notes.append(f"  {target!r} is the target: {kind}")
-    notes += [f"  {note}" for note in of_columns]
+    notes += [f"  {_KEPT.sub(_as_option, note)}" for note in of_columns]
     if time is not None:
         notes.append(
             f"  rows are in the order of {time!r}, and later ones are predicted from earlier ones (--shuffle does not)"
@@ -159,6 +164,11 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     y = y.astype(str).to_numpy(object) if is_classification else y.to_numpy(np.float64)
     preparing = {name: value for name, value in given.items() if value}
     return Table(Path(path).name, target, rows, y, is_classification, made, time, reading, preparing, notes)
+
+
+def _as_option(kept):
+    """What keeps a column, as an option of the command line."""
+    return f"--as {shlex.quote(f'{ast.literal_eval(kept[1])}={kept[2]}')} keeps"
 
 
 def _check_choices(choices, frame, path, target):
@@ -237,7 +247,8 @@ def _read(path, encoding):
     except ImportError:
         raise ValueError('reading a CSV file needs pandas: pip install "sklearn-nag[csv]"') from None
     try:
-        header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, sep="\0", engine="python").columns))
+        lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole ones, of which quotes are a part
+        header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, **lines).columns))
         separator = max(SEPARATORS, key=header.count)
         options = {"encoding": encoding, "sep": separator, "low_memory": False, "index_col": False}
         codes: list[str] = []
