@@ -10,14 +10,15 @@ hundredth is wrong, and reviews as text. The command line runs on each. Its verd
 * where the target is chance, no learner is said to be better than predicting without columns;
 * else the learner named gains, against that, at least half of what the rule itself gains, which made the file.
 
-``ugly.csv`` has the verdict's first sentence, whether it is right, and wall seconds, compiled code being on disk.
+``ugly.csv`` has the verdict's first sentence, whether it is right, and seconds of processor time in one process, compiled
+code being on disk.
 """
 
 import re
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -174,13 +175,14 @@ def run(file, folder):
     """A row of the table: the verdict of the command line on a file, whether it is right, and seconds."""
     path = folder / "file.csv"
     file.write(path)
-    command = [sys.executable, "-m", "sklearn_nag", str(path), "--target", "y", *file.options]
-    begin = time.perf_counter()
+    command = [sys.executable, "-m", "sklearn_nag", str(path), "--target", "y", "--jobs", "1", *file.options]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [*command, "--figure", str(folder / f"{re.sub('[^a-z0-9]+', '_', file.name)}.png")],
         capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
-    seconds = time.perf_counter() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     output = done.stdout + done.stderr
     sentences = re.findall("=> (.*)", output) or output.splitlines()[-1:]
     right = done.returncode == 0 and is_right(file, output)

@@ -147,7 +147,8 @@ def of_file(options):
     png = io.BytesIO()
     try:
         draw_comparison(found, options.figure)
-        draw_comparison(found, png)
+        if options.report is not None:
+            draw_comparison(found, png)
         print(f"\nFigure: {options.figure}")
     except ImportError:
         print(f"\n{NO_FIGURE}")

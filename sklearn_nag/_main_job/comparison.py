@@ -30,6 +30,7 @@ REPEATS = 2  # of the cross-validation, with other folds
 COVERAGE = 0.9  # of intervals
 MOST_COLUMNS = 100  # of cells, unless they are numbers or days
 SMALL = 300  # rows below which NumPy is done before Numba has compiled
+ALONE = 2000  # rows below which one process is done before others have started
 BATCHES = 20  # of held-out rows, for learners that go on learning
 SURE = 0.05  # p values below which a difference is one
 MATERIAL = 0.01  # share of an error that is worth another learner
@@ -307,7 +308,7 @@ def compare(table, metric, folds, n_jobs):
     folds : int
         Folds of the cross-validation.
     n_jobs : int
-        Processes; -1 is for all cores.
+        Processes; -1 is for all cores, or one where the table is small.
 
     Yields
     ------
@@ -321,6 +322,7 @@ def compare(table, metric, folds, n_jobs):
     shown = shown_measures(table, metric)
     jobs = (delayed(try_split)(table, candidates, shown, *part) for part in parts)
     found = []
+    n_jobs = 1 if n_jobs == -1 and len(table.y) < ALONE else n_jobs
     for done, tried in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(jobs), 1):
         found.append(tried)
         last = done == len(parts)
