@@ -10,8 +10,8 @@ hundredth is wrong, and reviews as text. The command line runs on each. Its verd
 * where the target is chance, no learner is said to be better than predicting without columns;
 * else the learner named gains, against that, at least half of what the rule itself gains, which made the file.
 
-``ugly.csv`` has the verdict's first sentence, whether it is right, and seconds of processor time in one process, compiled
-code being on disk.
+``ugly.csv`` has the verdict's first sentence, whether it is right, and seconds of processor time in one process,
+compiled code being on disk.
 """
 
 import re
