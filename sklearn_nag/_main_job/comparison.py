@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, TimeSeriesSplit
@@ -117,10 +117,10 @@ class Comparison:
         """The learner of this package with its defaults."""
         return self.outcomes[0]
 
-    @property
-    def baseline(self):
-        """The best of those that look at no column."""
-        return min(self.of(BASELINES), key=self.error)
+    def baseline(self, outcome):
+        """The best of those that look at no column, and go on only if the learner of an outcome does."""
+        fair = [o for o in self.of(BASELINES) if outcome.learner.goes_on or not o.learner.goes_on]
+        return min(fair, key=self.error)
 
     def of(self, family):
         """Outcomes of a family of learners."""
@@ -157,7 +157,7 @@ class Comparison:
 
     def tells_something(self, outcome):
         """Whether an outcome is better than the baseline beyond doubt."""
-        found = self.difference(outcome, self.baseline)
+        found = self.difference(outcome, self.baseline(outcome))
         return bool(found.mean < 0 and found.p < SURE)
 
 
@@ -200,22 +200,30 @@ def learners(table, metric, columns):
             found.append(ours(f'loss="{loss}"', loss=loss, shuffle=True, max_iter=1000))
     if of_classes:
         peers = [SGDClassifier(loss="log_loss", random_state=0), LogisticRegression(max_iter=300)]
-        baselines = [("shares of classes", DummyClassifier())]
+        baselines = [("shares of classes", DummyClassifier(), False)]
     else:
         peers = [SGDRegressor(random_state=0), Ridge()]
-        baselines = [("mean of the target", DummyRegressor()), ("its median", DummyRegressor(strategy="median"))]
+        medians = DummyRegressor(strategy="median")
+        baselines = [("mean of the target", DummyRegressor(), False), ("its median", medians, False)]
         if table.time is not None:
-            baselines.append(("the latest target", Latest()))
+            baselines += [("the latest target", Latest(), False), ("the latest target, goes on", Latest(), True)]
     found += [Learner(f"{type(peer).__name__}, scaled", PEERS, peer, is_scaled=True) for peer in peers]
-    return found + [Learner(name, BASELINES, estimator) for name, estimator in baselines]
+    return found + [Learner(name, BASELINES, dummy, goes_on=goes_on) for name, dummy, goes_on in baselines]
 
 
-class Latest(DummyRegressor):
+class Latest(RegressorMixin, BaseEstimator):
     """Predicts the last target that it has learnt."""
 
     def fit(self, X, y):
         """Keep the last target."""
-        return DummyRegressor.fit(self.set_params(strategy="constant", constant=y[-1]), X, y)
+        self.latest_ = y[-1]
+        return self
+
+    partial_fit = fit
+
+    def predict(self, X):
+        """Return it for each row."""
+        return np.full(X.shape[0], self.latest_)
 
 
 def metric_of(table, asked=None):
@@ -395,7 +403,10 @@ def predictions(model, X, y, n_classes, goes_on):
     found = []
     for places in np.array_split(np.arange(len(y)), min(BATCHES, len(y))):
         found.append(_predict(model, X[places], n_classes))
-        model.partial_fit(X[places], y[places])
+        if n_classes is not None:
+            places = places[np.isin(y[places], model.classes_)]  # others cannot be learnt any more
+        if len(places):
+            model.partial_fit(X[places], y[places])
     if n_classes is None:
         return np.concatenate(found)
     return Predictions(*(None if part[0] is None else np.concatenate(part) for part in zip(*found)))

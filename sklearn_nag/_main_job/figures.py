@@ -134,7 +134,7 @@ def draw_comparison(comparison, file):
         Where to write it; PNG where it has no suffix.
     """
     reference, whole = comparison.reference, comparison.error(comparison.reference)
-    outcomes = [*(o for o in comparison.outcomes if o.learner.family != BASELINES), comparison.baseline]
+    outcomes = [*(o for o in comparison.outcomes if o.learner.family != BASELINES), comparison.baseline(reference)]
     found = [comparison.difference(outcome, reference) for outcome in outcomes]
     changes = 100 * np.array([[d.low, d.mean, d.high] for d in found]) / whole
     left, right = _limits(changes)

@@ -100,11 +100,8 @@ def cells(comparison):
     for outcome in comparison.outcomes:
         values = list(outcome.values.values())
         spread = np.std(values[0], ddof=1)
-        row = [
-            outcome.name,
-            f"{number(values[0].mean())} ± {number(spread, 2)}",
-            *(number(v.mean()) for v in values[1:]),
-        ]
+        judged = number(values[0].mean()) + ("" if np.isnan(spread) else f" ± {number(spread, 2)}")
+        row = [outcome.name, judged, *(number(v.mean()) for v in values[1:])]
         change = "" if outcome is reference else percent(comparison, outcome, reference, interval=True)
         p = p_values.get(outcome.name, np.nan)
         rows.append([*row, change, "" if np.isnan(p) else f"{p:.2g}", f"{outcome.seconds:.2f}"])
@@ -168,14 +165,14 @@ def how(comparison):
 
 def verdict(comparison):
     """Two sentences: which learner to take and what it is worth, and what the others are."""
-    reference, chosen, baseline = comparison.reference, comparison.chosen, comparison.baseline
-    judge = comparison.judge
+    reference, chosen, judge = comparison.reference, comparison.chosen, comparison.judge
     ahead = [
         peer
         for peer in comparison.better(PEERS)
         if comparison.difference(peer, chosen).p < SURE and comparison.error(peer) < comparison.error(chosen)
     ]
     best = ahead[0] if ahead else chosen
+    baseline = comparison.baseline(best)
     if not comparison.tells_something(best):
         return [
             f"No learner is better beyond doubt than predicting the {plainly(baseline)} "
@@ -208,7 +205,7 @@ def nearest(comparison):
     """The best learner, against the best that looks at no column."""
     outcomes = [o for o in comparison.outcomes if o.learner.family != BASELINES]
     best = min(outcomes, key=comparison.error)
-    return f"{best.name}, at {percent(comparison, best, comparison.baseline)} {comparison.judge.error}"
+    return f"{best.name}, at {percent(comparison, best, comparison.baseline(best))} {comparison.judge.error}"
 
 
 def rest(comparison, best):

@@ -131,6 +131,23 @@ def test_a_learner_that_goes_on_predicts_before_it_learns(rng):
         np.testing.assert_array_equal(predictions(again, X[20:], y[20:], None, True), np.concatenate(expected))
 
 
+def test_what_goes_on_has_a_baseline_that_does(rng):
+    found = made(ours=np.full(10, 0.5), shares=np.full(10, 0.7))
+    going = [o.learner._replace(goes_on=True) for o in found.outcomes]
+    found.outcomes.extend(Outcome(learner, {"log_loss": np.full(10, 0.4)}, 0.0) for learner in going)
+    assert [found.error(found.baseline(outcome)) for outcome in found.outcomes] == [0.7, 0.7, 0.4, 0.4]
+
+
+def test_classes_that_come_late_are_not_learnt(rng):
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    with config_context(kernel="numpy"):
+        model = NAGClassifier().fit(X, y)
+        found = predictions(model, X, np.full(40, 2), 3, True)
+    assert found.probabilities.shape == (40, 3)
+    assert found.probabilities[:, 2].max() == 0.0
+    assert model.t_ == 40.0 * model.n_iter_
+
+
 def test_the_latest_target(rng):
     assert Latest().fit(np.zeros((3, 1)), np.array([1.0, 5.0, 2.0])).predict(np.zeros((2, 1))).tolist() == [2.0, 2.0]
 
