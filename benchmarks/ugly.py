@@ -1,6 +1,6 @@
 """Files as people have them: does ``python -m sklearn_nag FILE --target y`` say what is true of them?
 
-    python -m benchmarks.ugly [--output FOLDER] [--quick]
+    python -m benchmarks.ugly [--output FOLDER] [--quick] [--only WORD]
 
 Eighteen small CSV files, made here by known rules, so that it is known what there is to gain: thirteen with a column
 that other tools stumble over, as in `benchmarks.frames`, and churn, fraud, months with growth, prices of which a
@@ -178,7 +178,7 @@ def run(file, folder):
     command = [sys.executable, "-m", "sklearn_nag", str(path), "--target", "y", "--jobs", "1", *file.options]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [*command, "--figure", str(folder / f"{re.sub('[^a-z0-9]+', '_', file.name)}.png")],
+        [*command, "--figure", str(folder / f"{re.sub('[^a-z0-9]+', '_', file.name.lower())}.png")],
         capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -186,7 +186,7 @@ def run(file, folder):
     output = done.stdout + done.stderr
     sentences = re.findall("=> (.*)", output) or output.splitlines()[-1:]
     right = done.returncode == 0 and is_right(file, output)
-    (folder / f"{re.sub('[^a-z0-9]+', '_', file.name)}.txt").write_text(output, encoding="utf-8")
+    (folder / f"{re.sub('[^a-z0-9]+', '_', file.name.lower())}.txt").write_text(output, encoding="utf-8")
     return {
         "file": file.name,
         "rows": len(file.y),
@@ -200,19 +200,25 @@ def run(file, folder):
 def main():
     """Print the table, and write it where ``--output`` says."""
     options = parse(__doc__, "folder for the table, as a CSV file", "two small files",
-                    keep="folder for what the command line prints and draws")  # fmt: skip
+                    keep="folder for what the command line prints and draws",
+                    only="a word in the names of the files to run, whose rows are made anew")  # fmt: skip
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as made:
         folder = options.keep or Path(made)
         files = [*ugly_files(rng, 600), *more_files(rng, 600)]
         rows = []
-        for file in files[:2] if options.quick else files:
+        for file in [file for file in files if str(options.only or "") in file.name][: 2 if options.quick else None]:
             rows.append(run(file, folder))
             print(*rows[-1].values(), sep=" | ", flush=True)
     table = pd.DataFrame(rows)
     print(f"\n{(table['right'] == 'yes').sum()} of {len(table)} verdicts are right")
     if options.output is not None:
-        table.to_csv(options.output / "ugly.csv", index=False)
+        path = options.output / "ugly.csv"
+        if options.only is not None:
+            table = pd.concat([pd.read_csv(path, dtype=str), table]).drop_duplicates("file", keep="last")
+            names = [file.name for file in files]
+            table = table.sort_values("file", key=lambda column: column.map(names.index))
+        table.to_csv(path, index=False)
 
 
 if __name__ == "__main__":

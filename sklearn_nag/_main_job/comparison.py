@@ -152,13 +152,26 @@ class Comparison:
 
     @property
     def chosen(self):
-        """The learner of this package to take: the reference, unless another is better beyond doubt."""
-        return next(iter(self.better(OURS)), self.reference)
+        """The learner of this package to take: the reference, unless another is better beyond doubt.
+
+        Where the reference is no better than its baseline, and others are, it is the best of these.
+        """
+        if self.tells_something(self.reference):
+            return next(iter(self.better(OURS)), self.reference)
+        return next(iter(self.telling(OURS)), self.reference)
 
     def tells_something(self, outcome):
-        """Whether an outcome is better than the baseline beyond doubt."""
+        """Whether an outcome is better than its baseline beyond doubt, if no other one is looked at."""
         found = self.difference(outcome, self.baseline(outcome))
         return bool(found.mean < 0 and found.p < SURE)
+
+    def telling(self, family):
+        """Outcomes of a family that are so if all are looked at, the best first."""
+        outcomes = [outcome for outcome in self.outcomes if outcome.learner.family != BASELINES]
+        found = [self.difference(outcome, self.baseline(outcome)) for outcome in outcomes]
+        p_values = measures.holm([d.p for d in found])
+        telling = [o for o, d, p in zip(outcomes, found, p_values) if d.mean < 0 and p < SURE]
+        return sorted((o for o in telling if o.learner.family == family), key=self.error)
 
 
 def learners(table, metric, columns):

@@ -120,7 +120,7 @@ def draw_curves(comparisons, path):
 
 
 COLOURS = {OURS: "C0", PEERS: "C1", BASELINES: "0.4"}
-WIDEST = 3.0  # axes have room for this times what the learners span, so that a hopeless one does not flatten the rest
+WIDEST = 5.0  # axes have room for this times what the learners span, so that a hopeless one does not flatten the rest
 
 
 def draw_comparison(comparison, file):

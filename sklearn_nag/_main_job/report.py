@@ -173,7 +173,7 @@ def verdict(comparison):
     ]
     best = ahead[0] if ahead else chosen
     baseline = comparison.baseline(best)
-    if not comparison.tells_something(best):
+    if not comparison.tells_something(best) and best not in comparison.telling(best.learner.family):
         return [
             f"No learner is better beyond doubt than predicting the {plainly(baseline)} "
             f"({judge.name} {number(baseline.values[comparison.metric].mean())}): from {comparison.n_train:.0f} rows "

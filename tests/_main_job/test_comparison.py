@@ -204,3 +204,12 @@ def test_another_learner_is_taken_if_it_is_better_beyond_doubt_and_by_an_amount(
     assert made(ours=reference, other=np.full(10, np.nan), shares=worse).chosen.name == "ours"
     found = made(ours=0.5 + far, shares=np.full(10, 0.5))
     assert not found.tells_something(found.chosen)
+    assert found.telling(OURS) == []
+
+
+def test_where_the_defaults_tell_nothing_another_may(rng):
+    far, near = np.linspace(-0.5, 0.5, 10), np.linspace(-0.001, 0.001, 10)
+    found = made(ours=0.5 + far, other=0.4 + near, sgd=0.3 + near, shares=np.full(10, 0.5))
+    assert not found.better(OURS)
+    assert found.chosen.name == "other"
+    assert [outcome.name for outcome in found.telling(PEERS)] == ["sgd"]
