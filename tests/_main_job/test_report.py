@@ -74,9 +74,10 @@ def test_the_lines_of_python_run(tmp_path, rng, monkeypatch):
     learner = Learner("NAGClassifier, one pass", "", NAGClassifier(max_iter=1, random_state=0), goes_on=True)
     reading, preparing = {"sep": ";", "dtype": {"zip": "str"}}, {"drop": ["x"]}
     table = Table("own.csv", "y", frame, frame["y"].to_numpy(), True, None, None, reading, preparing)
-    outcome = Outcome(learner, {"log_loss": np.zeros(2)}, 0.0)
+    shares = made(a=STEADY, shares=1 + STEADY)
+    outcomes = [Outcome(learner, {"log_loss": np.zeros(10)}, 0.0), shares.outcomes[-1]]
     names: dict = {}
-    lines = snippet(Comparison(table, "log_loss", made(a=STEADY, shares=STEADY).measures, [outcome], 1, 1, None))
+    lines = snippet(Comparison(table, "log_loss", shares.measures, outcomes, 1, 1, None))
     exec(lines, names)
     assert names["model"].score(names["X"], names["y"]) == 1.0
     assert names["model"][-1].get_params()["max_iter"] == 1
