@@ -26,7 +26,7 @@ from .measures import OF_CLASSES, OF_QUANTITIES, Predictions, difference
 from .rates import unless_it_overflows
 
 OURS, PEERS, BASELINES = "of this package", "of scikit-learn", "without columns"
-REPEATS = 2  # of the cross-validation, with other folds
+REPEATS = 2  # of the cross-validation, with other folds; as many times more stretches of time
 COVERAGE = 0.9  # of intervals
 MOST_COLUMNS = 100  # of cells, unless they are numbers or days
 SMALL = 300  # rows below which NumPy is done before Numba has compiled
@@ -305,7 +305,7 @@ def splits(table, folds):
         make = RepeatedStratifiedKFold if table.is_classification else RepeatedKFold
         splitter = make(n_splits=folds, n_repeats=REPEATS, random_state=0)
     else:
-        splitter = TimeSeriesSplit(folds)
+        splitter = TimeSeriesSplit(min(REPEATS * folds, max(2, len(table.y) // 4)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes with fewer rows than there are folds
         found = list(splitter.split(table.y, table.y))
@@ -448,12 +448,13 @@ def columns_of_cells(table):
     Returns
     -------
     list of int
-        All that some row has, if they are few; else those of numbers and days.
+        All that some row has, if they are few and none is hashed; else those of numbers and days.
     """
     pipeline = clone(table.prepare)
     made = pipeline.fit_transform(table.X)
     used = np.flatnonzero(np.diff(made.tocsc().indptr) if sparse.issparse(made) else (made != 0).any(axis=0)).tolist()
-    return used if len(used) <= MOST_COLUMNS else places_of_numbers(pipeline, table.X.columns)
+    are_hashed = made.shape[1] > MOST_COLUMNS**2
+    return used if len(used) <= MOST_COLUMNS and not are_hashed else places_of_numbers(pipeline, table.X.columns)
 
 
 def standardised(X, X_test, places):
