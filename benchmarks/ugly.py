@@ -42,7 +42,7 @@ class File:
     options: list = field(default_factory=list)
     separator: str = ","
     encoding: str = "utf-8"
-    absolute: bool = False  # whether absolute errors are to judge
+    absolute: bool = False  # whether the median absolute error is to judge
 
     @property
     def is_classification(self):
@@ -63,7 +63,7 @@ class File:
         if self.is_classification:
             losses = [-np.log(np.where(self.y == 1, p, 1 - p)).mean() for p in (self.truth, self.y.mean())]
         elif self.absolute:
-            losses = [np.abs(self.y - p).mean() for p in (self.truth, np.median(self.y))]
+            losses = [np.median(np.abs(self.y - p)) for p in (self.truth, np.median(self.y))]
         else:
             losses = [np.sqrt(((self.y - p) ** 2).mean()) for p in (self.truth, self.y.mean())]
         return 1 - losses[0] / losses[1]

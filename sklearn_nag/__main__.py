@@ -47,7 +47,7 @@ def parse(arguments):
     add("--target", metavar="NAME", help="column of the CSV file to predict")
     add("--metric", choices=[*OF_CLASSES, *OF_QUANTITIES],
         help="what learners are judged by (log_loss for classes; root_mean_squared_error for quantities, or "
-        "mean_absolute_error where their tails are heavy)")  # fmt: skip
+        "median_absolute_error where their tails are heavy)")  # fmt: skip
     add("--report", type=Path, metavar="FILE", help="page of HTML to write, with the figure in it")
     add("--figure", type=Path, metavar="FILE",
         help="file for the figure (comparison.png; of bundled data eta_range.png, with all curves in a second file "

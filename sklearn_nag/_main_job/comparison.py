@@ -240,7 +240,7 @@ class Latest(RegressorMixin, BaseEstimator):
 
 
 def metric_of(table, asked=None):
-    """The measure to judge a table by: log loss; squared errors, or absolute ones where few targets rule the squares.
+    """The measure to judge a table by: log loss; squared errors, or the median one where few targets rule the squares.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def metric_of(table, asked=None):
     if asked is None:
         if table.is_classification:
             return "log_loss"
-        return "mean_absolute_error" if measures.has_heavy_tails(table.y) else "root_mean_squared_error"
+        return "median_absolute_error" if measures.has_heavy_tails(table.y) else "root_mean_squared_error"
     known = _measures(table)
     if asked not in known:
         raise ValueError(

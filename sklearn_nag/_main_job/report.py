@@ -153,7 +153,7 @@ def how(comparison):
     if not table.is_classification and has_heavy_tails(table.y):
         lines.append(
             f"{table.target!r} has heavy tails: a hundredth of the rows makes up most of its squared deviations. So "
-            'absolute errors judge, loss="huber" and "absolute_error" are tried, and the median error is shown.'
+            'the median error judges, and loss="huber" and "absolute_error" are tried.'
         )
     if comparison.coverage is not None:
         lines.append(
