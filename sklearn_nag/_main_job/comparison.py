@@ -439,7 +439,7 @@ def _predict(model, X, n_classes):
 def places_of_numbers(pipeline, names):
     """Places of numbers and days among the columns that a fitted pipeline makes: they keep the names of theirs."""
     made, names = pipeline.get_feature_names_out(), set(names)
-    return [place for place, name in enumerate(made) if name in names or name.rpartition("_")[0] in names]
+    return [place for place, name in enumerate(made) if name in names or name.removesuffix("_days") in names]
 
 
 def columns_of_cells(table):

@@ -178,7 +178,7 @@ def verdict(comparison):
             f"No learner is better beyond doubt than predicting the {plainly(baseline)} "
             f"({judge.name} {number(baseline.values[comparison.metric].mean())}): from {comparison.n_train:.0f} rows "
             f"these columns tell lines, curves and cells nothing of {comparison.table.target!r} that is certain.",
-            f"The nearest to it is {nearest(comparison)}.",
+            f"The nearest to it is {nearest(comparison)}; {rest(comparison, reference)}",
         ]
     worth = f"{less(comparison, best, baseline)} {judge.error} than predicting the {plainly(baseline)}"
     others = [f"{m.name} {number(best.values[n].mean())}" for n, m in comparison.measures.items() if m is not judge]
@@ -193,7 +193,8 @@ def verdict(comparison):
         first = f"Take {best.name} with its defaults: {scores}, {worth}."
     else:
         first = f"Take {best.name}: {scores}, {against}, and {worth}."
-    return [first, rest(comparison, best)]
+    others = rest(comparison, best)
+    return [first, others[0].upper() + others[1:]]
 
 
 def plainly(baseline):
@@ -231,7 +232,7 @@ def rest(comparison, best):
         "failed": ("failed", "failed"),
     }
     parts = [f"{joined(names)} {says[kind][len(names) > 1]}" for kind, names in groups.items() if names]
-    return f"Against {reference.name} with its defaults, {'; '.join(parts)}."
+    return f"against {reference.name} with its defaults, {'; '.join(parts)}."
 
 
 def joined(names):

@@ -24,6 +24,7 @@ from sklearn_nag._main_job.comparison import (
     compare,
     learners,
     metric_of,
+    places_of_numbers,
     predictions,
     shown_measures,
     splits,
@@ -162,6 +163,16 @@ def test_numbers_are_standardised_and_the_rest_is_as_it_was(rng):
     wide = sparse.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     assert all(rows.indices.dtype == np.intc for rows in standardised(wide, wide, []))
+
+
+def test_numbers_and_days_are_told_from_what_texts_become():
+    days = [f"2024-01-{1 + i % 28:02}" for i in range(150)]
+    X = pd.DataFrame({"text": [f"very good film no {i}" for i in range(150)], "day": days, "n": np.arange(150.0) % 7})
+    pipeline = prepare(X, n_hashed=2**10)
+    rows = pipeline.fit_transform(X)
+    found = rows[:, places_of_numbers(pipeline, X.columns)].toarray()
+    assert sorted(found.max(axis=0)) == [6.0, 19750.0]  # the number, and days since 1970
+    assert rows.shape[1] > 1000
 
 
 def test_cells_are_made_of_all_columns_if_they_are_few(rng, monkeypatch):
