@@ -61,7 +61,7 @@ class ProgressiveValidation:
     estimator: Any
     coverage: np.ndarray | None
     width: np.ndarray | None
-    alarms: np.ndarray | None = None
+    alarms: np.ndarray | Any = None
 
 
 def progressive_validation(
