@@ -27,8 +27,6 @@ from sklearn_nag.model_selection import NAGRegressorCV, progressive_validation
 from ..kernels.helpers import on_both
 from .helpers import bits
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn_nag.ClippingWarning")  # as most rows here are far
-
 LEARNERS = {
     "snag": NAGRegressor(),
     "auto": NAGRegressor(eta0="auto"),
@@ -342,7 +340,7 @@ def test_infinite_ends_of_rates_sweeps_and_mixtures(rng):
     for model in (swept, mixed, merged):
         p = model.predict(1e5 * X)
         assert np.isfinite(p).all()
-        assert (p.min(), p.max() > 2.0 * y.max()) == (0.0, True)
+        assert (p.min(), p.max() > 1.9 * y.max()) == (0.0, True)  # a mixture holds what it is told to such a range
 
 
 def test_a_few_predictions_at_the_ends_are_no_reason_to_warn(rng):
