@@ -1,6 +1,7 @@
 """The questions that new users of six kinds bring, and the places of the site that answer them."""
 
 import csv
+import itertools
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ def sections(page):
     lines = (DOCS / f"{page}.rst").read_text(encoding="utf-8").splitlines()
     return {
         title
-        for title, line in zip(lines, lines[1:], strict=False)
+        for title, line in itertools.pairwise(lines)
         if title and re.fullmatch(r"(=+|-+|~+)", line) and len(line) >= len(title)
     }
 
@@ -21,5 +22,7 @@ def test_questions_have_places_that_exist():
     with (DOCS / "_questions.csv").open(encoding="utf-8") as file:
         questions = list(csv.DictReader(file))
     assert len(questions) == len({line["question"] for line in questions}) == 48
-    wrong = [line["question"] for line in questions if line["page"] and line["section"] not in {"", *sections(line["page"])}]
+    wrong = [
+        line["question"] for line in questions if line["page"] and line["section"] not in {"", *sections(line["page"])}
+    ]
     assert not wrong
