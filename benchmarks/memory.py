@@ -2,10 +2,10 @@
 
     python -m benchmarks.memory [--output FILE.csv] [--quick]
 
-Each model learns 40 dense rows, of a thousand features and of two thousand; what its pickle grows by, over a thousand, is
-what it keeps for a feature. A regressor keeps what a classifier of two classes does. ``invariance="full"`` keeps something
-of all pairs of features: its bytes are those for a pair, from 100 and 200 features, and stand in the column ``a pair``.
-While it learns, a model has a copy besides: dense rows of all columns, sparse rows of the columns that they name.
+Each model learns 40 dense rows, of a thousand features and of two thousand; what its pickle grows by, over a thousand,
+is what it keeps for a feature. ``invariance="full"`` keeps something of all pairs of features: its bytes are those for
+a pair, from 100 and 200 features, and stand in the column ``a pair``. While it learns, a model has a copy besides:
+dense rows of all columns, sparse rows of the columns that they name.
 """
 
 import pickle

@@ -2,8 +2,8 @@
 
     python -m benchmarks.published --data-dir FOLDER [--output FILE.csv] [--quick]
 
-Elec2, the electricity of New South Wales, 45,312 rows in the order of time: accuracy of predictions made before each row
-was learnt, as on River's benchmark page (https://riverml.xyz/latest/benchmarks/Binary%20classification/, read at
+Elec2, the electricity of New South Wales, 45,312 rows in the order of time: accuracy of predictions made before each
+row was learnt, as on River's benchmark page (https://riverml.xyz/latest/benchmarks/Binary%20classification/, read at
 commit 7468665 of River), whose learners also had the date and the day of the week, ours the other six columns. ``last
 class`` is made anew: that it agrees with the page to four digits says that rows and measure are the same.
 
