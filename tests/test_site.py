@@ -37,9 +37,9 @@ def said():
     """Sentences of first pages, with the numbers that the tables have now."""
     california = figures("beyond_lines", "California housing", "mixed", "boosted", "lines")
     bikes = figures("beyond_lines", "bike sharing", "mixed", "boosted", "lines")
-    (auto,), (plain,), (forest,) = (
+    (auto,), (plain,), (forest,), (same,) = (
         figures("drift", learner, "electricity")
-        for learner in ("half_life='auto'", "half_life=None", "River, adaptive random forest")
+        for learner in ("half_life='auto'", "half_life=None", "River, adaptive random forest", "no change")
     )
     (alma,) = figures("published", "ALMA", "accuracy")
     reuters, spam, trec = (
@@ -51,7 +51,7 @@ def said():
         two.format(*california) + " on California housing",
         two.format(*bikes) + " on bike sharing",
         f"{california[2]:.2f} and {bikes[2]:.2f}",
-        f"accuracy {auto:.2f}, River's adaptive random forest {forest:.2f}",
+        f"accuracy {auto:.2f}, River's adaptive random forest {forest:.2f}, the last label again {same:.2f}",
         f"{alma:.2f}",
         three.format(*reuters) + " on Reuters",
         three.format(*spam) + " on short messages",
