@@ -12,9 +12,12 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Bunch, get_tags
 
 from .._typing import available_if
+from ..estimators._labels import check_one_class_a_row
+from ..estimators._rates import score_by_common
 from ..estimators._validation import (
     Rows,
     check_coverage,
@@ -186,6 +189,8 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
     def _learn(self, method, models, X, y, sample_weight, options, begin):
         """Let the learner, the first of the models, and its copies learn rows, from the number ``begin`` on."""
         first, copies = models[0], models[1:]
+        if is_classifier(first):
+            check_one_class_a_row(y, type(self).__name__)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         getattr(first, method)(X, y, **options, **weights)  # which checks what it is given
         n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]
@@ -326,7 +331,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         return self._of_learner("feature_names_in_")
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy or, for regression, R² of `predict`.
+        """Accuracy or, for regression, R² of `predict`; D² for a learner whose own score that is.
 
         Parameters
         ----------
@@ -342,14 +347,16 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         float
             The score.
         """
-        from sklearn.metrics import accuracy_score, r2_score
-
-        metric = accuracy_score if is_classifier(self.estimator) else r2_score
-        return metric(y, self.predict(X), sample_weight=sample_weight)
+        predicted = self.predict(X)
+        if is_classifier(self.estimator):
+            return accuracy_score(y, predicted, sample_weight=sample_weight)
+        return score_by_common([self.estimator], y, predicted, sample_weight)
 
     def __sklearn_tags__(self):
         tags, of_learner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = of_learner.estimator_type
         tags.classifier_tags, tags.regressor_tags = of_learner.classifier_tags, of_learner.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         tags.target_tags, tags.input_tags = of_learner.target_tags, of_learner.input_tags
         return tags

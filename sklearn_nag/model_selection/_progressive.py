@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from ..estimators._online import OnlineLinear
 from ..estimators._regressor import OnlineRegressor
 from ..estimators._validation import Rows, as_floats, check_coverage, check_number, shown
+from ._alarm import LossAlarm, shares_of_spread
 from ._judge import Judge, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights
 
@@ -48,6 +48,8 @@ class ProgressiveValidation:
         Share of the targets that the intervals held which they had before they were learnt, and the mean width of
         these; None where they were not asked for. The curve then has ``"coverage"`` and ``"width"``, of shape
         (n_points, n_coverages), too. Rows with infinite intervals do not count.
+    alarms : ndarray of int of shape (n_alarms,), or None
+        Numbers of rows after which errors of late were too many; None where alarms were not asked for.
     """
 
     score: float | Any  # Any stands for the dict, which only those have to think of who ask for several scores
@@ -59,6 +61,7 @@ class ProgressiveValidation:
     estimator: Any
     coverage: np.ndarray | None
     width: np.ndarray | None
+    alarms: np.ndarray | Any = None
 
 
 def progressive_validation(
@@ -73,6 +76,7 @@ def progressive_validation(
     delay: int = 0,
     curve_at: ArrayLike | None = None,
     coverage: float | ArrayLike | None = None,
+    false_alarm_rate: float | None = None,
     callback: Callable[[int, BaseEstimator], Any] | None = None,
 ) -> ProgressiveValidation:
     """Score a learner by its predictions for each row, made before it learns that row.
@@ -108,6 +112,9 @@ def progressive_validation(
     coverage : float or array-like of shape (n_coverages,), optional
         Coverages of intervals to judge, between 0 and 1, for regressors of this package without ``delay``: see
         `NAGRegressor.predict_interval`.
+    false_alarm_rate : float, optional
+        Also tell after which rows there was an alarm of a `LossAlarm` of this rate. Its losses are wrong labels; for
+        regression errors over twice the standard deviation of the targets, 1 at most.
     callback : callable, optional
         Called after each batch, whatever its size, with the number of rows so far and the estimator. A true result
         ends the stream.
@@ -128,15 +135,17 @@ def progressive_validation(
     --------
     eta_sweep : Many learning rates in one pass.
     progressive_score : Progressive loss as a score for searches.
+    LossAlarm : The same alarm for any losses, while a stream goes on.
 
     Notes
     -----
     Rows that are predicted before anything has been learnt are not scored. The first row is always one of them.
 
     Learners of this package, without ``delay``, are scored by the predictions that their kernel makes while it learns,
-    of which ``progressive_loss_`` is the loss. A row is predicted by the weights that ``predict`` has, when scales and
-    means already know its features but nothing knows its label. Other learners, and all with ``delay``, are scored by
-    what ``predict`` and the like return before ``partial_fit``.
+    of which ``progressive_loss_`` is the loss. So are mixtures of them, such as `NAGCellsClassifier`. A row is
+    predicted by the weights that ``predict`` has, when scales and means already know its features but nothing knows its
+    label. Other learners, and all with ``delay``, are scored by what ``predict`` and the like return before
+    ``partial_fit``.
 
     Predictions are kept until the end because scores need all of them: a number for each row, or one for each class.
 
@@ -160,7 +169,11 @@ def progressive_validation(
     pipeline = StreamPipeline(estimator)
     all_classes = known_classes(pipeline.learner, y, classes)
     judge = Judge(pipeline.learner, all_classes, scoring)
-    in_kernel = isinstance(pipeline.learner, OnlineLinear) and delay == 0
+    alarm = None if false_alarm_rate is None else LossAlarm(false_alarm_rate)
+    if alarm is not None:
+        judge.kept.setdefault("predict", [])
+    plays = getattr(pipeline.learner, "_plays", False)
+    in_kernel = plays and delay == 0
     intervals: list[tuple[np.ndarray, np.ndarray]] = []
     if coverages is not None and not (in_kernel and isinstance(pipeline.learner, OnlineRegressor)):
         raise ValueError("coverage is for regressors of this package, with delay=0.")
@@ -194,14 +207,21 @@ def progressive_validation(
     final = {name: float(value[-1]) for name, value in values.items()}
     return ProgressiveValidation(
         score=final["score"] if judge.is_single else final,
-        loss=pipeline.learner.progressive_loss_ if isinstance(pipeline.learner, OnlineLinear) else None,
+        loss=pipeline.learner.progressive_loss_ if plays else None,
         curve=curve,
         n_rows=n_rows,
         n_scored=n_scored,
         fit_time=seconds,
         estimator=pipeline.estimator,
         **{name: None if covered is None else covered[name][-1] for name in ("coverage", "width")},
+        alarms=None if alarm is None else n_unscored + alarm.update(_errors(judge, all_classes)),
     )
+
+
+def _errors(judge, classes):
+    """Losses between 0 and 1 of the rows that are scored."""
+    y, predicted = np.concatenate(judge.y), np.concatenate(judge.kept["predict"])
+    return shares_of_spread(y, predicted) if classes is None else predicted != y
 
 
 def _joined(intervals):
