@@ -8,6 +8,7 @@ import sklearn_nag
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from _folded import Folded
 from _gallery import matplotlib_figures
 from _inventories import intersphinx_mapping as mapping_of_inventories
 from _markdown import to_rst
@@ -86,4 +87,5 @@ def setup(app):
     """Connect what is defined above."""
     app.connect("autodoc-process-signature", readable_signature)
     app.connect("include-read", to_rst)
+    app.add_directive("folded", Folded)
     app.add_directive("results", Results)

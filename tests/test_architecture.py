@@ -60,6 +60,7 @@ TESTS_OF_NO_FILE = {
     "test_paper",
     "test_played",
     "test_release",
+    "test_site",
 }
 
 

@@ -11,6 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
@@ -118,6 +119,26 @@ def test_inside_pipelines_and_other_estimators(run):
     label, probability = run(to_onnx(mixed, initial_types=types), columns)
     assert np.array_equal(label, mixed.predict(frame))
     np.testing.assert_allclose(probability, mixed.predict_proba(frame), atol=1e-6)  # encoders give float32
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_a_frame_with_a_type_for_each_column(run):
+    """As docs/after_training.rst shows it."""
+    pytest.importorskip("skl2onnx")
+    pd = pytest.importorskip("pandas")
+    from skl2onnx.common.data_types import FloatTensorType, StringTensorType
+
+    X, y = CANCER
+    frame = pd.DataFrame({"age": X[:, 0], "income": X[:, 3], "town": np.where(X[:, 1] > 20, "Bath", "York")})
+    frame.loc[::9, "income"] = np.nan
+    columns = make_column_transformer((SimpleImputer(), ["age", "income"]), (OneHotEncoder(), ["town"]))
+    model = make_pipeline(columns, NAGClassifier(**QUICK)).fit(frame, y)
+    types = {"age": FloatTensorType, "income": FloatTensorType, "town": StringTensorType}
+    graph = to_onnx(model, initial_types=[(name, kind([None, 1])) for name, kind in types.items()])
+    inputs = {name: frame[[name]].to_numpy(str if name == "town" else np.float32) for name in types}
+    labels, probabilities = run(graph, inputs)
+    assert np.array_equal(labels, model.predict(frame))
+    np.testing.assert_allclose(probabilities, model.predict_proba(frame), atol=1e-5)
 
 
 def test_online_pipelines(run):

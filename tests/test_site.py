@@ -1,0 +1,69 @@
+"""The questions that new users of six kinds bring, and the places of the site that answer them."""
+
+import csv
+import itertools
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def sections(page):
+    """Titles of a page: lines that are underlined by a line as long or longer."""
+    lines = (DOCS / f"{page}.rst").read_text(encoding="utf-8").splitlines()
+    return {
+        title
+        for title, line in itertools.pairwise(lines)
+        if title and re.fullmatch(r"(=+|-+|~+)", line) and len(line) >= len(title)
+    }
+
+
+def test_questions_have_places_that_exist():
+    with (DOCS / "_questions.csv").open(encoding="utf-8") as file:
+        questions = list(csv.DictReader(file))
+    assert len(questions) == len({line["question"] for line in questions}) == 48
+    wrong = [line["question"] for line in questions if line["section"] not in sections(line["page"])]
+    assert not wrong
+
+
+def figures(name, row, *columns):
+    """Numbers of a table of results, by the row's first cell."""
+    with (DOCS / "results" / f"{name}.csv").open(encoding="utf-8") as file:
+        lines = {next(iter(line.values())): line for line in csv.DictReader(file)}
+    return [float(lines[row][column]) for column in columns]
+
+
+def said():
+    """Sentences of first pages, with the numbers that the tables have now."""
+    california = figures("beyond_lines", "California housing", "mixed", "boosted", "lines")
+    bikes = figures("beyond_lines", "bike sharing", "mixed", "boosted", "lines")
+    (auto,), (plain,), (forest,), (same,) = (
+        figures("drift", learner, "electricity")
+        for learner in ("half_life='auto'", "half_life=None", "River, adaptive random forest", "no change")
+    )
+    (alma,) = figures("published", "ALMA", "accuracy")
+    reuters, spam, trec = (
+        figures("text_accuracy", data, "one pass", "LogisticRegression")
+        for data in ("Reuters", "SMS spam, tf-idf", "TREC questions")
+    )
+    two, three = "{:.2f} and {:.2f}", "{:.3f} and {:.3f}"
+    both = [
+        two.format(*california) + " on California housing",
+        two.format(*bikes) + " on bike sharing",
+        f"{california[2]:.2f} and {bikes[2]:.2f}",
+        f"accuracy {auto:.2f}, River's adaptive random forest {forest:.2f}, the last label again {same:.2f}",
+        f"{alma:.2f}",
+        three.format(*reuters) + " on Reuters",
+        three.format(*spam) + " on short messages",
+        three.format(*trec),
+    ]
+    yield "../README.md", both
+    yield "index.rst", [sentence.replace("0.", ".") for sentence in (*both, f"half-life {plain:.2f}")]
+
+
+def test_first_pages_have_the_figures_of_the_tables():
+    missing = {}
+    for page, sentences in said():
+        text = " ".join((DOCS / page).read_text(encoding="utf-8").split())
+        missing[page] = [sentence for sentence in sentences if sentence not in text]
+    assert missing == {"../README.md": [], "index.rst": []}
