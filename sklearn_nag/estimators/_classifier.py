@@ -246,7 +246,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def _known(self, evidence):
         """``evidence``, or what is known without any."""
-        return probabilities.new(len(self.classes_)) if evidence is None else evidence
+        if evidence is None:
+            return probabilities.new(len(self.classes_), self._calibrated["has_unit"])
+        return evidence
 
     def _check_evidence(self):
         probabilities.check("what is known of probabilities", self._evidence, len(self.classes_))
