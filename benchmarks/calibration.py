@@ -2,10 +2,10 @@
 
     python -m benchmarks.calibration [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-Judged on 30 % of at most 40,000 rows, after the others, or the first 400 of these (``few rows``). The error is the mean, over 15 bins of the probability of the most probable
-class, of the difference between this probability and how often it is right. ``sets`` is how often sets of coverage 0.9
-hold the class, and how many classes they have. Electricity comes in the order of time, and is judged by the predictions
-made before each row, by log loss alone.
+Judged on 30 % of at most 40,000 rows, after the others, or the first 400 of these (``few rows``). The error is the
+mean, over 15 bins of the probability of the most probable class, of the difference between this probability and how
+often it is right. ``sets`` is how often sets of coverage 0.9 hold the class, and how many classes they have.
+Electricity comes in the order of time, and is judged by the predictions made before each row, by log loss alone.
 """
 
 import warnings

@@ -29,7 +29,7 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     ----------
     models : iterable of estimator
         Fitted models of one class of this package, with the same parameters, features and classes: learners,
-        transformers, or pipelines of these.
+        transformers, or pipelines of these; or `OnlineBootstrap` of learners, each of a ``shard`` of its own.
     base : estimator, optional
         The learner that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
         default each model began with nothing, as transformers and pipelines must.
@@ -89,6 +89,8 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         return merged(models)
     if models and isinstance(models[0], Pipeline):
         return _merge_pipelines(models)
+    if models and hasattr(models[0], "_merge_copies"):
+        return models[0]._merge_copies(models, base)
     return merge_learners(models, base)
 
 

@@ -186,14 +186,14 @@ def learn(
     return Probabilities(rows, waiting, table, surprise)
 
 
-def play(known: Probabilities, logits: np.ndarray, codes: np.ndarray, **options) -> np.ndarray:
-    """The probabilities of all classes that each row had before `learn`, with these options, learnt it.
+def play(known: Probabilities, logits: np.ndarray, codes: np.ndarray, **options) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of all classes, and ``-log p`` of the right one, before `learn`, with these options.
 
-    From rows with a code below 0 nothing is learnt.
+    From rows with a code below 0 nothing is learnt, and there is no right class.
     """
     played = np.empty(logits.shape)
-    _learn(known, logits, codes, played, **options)
-    return played
+    surprise = _learn(known, logits, codes, played, **options)[-1]
+    return played, surprise
 
 
 def _learn(known, logits, codes, played, has_unit, has_offsets, memory=np.inf):

@@ -93,11 +93,13 @@ def test_no_cut_changes_a_bit_and_kernels_agree(kernel):
 def test_what_was_played():
     logits, codes = draw(90, 0.5, np.array([1.0, 0.0, 0.0]))
     unlearnt = np.where(np.arange(90) % 5 == 0, -1, codes)
-    played, known = probabilities.play(probabilities.new(3), logits, unlearnt, **PLATT), probabilities.new(3)
+    played, surprise = probabilities.play(probabilities.new(3), logits, unlearnt, **PLATT)
+    known = probabilities.new(3)
     for i in range(90):
         expected = np.exp(probabilities.log_probability(known, logits[i : i + 1], True))
         np.testing.assert_allclose(played[i : i + 1], expected, rtol=1e-12)
         if unlearnt[i] >= 0:
+            np.testing.assert_allclose(surprise[i], -np.log(expected[:, codes[i]]))
             known = learn(logits[i : i + 1], codes[i : i + 1], known)
 
 
