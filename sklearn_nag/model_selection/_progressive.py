@@ -50,8 +50,8 @@ class ProgressiveValidation:
         asked for. The curve then has ``"coverage"`` and ``"width"``, of shape (n_points, n_coverages), too. Rows with
         infinite intervals, or sets of all classes for want of rows, do not count.
     predictions : dict of ndarray
-        Of the rows scored, the targets, as ``"y"``, and what each method that a score asks for, such as ``"predict"`` or
-        ``"predict_proba"``, would have returned before the row was learnt: what displays of scikit-learn take.
+        Of the rows scored, the targets, as ``"y"``, and the predictions before each row of the methods that scores ask
+        for, such as ``"predict_proba"``. Displays of scikit-learn take these.
     """
 
     score: float | Any  # Any stands for the dict, which only those have to think of who ask for several scores
