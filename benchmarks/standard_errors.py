@@ -74,8 +74,8 @@ def main():
         ("auto", rows, n_few // 5, ("words",)),
     ):
         name = f"bootstrap of {n_models}, average={average!r}"
-        ways.append((name, bootstrap(NAGRegressor(average=average), n_models), n, n_simulations, False, tails))
-        ways.append((name + ", logistic", bootstrap(NAGClassifier(average=average), n_models), n, n_simulations, True, tails))
+        for learner, more in ((NAGRegressor(average=average), ""), (NAGClassifier(average=average), ", logistic")):
+            ways.append((name + more, bootstrap(learner, n_models), n, n_simulations, bool(more), tails))
     lines = []
     for name, judge, n, n_simulations, logistic, kinds in ways:
         for tails in kinds:

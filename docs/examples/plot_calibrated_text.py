@@ -1,11 +1,11 @@
 """
-Text that is not too sure
-=========================
+Text: as sure as it is right
+============================
 
-With many words for few texts a linear model fits what it has learnt too well,
-and its probabilities are too near to 0 and 1. With
-``calibration="progressive"`` it sees that by the texts it predicted just
-before it learnt them. No text is held out.
+After one pass over few texts with many words, probabilities of a linear model
+are often nearer to one half than they should be, as it is still on its way.
+With ``calibration="progressive"`` it sees that by the texts that it predicted
+just before it learnt them. No text is held out.
 """
 
 import matplotlib.pyplot as plt
@@ -59,7 +59,8 @@ with np.printoptions(precision=3):
     print("held", sets.coverage, "classes", sets.width)
 
 # %%
-# ``predictions`` has what scikit-learn's displays take.
+# ``predictions`` has what scikit-learn's displays take. Where the curve is
+# steeper than the diagonal, the right class comes more often than expected.
 
 fig, (left, right) = plt.subplots(1, 2, layout="constrained", figsize=(9, 4))
 for name, result in results.items():
