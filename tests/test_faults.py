@@ -520,8 +520,8 @@ def test_intervals_that_are_too_narrow(monkeypatch):
 
 
 def test_copies_that_draw_by_the_batch(monkeypatch):
-    assert not campaign("copies_resume", 10)
+    assert not campaign("copies_resume", 8)
     monkeypatch.setattr(
         _bootstrap, "exponential_weights", lambda keys, start, stop: np.linspace(0.5, 1.5, stop - start)
     )
-    assert "in one call and in several" in campaign("copies_resume", 10)
+    assert "in one call and in several" in campaign("copies_resume", 8)
