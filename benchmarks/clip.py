@@ -3,8 +3,9 @@
     python -m benchmarks.clip [--data-dir FOLDER] [--output FOLDER] [--quick]
 
 Each regressor, with default parameters but for those in its name, learns the rows in one pass, in raw units, with
-``clip=None`` and with ``clip="targets"``. R^2 on held-out rows (30 %), and progressive R^2 over the rows learnt, each
-the median of five shuffles but for the last two cases:
+``clip=None`` and with ``clip="targets"``; ``range alone`` are predictions of the latter held within the range of the
+targets, without the margin for growth. R^2 on held-out rows (30 %), and progressive R^2 over the rows learnt, each the
+median of five shuffles but for the last two cases:
 
 * ``as it is``: the data as they are;
 * ``outliers learnt``: in 0.1 % of the rows that are learnt, a feature is 1,000 times as large;
@@ -14,15 +15,23 @@ the median of five shuffles but for the last two cases:
   are added by the end, in proportion to that feature.
 
 Without ``--data-dir`` only the diabetes data of scikit-learn are used.
+
+A second table has forecasts: twelve made-up monthly series of 144 rows that grow or fall, each drawn five times, judged
+by ``cross_val_score`` with ``TimeSeriesSplit()``, beside ``LinearRegression``. Features are the month's number or its
+year, with twelve columns of 0 and 1 for its name or waves of a year, and values of 1, 2 and 12 months before. R^2 are
+means over draws; ``least difference`` is the least one among the draws, with ``clip="targets"``, less that of
+``LinearRegression``.
 """
 
+import itertools
 import warnings
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import TimeSeriesSplit, train_test_split
 
 from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor
 from sklearn_nag.model_selection import progressive_validation
@@ -39,6 +48,78 @@ LEARNERS = {
     "least squares": ScaleInvariantRegressor(invariance="full"),
     "FTRL-Proximal": FTRLRegressor(),
 }
+
+
+FORECASTERS = ("sNAG", "sNAG, eta0=auto", "ScInOL 2", "least squares", "FTRL-Proximal")
+SERIES = (
+    ("line", "month"),
+    ("line", "year, names"),
+    ("falling line", "month, names"),
+    ("exponential", "month, names"),
+    ("exponential", "month, lags"),
+    ("line and seasons", "month, names"),
+    ("line and seasons", "month, waves"),
+    ("line and seasons", "month, names, lags"),
+    ("exponential times seasons", "month, names"),
+    ("exponential times seasons", "month, names, lags"),
+    ("line and strong seasons", "year, names"),
+    ("random walk that grows", "lags"),
+)
+
+
+def monthly(shape, n_rows, rng):
+    """Targets of so many months."""
+    t = np.arange(n_rows)
+    first, second = rng.uniform(0.0, 2.0 * np.pi, 2)
+    seasons = np.sin(np.pi * t / 6.0 + first) + 0.5 * np.sin(np.pi * t / 3.0 + second)
+    y = {
+        "line": 100.0 + 2.0 * t,
+        "falling line": 500.0 - 2.5 * t,
+        "exponential": 100.0 * np.exp(0.012 * t),
+        "line and seasons": 100.0 + 2.0 * t + 15.0 * seasons,
+        "exponential times seasons": 100.0 * np.exp(0.01 * t) * (1.0 + 0.12 * seasons),
+        "line and strong seasons": 100.0 + t + 40.0 * seasons,
+        "random walk that grows": 100.0 + np.cumsum(2.0 + 3.0 * rng.normal(size=n_rows)),
+    }[shape]
+    return y + 5.0 * rng.normal(size=n_rows)
+
+
+def features(y, names):
+    """Rows for the targets of months, and the targets; without the first year, where values of before are features."""
+    t, names = np.arange(len(y)), names.split(", ")
+    columns = {
+        "month": [t],
+        "year": [2010 + t // 12],
+        "names": [t % 12 == month for month in range(12)],
+        "waves": [wave(np.pi * t * k / 6.0) for k in (1, 2) for wave in (np.sin, np.cos)],
+        "lags": [np.roll(y, k) for k in (1, 2, 12)],
+    }
+    first = 12 if "lags" in names else 0
+    return np.column_stack([column for name in names for column in columns[name]]).astype(float)[first:], y[first:]
+
+
+def forecasts(draws, lengths=(144,)):
+    """R^2 of forecasts of each series."""
+    rows = []
+    for n_rows, draw, (number, (shape, names)) in itertools.product(lengths, draws, enumerate(SERIES)):
+        X, y = features(monthly(shape, n_rows, np.random.default_rng([draw, number])), names)
+        folds = list(TimeSeriesSplit().split(X))
+        peer = np.mean([r2_score(y[b], LinearRegression().fit(X[a], y[a]).predict(X[b])) for a, b in folds])
+        for name in FORECASTERS:
+            scores = np.mean([_forecast(LEARNERS[name], X, y, *fold) for fold in folds], axis=0)
+            rows.append((n_rows, f"{shape}; {names}", name, peer, *scores, scores[-1] - peer))
+    columns = ["months", "series", "learner", "LinearRegression", "clip=none", "range alone", "clip=targets", "least"]
+    table = pd.DataFrame(rows, columns=columns).groupby(["months", "series", "learner"], sort=False)
+    return table.mean().drop(columns="least").assign(**{"least difference": table["least"].min()})
+
+
+def _forecast(learner, X, y, learnt, met):
+    """R^2 of rows met, with ``clip=None``, within the range of the targets alone, and with ``clip="targets"``."""
+    free, model = (
+        clone(learner).set_params(clip=clip, random_state=0).fit(X[learnt], y[learnt]) for clip in (None, "targets")
+    )
+    p = model.predict(X[met])
+    return [r2_score(y[met], q) for q in (free.predict(X[met]), p.clip(y[learnt].min(), y[learnt].max()), p)]
 
 
 def slip(X, rng, share=1e-3):
@@ -73,11 +154,13 @@ def measure(X, y, seeds):
             for clip in (None, "targets"):
                 model = clone(learner).set_params(clip=clip)
                 result = progressive_validation(model, X_train, y_train, batch_size=len(y_train), scoring="r2")
-                model, progressive = result.estimator, result.score
-                rows.append((case, name, clip, r2_score(y_test, model.predict(X_test)), progressive))
+                p = result.estimator.predict(X_test)
+                rows.append((case, name, clip or "none", r2_score(y_test, p), result.score))
+            alone = p.clip(y_train.min(), y_train.max())
+            rows.append((case, name, "range alone", r2_score(y_test, alone), np.nan))
     table = pd.DataFrame(rows, columns=["case", "learner", "clip", "R2", "progressive"])
-    table["clip"] = table["clip"].fillna("none")
-    return table.groupby(["case", "learner", "clip"], sort=False).median().unstack("clip")
+    table = table.groupby(["case", "learner", "clip"], sort=False).median().unstack("clip")
+    return table.dropna(axis="columns", how="all")
 
 
 def main():
@@ -86,6 +169,8 @@ def main():
     warnings.simplefilter("ignore")
     files = {name: FILES[name] for name in ("California housing", "abalone", "bike sharing")}
     files["MSD subset"] = msd_subset
+    table = forecasts(range(1 if options.quick else 5))
+    print(f"Forecasts\n{table.round(3).to_string()}", flush=True)
     tables = {}
     for name, load in {"diabetes": BUNDLED["diabetes"], **({} if options.data_dir is None else files)}.items():
         X, y, _ = load(options.data_dir)
@@ -94,8 +179,9 @@ def main():
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
         both = pd.concat(tables, names=["data"]).round(4)
-        both.columns = [f"{score}, clip={clip}" for score, clip in both.columns]
+        both.columns = [f"{score}, {clip if clip == 'range alone' else f'clip={clip}'}" for score, clip in both.columns]
         both.to_csv(options.output / "clip.csv")
+        table.round(4).to_csv(options.output / "clip_forecasts.csv")
 
 
 if __name__ == "__main__":

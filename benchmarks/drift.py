@@ -4,9 +4,10 @@
 
 Each row is predicted before it is learnt, in the order of the stream; the first is not counted. Scores are accuracies,
 and R^2 for bikes. With ``--output drift.csv`` log losses go to ``drift_log_losses.csv``, microseconds a row to
-``drift_times.csv``. Our linear learners go through a stream in one call, as `progressive_validation` does it. Curves
-and cells predict 100 rows, then learn them; SGD with a constant rate (.01 for bikes) and its scaler 20. All
-others predict and learn single rows. "no change" predicts the last label.
+``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our linear learners go
+through a stream in one call, as `progressive_validation` does it. Curves and cells predict 100 rows, then learn them;
+SGD with a constant rate (.01 for bikes) and its scaler 20. All others predict and learn single rows. "no change"
+predicts the last label.
 
 Streams: a concept that flips four times; one that turns slowly; a third of the columns in other units from the middle
 on; electricity and bikes by the hour in the order of time; SEA, Agrawal, a hyperplane that turns and moving radial
@@ -14,7 +15,7 @@ bases of River's generators, with fixed seeds; Bank and Shuttle shuffled, which 
 diverges or has no such number.
 
 River's models, and its generators, are left out where it is not installed. Its linear models come behind its
-StandardScaler. Probabilities are held between 1e-6 and 1 for log losses.
+StandardScaler. Their probabilities, and none of this package's learners, are held between 1e-6 and 1 for log losses.
 """
 
 import importlib.util
@@ -35,7 +36,10 @@ from sklearn_nag.model_selection import progressive_validation
 from .data import FILES, load_each, parse
 
 HALF_LIVES = (None, 5120, 1280, 320, 80, 20)
+HALF_LIVES_OF_CELLS = (None, 320)  # as six of them side by side, of 80,000 columns each, take too long by such batches
 LEAST = 1e-6  # probability
+TENTHS = np.arange(1, 11) / 10.0
+CURVE_OF = "electricity"
 
 
 def labels(X, w, rng):
@@ -134,8 +138,18 @@ def peers(classes, have_river):
     yield "River, adaptive random forest", forest.ARFClassifier(seed=0)
 
 
+def tenths(y):
+    """Numbers of rows after each tenth of a stream."""
+    return np.floor(TENTHS * len(y)).astype(int)
+
+
+def within(scores, y):
+    """Means within each tenth of a stream, of ``scores`` that are means over the rows but the first up to its end."""
+    return np.diff(scores * (tenths(y) - 1), prepend=0.0) / np.diff(tenths(y) - 1, prepend=0)
+
+
 def by_single_rows(model, X, y, classes):
-    """Score, log loss and microseconds a row of a model of River's kind."""
+    """Score, log loss, microseconds a row and accuracies in tenths of a model of River's kind."""
     answers, losses = np.zeros(len(y)), np.full(len(y), np.nan)
     # A classifier of two classes is asked for a boolean, as River has it.
     targets = y.astype(bool).tolist() if classes is not None and len(classes) == 2 and _of_river(model) else y.tolist()
@@ -156,8 +170,9 @@ def by_single_rows(model, X, y, classes):
         seconds = time.perf_counter() - began
         score = (r2_score if classes is None else accuracy_score)(y[1:], answers[1:])
     except (ValueError, OverflowError):
-        return np.nan, np.nan, np.nan
-    return score, np.mean(losses[1:]) if probable else np.nan, seconds / len(y) * 1e6
+        return np.nan, np.nan, np.nan, None
+    right = np.add.accumulate(answers[1:] == y[1:])[tenths(y) - 2] / (tenths(y) - 1)
+    return score, np.mean(losses[1:]) if probable else np.nan, seconds / len(y) * 1e6, within(right, y)
 
 
 def _of_river(model):
@@ -168,8 +183,9 @@ def ours(model, X, y, classes):
     """The same of a learner of this package, in one call."""
     options = {} if classes is None else {"classes": classes}
     progressive_validation(model, X[:200], y[:200], **options)  # which compiles
-    result = progressive_validation(model, X, y, **options)
-    return result.score, np.nan if classes is None else result.loss, result.fit_time / len(y) * 1e6
+    result = progressive_validation(model, X, y, curve_at=tenths(y), **options)
+    loss = np.nan if classes is None else result.loss
+    return result.score, loss, result.fit_time / len(y) * 1e6, within(result.curve["score"], y)
 
 
 def scaled_sgd(X, y, classes):
@@ -180,17 +196,21 @@ def scaled_sgd(X, y, classes):
 
 
 def by_batches(model, X, y, classes, batch_size):
-    """Score, log loss and microseconds a row of a model that predicts a batch, then learns it."""
+    """The same of a model that predicts a batch, then learns it; rows of the first are not counted."""
     scoring = "r2" if classes is None else ["accuracy", "neg_log_loss"]
     options = {} if classes is None else {"classes": classes}
     try:
-        result = progressive_validation(model, X, y, batch_size=batch_size, scoring=scoring, **options)
+        result = progressive_validation(
+            model, X, y, batch_size=batch_size, scoring=scoring, curve_at=tenths(y), **options
+        )
     except ValueError:
-        return np.nan, np.nan, np.nan
-    score, loss = (
-        (result.score, np.nan) if classes is None else (result.score["accuracy"], -result.score["neg_log_loss"])
-    )
-    return score, loss, result.fit_time / len(y) * 1e6
+        return np.nan, np.nan, np.nan, None
+    time_of_row = result.fit_time / len(y) * 1e6
+    if classes is None:
+        return result.score, np.nan, time_of_row, None
+    return (
+        result.score["accuracy"], -result.score["neg_log_loss"], time_of_row, within(result.curve["accuracy"], y)
+    )  # fmt: skip
 
 
 def main():
@@ -204,27 +224,32 @@ def main():
     streams = [made_up(n)]
     streams += [generated(n)] if have_river else []
     streams += [from_files(options.data_dir, n)] if options.data_dir is not None else []
-    tables = {"": {}, "_log_losses": {}, "_times": {}}
+    tables, curves = {"": {}, "_log_losses": {}, "_times": {}}, {}
     for name, X, y, regression in itertools.chain(*streams):
         classes = None if regression else np.unique(y)
         learner = NAGRegressor if regression else NAGClassifier
         found = {f"half_life={h!r}": ours(learner(half_life=h), X, y, classes) for h in (*HALF_LIVES, "auto")}
         cells = NAGCellsRegressor if regression else NAGCellsClassifier
-        for h in (None, "auto"):
+        for h in HALF_LIVES_OF_CELLS:
             model = cells(half_life=h, random_state=0)
             found[f"curves and cells, half_life={h!r}"] = by_batches(model, X, y, classes, 100)
         found["scaled SGD, eta0=0.1 (0.01)"] = scaled_sgd(X, y, classes)
         for peer, model in peers(classes, have_river):
             found[peer] = by_single_rows(model, X, y, classes)
-        for learner, values in found.items():
+        for learner, (*values, curve) in found.items():
             for table, value in zip(tables.values(), values):
                 table.setdefault(learner, {})[name] = value if value > -9.0 else np.nan
-        print(name, {learner: tuple(np.round(values, 4)) for learner, values in found.items()}, flush=True)
+            if name == CURVE_OF and curve is not None:
+                curves[learner] = dict(zip((f"to {share:.1f}" for share in TENTHS), curve))
+        print(name, {learner: tuple(np.round(values[:-1], 4)) for learner, values in found.items()}, flush=True)
         for (ending, table), digits in zip(tables.items(), ("%.4f", "%.4f", "%.0f")):
             frame = pd.DataFrame(table).T.rename_axis("learner").dropna(how="all")
             if options.output is not None:
                 path = options.output.with_name(f"{options.output.stem}{ending}{options.output.suffix}")
                 frame.to_csv(path, float_format=digits, na_rep="-")
+    if curves and options.output is not None:
+        path = options.output.with_name(f"{options.output.stem}_curve{options.output.suffix}")
+        pd.DataFrame(curves).T.rename_axis("learner").to_csv(path, float_format="%.3f")
     for ending, table in tables.items():
         print(ending.lstrip("_").replace("_", " ") or "scores")
         print(pd.DataFrame(table).T.to_string(float_format=lambda value: f"{value:.4f}", na_rep="-"))

@@ -13,9 +13,10 @@
 Without ``--data-dir`` tables and texts are made up, as scikit-learn ships none with words.
 """
 
-import io
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.preprocessing import OnlineTfidf, make_online_pipeline, prepare
+from sklearn_nag.streams import read_batches
 
 from .data import parse
 
@@ -48,6 +50,8 @@ def ugly_files(rng):
     numbers = rng.normal(100.0, 15.0, n)
     yield "identifiers that count up", "customer_id", map(str, range(1, n + 1)), "drop", {}
     yield "random identifiers", "account", map(str, rng.choice(9 * 10**7, n, replace=False) + 10**7), "drop", {}
+    again = rng.integers(10**7, 10**8, n - 20)
+    yield "random identifiers, 5 % twice", "member", map(str, [*again, *again[:20]]), "drop", {}
     yield "dates, days first", "sold", (f"{day:%d/%m/%Y}" for day in days), "dates", {}
     yield "dates with dots, and times", "seen", (f"{day:%d.%m.%Y} 10:30" for day in days), "dates", {}
     yield "dates as ISO 8601", "due", map(str, days), "dates", {}
@@ -61,6 +65,19 @@ def ugly_files(rng):
     yield "latin-1", "Straße", rng.choice(["Goethestraße", "Allée"], n), "words", {"encoding": "latin-1"}
     yield "money", "income", (f'"${x:,.2f}"' for x in rng.exponential(5000.0, n)), "numbers", {}
     yield "percent, and ? for missing", "share", (f"{x:.1f} %" if x > 90 else "?" for x in numbers), "numbers", {}
+    yield (
+        "money with codes, and losses in brackets",
+        "gain",
+        (f"EUR {x:.2f}" if x > 100 else f"({x:.2f})" for x in numbers),
+        "numbers",
+        {},
+    )
+    yield "one typo", "length", ("abc" if i == 77 else f"{x:.1f}" for i, x in enumerate(numbers)), "numbers", {}
+    yield "dates in words, and 12 hours", "met", (f"{day:%d %b %Y} 03:30 PM" for day in days), "dates", {}
+    yield "dates of two digits", "paid", (f"{day:%d/%m/%y}" for day in days), "dates", {}
+    yield "dates of digits alone", "born", (f"{day:%Y%m%d}" for day in days), "dates", {}
+    yield "seconds since 1970", "changed", (str(1.6e9 + 8e4 * k + 0.5) for k in range(n)), "dates", {}
+    yield "times of the day", "starts", (f"{k % 24:02}:{k % 60:02}" for k in range(n)), "dates", {}
     yield "leading zeros", "zip", rng.choice(["01234", "04109", "10115"], n), "words", {}
     yield "free text", "review", (" ".join(rng.choice(words, 9)) for _ in range(n)), "text", {}
     yield "1 % outliers", "size", (f"{x * 1000 ** (rng.random() < 0.01):.3f}" for x in numbers), "numbers", {}
@@ -74,15 +91,18 @@ def ugly(rng):
         separator, encoding = options.get("sep", ","), options.get("encoding", "utf-8")
         rows = [f"{name}{separator}rare{separator}y"]
         rows += [f"{text}{separator}{int(i % 97 == 0)}{separator}{i % 2}" for i, text in enumerate(texts)]
-        file = io.BytesIO("\n".join(rows).encode(encoding))
-        frame = pd.read_csv(file, dtype=str, keep_default_na=False, **options)
         said = []
-        try:
-            prepare(frame[[name, "rare"]], say=said.append)
-        except ValueError as error:
-            said.append(str(error))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "ugly.csv"
+            path.write_bytes("\n".join(rows).encode(encoding))
+            try:
+                read_batches(path, "y", frames=True, encoding=encoding).prepare(say=said.append)
+            except ValueError as error:
+                said.append(str(error))
         made = said[0].partition(": ")[2]
-        begins = {"drop": "left out", "words": "", "numbers": "numbers", "dates": "dates", "text": "text ("}[kind]
+        begins = {
+            "drop": "left out", "words": "", "numbers": "numbers", "dates": ("dates", "times of"), "text": "text (",
+        }[kind]  # fmt: skip
         right = made.startswith(begins) and (kind != "words" or " words" in made[:12])
         table.append({"file": what, "column": name, "made of it": made, "right": "yes" if right else "no"})
     twice = pd.DataFrame([[1.5, 2.5], [3.5, 4.5]], columns=["size", "size"])

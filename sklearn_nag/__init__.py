@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 from .ensemble import HedgeClassifier, HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor, OnlineBootstrap
 from .estimators import (
+    ClippingWarning,
     FTRLClassifier,
     FTRLRegressor,
     NAGClassifier,
@@ -18,6 +19,7 @@ from .kernels._backend import config_context, get_config, set_config
 from .merging import merge
 
 __all__ = [
+    "ClippingWarning",
     "FTRLClassifier",
     "FTRLRegressor",
     "HedgeClassifier",

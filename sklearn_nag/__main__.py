@@ -1,10 +1,13 @@
-"""``python -m sklearn_nag``: what do default parameters cost, and how far can the learning rate be off?
+"""``python -m sklearn_nag data.csv --target NAME``: which learner is right for a file, and what is it worth?
 
-On data sets that ship with scikit-learn, or on a CSV file, in raw units: the estimators of this package with their
-defaults, NAG, sNAG and AdaGrad as the paper prints them, and SGD on raw and on scaled features. For each learner the
-table has the cross-validated error with default parameters, the error at the best learning rate (eta) of a range, with
-one standard error of its folds, and the etas that are good: with an error within one standard error of the least
-error of all learners.
+It says what it makes of each column, lets learners of this package and of scikit-learn predict rows that they have not
+learnt, and prints a table and a verdict of two sentences; a figure is saved, and with --report a page of HTML.
+
+Without a file: what do default parameters cost, and how far can the learning rate be off? On data sets that ship with
+scikit-learn, in raw units: the estimators of this package with their defaults, NAG, sNAG and AdaGrad as the paper
+prints them, and SGD on raw and on scaled features. For each learner the table has the cross-validated error with
+default parameters, the error at the best learning rate (eta) of a range, with one standard error of its folds, and the
+etas that are good: with an error within one standard error of the least error of all learners.
 
 ``python -m sklearn_nag train FILE --target NAME`` trains a model from files larger than memory instead;
 ``train --help`` lists its options. ``python -m sklearn_nag predict MODEL FILE --out predictions.csv`` lets the model
@@ -15,35 +18,53 @@ image, and says where that is kept.
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from pathlib import Path
 
 from ._extras import how_to_install
-from ._main_job.comparison import ETAS, PASSES, compare
-from ._main_job.figures import SUFFIXES, draw_curves, draw_summary
+from ._main_job import rates, report
+from ._main_job.comparison import compare, metric_of
+from ._main_job.figures import SUFFIXES, draw_comparison, draw_curves, draw_summary
+from ._main_job.measures import OF_CLASSES, OF_QUANTITIES
+from ._main_job.page import page
 from ._main_job.predicting import main as predict
-from ._main_job.report import progress, table
-from ._main_job.tables import Choices, read_task
+from ._main_job.tables import KINDS, Choices, read_own
 from ._main_job.tasks import bundled_tasks
 from ._main_job.training import main as train
 from ._main_job.warm_up import main as warm_up
+
+PROGRAM = "python -m sklearn_nag"
+NO_FIGURE = "No figure: it needs matplotlib, {}"
 
 
 def parse(arguments):
     """Command-line options."""
     parser = argparse.ArgumentParser(
-        prog="python -m sklearn_nag", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("csv", nargs="?", type=Path, help="CSV file with a header; bundled data sets without it")
-    parser.add_argument("--target", help="column of the CSV file to predict")
-    parser.add_argument("--figure", type=Path, default=Path("eta_range.png"),
-                        help="file for the figure; all curves go to a second one beside it (%(default)s)")  # fmt: skip
-    parser.add_argument("--rows", type=int, default=10_000, help="most rows of the CSV file to use (%(default)s)")
-    parser.add_argument("--folds", type=int, default=5, help="folds of the cross-validation (%(default)s)")
-    parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 is all cores (%(default)s)")
-    parser.add_argument("--encoding", default="utf-8", help="encoding of the CSV file (%(default)s)")
-    for name, what in [("drop", "leave out"), ("words", "take as words"), ("numbers", "take as numbers")]:
-        parser.add_argument(f"--{name}", nargs="+", default=[], metavar="NAME", help=f"columns of the file to {what}")
+    add = parser.add_argument
+    add("csv", nargs="?", type=Path, help="CSV file with a header; bundled data sets without it")
+    add("--target", metavar="NAME", help="column of the CSV file to predict")
+    add("--metric", choices=[*OF_CLASSES, *OF_QUANTITIES],
+        help="what learners are judged by (log_loss for classes; root_mean_squared_error for quantities, or "
+        "median_absolute_error where their tails are heavy)")  # fmt: skip
+    add("--report", type=Path, metavar="FILE", help="page of HTML to write, with the figure in it")
+    add("--figure", type=Path, metavar="FILE",
+        help="file for the figure (comparison.png; of bundled data eta_range.png, with all curves in a second file "
+        "beside it)")  # fmt: skip
+    add("--columns", nargs="+", metavar="NAME", help="columns that are features (all others)")
+    add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out")
+    add("--as", nargs="+", default=[], metavar="NAME=KIND", dest="kinds",
+        help=f"what columns are, of {', '.join(KINDS)}; the target is numbers or words")  # fmt: skip
+    add("--words", nargs="+", default=[], metavar="NAME", help="the same as --as NAME=words")
+    add("--numbers", nargs="+", default=[], metavar="NAME", help="the same as --as NAME=numbers")
+    add("--time", metavar="NAME", help="column in whose order rows are; later ones are predicted (one with dates)")
+    add("--shuffle", action="store_true", help="rows have no order, though there is a column with dates")
+    add("--rows", type=int, default=10_000, help="most rows of the CSV file to use (%(default)s)")
+    add("--folds", type=int, default=5, help="folds of the cross-validation (%(default)s)")
+    add("--jobs", type=int, default=-1, help="processes; -1 is all cores (%(default)s)")
+    add("--encoding", default="utf-8", help="encoding of the CSV file (%(default)s)")
     options = parser.parse_args(arguments)
     if (options.csv is None) != (options.target is None):
         parser.error("a CSV file and --target go together")
@@ -53,55 +74,88 @@ def parse(arguments):
         parser.error("--folds must be at least 2 and --rows at least 10")
     if options.jobs == 0:
         parser.error("--jobs must not be 0; -1 is all cores")
-    if options.figure.suffix.lower() not in SUFFIXES:
-        parser.error(f"--figure {options.figure}: its name must end in {', '.join(SUFFIXES)}")
-    if not options.figure.parent.is_dir():
-        parser.error(f"there is no folder {options.figure.parent} for {options.figure.name}")
+    if options.csv is None and (options.report is not None or options.metric is not None):
+        parser.error("--report and --metric are for a CSV file")
+    if options.figure is None:
+        options.figure = Path("eta_range.png" if options.csv is None else "comparison.png")
+    for name, path, suffixes in (("figure", options.figure, SUFFIXES), ("report", options.report, (".html", ".htm"))):
+        if path is not None and path.suffix.lower() not in suffixes:
+            parser.error(f"--{name} {path}: its name must end in {', '.join(suffixes)}")
+        if path is not None and not path.parent.is_dir():
+            parser.error(f"there is no folder {path.parent} for {path.name}")
+    unnamed = [text for text in options.kinds if "=" not in text]
+    if unnamed:
+        parser.error(f"--as {unnamed[0]}: it must be NAME=KIND, such as zip=words")
     return parser, options
 
 
 def main(arguments=None):
-    """Run the experiment; print the tables, save the figures. Or what the first argument says, if it is a word."""
+    """Run the comparison; print tables, save figures. Or what the first argument says, if it is a word."""
     arguments = sys.argv[1:] if arguments is None else arguments
     words = {"train": train, "predict": predict, "warm-up": warm_up}
     if arguments[:1] and arguments[0] in words:
         words[arguments[0]](arguments[1:])
         return
     parser, options = parse(arguments)
-    if options.csv is None:
-        tasks = bundled_tasks()
-    else:
-        choices = Choices(options.drop, options.words, options.numbers)
-        try:
-            task, notes = read_task(
-                options.csv, options.target, most_rows=options.rows, folds=options.folds, encoding=options.encoding,
-                choices=choices,
-            )  # fmt: skip
-        except ValueError as error:
-            parser.exit(2, f"python -m sklearn_nag: {error}\n")
-        print("\n".join(notes))
-        tasks = [task]
+    try:
+        of_bundled_data(options) if options.csv is None else of_file(options)
+    except ValueError as error:
+        parser.exit(2, f"{PROGRAM}: {error}\n")
+    except OSError as error:
+        parser.exit(2, f"{PROGRAM}: {error.filename or options.figure} cannot be written: {error.strerror}\n")
+
+
+def of_bundled_data(options):
+    """What learning rates cost on data sets that ship with scikit-learn."""
+    etas, passes = rates.ETAS, rates.PASSES["max_iter"]
     print(
-        f"{len(ETAS)} learning rates from {ETAS[0]:.2g} to {ETAS[-1]:g}, {PASSES['max_iter']} passes, "
+        f"{len(etas)} learning rates from {etas[0]:.2g} to {etas[-1]:g}, {passes} passes, "
         f"{options.folds}-fold cross-validation;\ngood is an error within one standard error of the least of all.",
         flush=True,
     )
-    comparisons = []
-    for done, total, comparison in compare(tasks, options.folds, options.jobs):
-        progress(done, total, "learners")
-        if comparison is not None:
-            comparisons.append(comparison)
-            print(f"\n{table(comparison)}", flush=True)
+    found = []
+    for done, total, of_task in rates.compare(bundled_tasks(), options.folds, options.jobs):
+        report.progress(done, total, "learners")
+        if of_task is not None:
+            found.append(of_task)
+            print(f"\n{report.range_table(of_task)}", flush=True)
     curves = options.figure.with_stem(f"{options.figure.stem}_curves")
     try:
-        draw_summary(comparisons, options.figure)
-        draw_curves(comparisons, curves)
+        draw_summary(found, options.figure)
+        draw_curves(found, curves)
     except ImportError:
-        print(f"\nNo figure: it needs matplotlib, {how_to_install('plot')}")
-    except OSError as error:
-        parser.exit(2, f"python -m sklearn_nag: {options.figure} cannot be written: {error}\n")
+        print("\n" + NO_FIGURE.format(how_to_install("plot")))
     else:
         print(f"\nFigures: {options.figure}, {curves}")
+
+
+def of_file(options):
+    """Which learner is right for a file of the user's."""
+    kinds = dict(text.rpartition("=")[::2] for text in options.kinds)
+    kinds |= dict.fromkeys(options.words, "words") | dict.fromkeys(options.numbers, "numbers")
+    columns = None if options.columns is None else tuple(options.columns)
+    choices = Choices(columns, tuple(options.drop), kinds, options.time, options.shuffle)
+    table = read_own(
+        options.csv, options.target, most_rows=options.rows, folds=options.folds, encoding=options.encoding,
+        choices=choices,
+    )  # fmt: skip
+    print("\n".join(table.notes), flush=True)
+    metric = metric_of(table, options.metric)
+    found = None
+    for done, total, found in compare(table, metric, options.folds, options.jobs):  # noqa: B007
+        report.progress(done, total, "splits")
+    print(f"\n{report.findings(found)}", flush=True)
+    png = io.BytesIO()
+    try:
+        draw_comparison(found, options.figure)
+        if options.report is not None:
+            draw_comparison(found, png)
+        print(f"\nFigure: {options.figure}")
+    except ImportError:
+        print("\n" + NO_FIGURE.format(how_to_install("plot")))
+    if options.report is not None:
+        options.report.write_text(page(found, png.getvalue() or None), encoding="utf-8")
+        print(f"Report: {options.report}")
 
 
 if __name__ == "__main__":

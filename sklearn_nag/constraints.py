@@ -1,7 +1,7 @@
 """Sets that hold weights: which point of one is nearest to a point outside.
 
-The weights are those without units, ``u = coef_ * scale_``; see the parameter ``constraint`` of the estimators.
-Distances are ``sum metric_i (u_i - v_i)^2``, the plain one where no metric is given.
+The weights are those without units, ``u = coef_ * scale_``; see the parameter ``constraint`` of the estimators. A `Box`
+holds ``coef_`` itself. Distances are ``sum metric_i (u_i - v_i)^2``, the plain one where no metric is given.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["L2Ball", "Simplex", "WeightedL1Ball"]
+__all__ = ["Box", "L2Ball", "Simplex", "WeightedL1Ball"]
 
 STEPS = 100  # of Newton's method, which takes about ten
+SHOWN = 100  # bounds, beyond which only their number is
 FLATTEST = 1e-150  # the least weight of a squared difference, in proportion to the largest
 
 
@@ -56,13 +57,7 @@ class _Set:
         if not (isinstance(radius, float) and 0 < radius < np.inf):
             got = repr(radius) if isinstance(radius, float) else f"one of type {type(radius).__name__}"
             raise ValueError(f"radius must be positive and within the range of float64; got {got}.")
-        v = _vector("point", point)
-        a = None if metric is None else _vector("metric", metric)
-        if a is not None and a.shape != v.shape:
-            raise ValueError(f"metric has shape {a.shape}; point has shape {v.shape}, and they must be the same.")
-        if a is not None and not (a > 0).all():
-            raise ValueError(f"metric must be positive; it is {a[np.argmin(a)]} at {np.argmin(a)}.")
-        return self.nearest(v, a)
+        return self.nearest(*_checked(point, metric))
 
     def nearest(self, v, a=None):
         """As `project`, for what kernels have: finite float64, and no check."""
@@ -81,6 +76,17 @@ class _Set:
     def _nearest(self, v, a, radius):
         """As `nearest`, for a point and a radius near 1 in size, or below, and a metric whose largest entry is 1."""
         raise NotImplementedError
+
+
+def _checked(point, metric):
+    """Point and metric, None where none is given, as vectors; raise where they are none."""
+    v = _vector("point", point)
+    a = None if metric is None else _vector("metric", metric)
+    if a is not None and a.shape != v.shape:
+        raise ValueError(f"metric has shape {a.shape}; point has shape {v.shape}, and they must be the same.")
+    if a is not None and not (a > 0).all():
+        raise ValueError(f"metric must be positive; it is {a[np.argmin(a)]} at {np.argmin(a)}.")
+    return v, a
 
 
 def _vector(name, values):
@@ -214,6 +220,125 @@ class Simplex(_Set):
 
     def _nearest(self, v, a, radius):
         return _on_simplex(v, a, radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """``low <= w_i <= high`` for the weights in raw units, ``coef_``, each in the unit of its own column.
+
+    A projection cuts each weight off at its bounds, whatever the metric, so a sparse row touches its own columns alone.
+
+    Parameters
+    ----------
+    low : float or array-like of shape (n_features,), default=-inf
+        The least that each weight may be; ``-inf`` for no bound. Estimators take none above 0.
+    high : float or array-like of shape (n_features,), default=inf
+        The largest that each weight may be; ``inf`` for no bound. Estimators take none below 0.
+
+    See Also
+    --------
+    WeightedL1Ball : A bound on the sum of the sizes of all weights.
+
+    Examples
+    --------
+    >>> from sklearn_nag.constraints import Box
+    >>> Box(low=0.0).project([1.5, -1.0, 0.1])
+    array([1.5, 0. , 0.1])
+    >>> Box([-1.0, 0.0], [1.0, 0.0]).project([3.0, 4.0])
+    array([1., 0.])
+    """
+
+    low: float | ArrayLike = -np.inf
+    high: float | ArrayLike = np.inf
+
+    def __post_init__(self):
+        for name in ("low", "high"):
+            with suppress(OverflowError, TypeError, ValueError):  # which `check` refuses by name
+                object.__setattr__(self, name, _bound(getattr(self, name)))
+
+    def check(self, n: int | None = None) -> None:
+        """Raise unless there are weights between the bounds.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of the weights; any by default.
+
+        Raises
+        ------
+        ValueError
+            For bounds that are no real numbers, or NaN, or of which the lower one is above the other, and for arrays
+            of another length.
+        """
+        ends = {"low": self.low, "high": self.high}
+        for name, end in ends.items():
+            if not (isinstance(end, float) or (type(end) is np.ndarray and end.dtype == np.float64)):
+                raise ValueError(f"{name} must be a real number, or a vector of such; got {type(end).__name__}.")
+            if np.ndim(end) > 1 or np.isnan(end).any():
+                got = "NaN among them" if np.ndim(end) < 2 else f"an array of shape {np.shape(end)}"
+                raise ValueError(f"{name} must be a number, or a vector of numbers, that are not NaN; got {got}.")
+            n = np.size(end) if n is None and np.ndim(end) else n
+            if np.ndim(end) and np.size(end) != n:
+                raise ValueError(f"{name} has {np.size(end)} entries, one for each weight; it must have {n}.")
+        crossed = np.atleast_1d(np.greater(self.low, self.high))
+        if crossed.any():
+            place = int(np.argmax(crossed))
+            low, high = (float(np.resize(end, place + 1)[place]) for end in ends.values())
+            raise ValueError(f"low must not be above high; at {place} they are {low} and {high}.")
+
+    def project(self, point: ArrayLike, metric: ArrayLike | None = None) -> np.ndarray:
+        """Find the point of the set that is nearest to a given one.
+
+        Parameters
+        ----------
+        point : array-like of shape (n,)
+            Finite numbers.
+        metric : array-like of shape (n,), optional
+            Positive weights of the squared differences, on which the nearest point of a box does not depend.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The nearest point; that which was given, where it is in the set.
+
+        Raises
+        ------
+        TypeError
+            For a point or a metric that is no array of real numbers.
+        ValueError
+            For bounds between which there is nothing, and for a point, a metric or bounds of other shapes or with
+            entries that they must not have.
+        """
+        v, _ = _checked(point, metric)
+        self.check(v.size)
+        return np.clip(v, self.low, self.high) + 0.0  # which has no -0
+
+    def __repr__(self):
+        low, high = (
+            np.asarray(end).tolist() if np.size(end) <= SHOWN else f"<{np.size(end)} bounds>"
+            for end in (self.low, self.high)
+        )
+        return f"Box(low={low}, high={high})"
+
+    def __eq__(self, other):
+        if not isinstance(other, Box):
+            return NotImplemented
+        return np.array_equal(self.low, other.low) and np.array_equal(self.high, other.high)
+
+    def __hash__(self):  # of little of long bounds, as rules are looked up in each call
+        return hash(tuple(float(np.ravel(end)[0]) if np.size(end) else 0.0 for end in (self.low, self.high)))
+
+
+def _bound(values):
+    """A bound as float, or bounds as a vector of float64 that cannot be written to."""
+    if isinstance(values, Real):
+        return float(values)
+    found = np.asarray(values)
+    if found.dtype.kind not in "biufO" or np.ma.is_masked(values):
+        return values
+    bounds = np.array(found, dtype=np.float64)
+    bounds.flags.writeable = False
+    return bounds if bounds.ndim else float(bounds)
 
 
 def _on_simplex(v, a, radius):

@@ -6,27 +6,28 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from ._extras import how_to_install
 from .distributed._rounds import (
     check_cut,
     check_estimator,
     first_pair,
+    is_fitted,
     judge,
     learn_first,
     learn_piece,
+    learner_of,
     merge_learnt,
     plan,
     run_rounds,
 )
-from .estimators._online import OnlineLinear
 from .estimators._validation import as_numpy
 from .model_selection._streams import saying
 
 __all__ = ["fit"]
 
-Model = TypeVar("Model", bound=OnlineLinear)
+Model = TypeVar("Model", bound=BaseEstimator)
 
 
 def fit(
@@ -53,7 +54,8 @@ def fit(
     Parameters
     ----------
     estimator : estimator
-        Classifier or regressor of this package. It is cloned, and the clone learns from scratch.
+        Classifier or regressor of this package, or an `OnlinePipeline` that ends with one, of transformers of this
+        package and others that are fitted. It is cloned, and the clone learns from scratch.
     X : dask.array.Array, dask.dataframe.DataFrame or dask.bag.Bag
         Rows; or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``, without ``y``. A partition of a bag may be
         an object that makes or reads its batches one at a time, when it is iterated over, and can be pickled, as a
@@ -136,9 +138,9 @@ def fit(
         return dask.delayed(function, pure=False)(*arguments)
 
     pair = chain(first_task, dask.delayed(first_pair, pure=False)(estimator), 0, first)
-    model = run_rounds(pair, pieces, getattr(estimator, "eta0", None), call, learn, merge_task, judge_piece)
+    model = run_rounds(pair, pieces, getattr(learner_of(estimator), "eta0", None), call, learn, merge_task, judge_piece)
     (model,) = dask.compute(model)
-    if not model.__sklearn_is_fitted__():
+    if not is_fitted(model):
         raise ValueError("there are no rows to learn from: no partition has any.")
     return model
 

@@ -2,7 +2,8 @@
 
 Everything here works on scalars and on arrays alike, element by element, so that one head or a hundred give the same
 bits. For classification ``y`` is -1 or 1 and ``p`` the decision value; for regression both are in units of the target,
-and thresholds are multiplied by ``unit``.
+and thresholds are multiplied by ``unit``. The log loss also takes a ``y`` between -1 and 1, a *soft* label: it is the
+mean of the losses of 1, of which ``(1 + y) / 2`` is the share, and of -1.
 
 The importance-aware move (Karampatziakis and Langford, "Online importance weight aware updates", UAI 2011) is how far
 ``p`` comes in the time ``a`` by ``dp/da = -gradient(p, y)``. An explicit step would change ``p`` by ``-a``
@@ -25,6 +26,7 @@ NOTHING, ZERO, FARTHEST = -10000.0, -9999.0, 700.0
 LEAST_LOG, MOST_LOG = math.log(5e-324), math.log(np.finfo(np.float64).max)  # of doubles
 NEAR = 1e-6  # a power so near 1 or 2 counts as that
 N_TERMS, NEWTON_STEPS = 50, 8  # of `deviance_move`: halves of the range take no more
+SOFT_STEPS = 12  # of `soft_move`, at most
 
 
 class Loss:
@@ -59,33 +61,37 @@ class Lipschitz(Loss):
 
 
 class Log(Lipschitz):
-    """``log(1 + exp(-y p))``."""
+    """``log(1 + exp(-y p))``; of a soft label the mean of those of 1 and -1, by their shares."""
 
     name = "log_loss"
 
     def value(self, p, y, unit=1.0):
-        return np.logaddexp(0.0, -y * p)
+        p = np.minimum(np.maximum(p, -LARGEST), LARGEST)  # as 0 times infinity is not a number
+        return 0.5 * (1.0 + y) * np.logaddexp(0.0, -p) + 0.5 * (1.0 - y) * np.logaddexp(0.0, p)
 
     def gradient(self, p, y, unit=1.0):
-        return -y * expit(-y * p)
+        return 0.5 * (1.0 - y) * expit(p) - 0.5 * (1.0 + y) * expit(-p)
 
     def move(self, p, y, a, unit=1.0):
         """``d = y move`` solves ``d + e^(yp) (e^d - 1) = a``: Halley's method, from the lesser of two bounds."""
         e = np.exp(np.minimum(np.maximum(y * p, LEAST_MARGIN), MOST_MARGIN))
-        a = np.minimum(a, LONGEST)
-        d = np.minimum(a / (1.0 + e), np.log1p(a / e))
+        far = np.minimum(a, LONGEST)
+        d = np.minimum(far / (1.0 + e), np.log1p(far / e))
         for _ in range(HALLEY_STEPS):
             grown = e * np.expm1(d)
             slope = 1.0 + grown + e
-            excess = d + grown - a
+            excess = d + grown - far
             d = d - excess / (slope - excess * (slope - 1.0) / (2.0 * slope))
-        return y * np.maximum(d, 0.0)
+        moved = y * np.maximum(d, 0.0)
+        is_soft = np.abs(y) < 1.0
+        return np.where(is_soft, _each_soft_move(p, y, a), moved)[()] if np.any(is_soft) else moved
 
 
 class Softmax(Log):
     """``-log`` of the probability ``exp(p_k) / sum_j exp(p_j)`` of the row's class ``k``; each class has a head.
 
-    Head ``k`` has the gradient of the log loss at its margin over the others, ``p_k - log sum_{j != k} exp(p_j)``.
+    Head ``k`` has the gradient of the log loss at its margin over the others, ``p_k - log sum_{j != k} exp(p_j)``. Of
+    soft labels it is the mean over classes, by their shares.
     """
 
     name = "softmax"
@@ -104,8 +110,8 @@ class Softmax(Log):
         return np.where(is_best, gap - np.log(total), behind - gap - np.log1p(rest))
 
     def value(self, p, y, unit=1.0):
-        """The loss of the row at its class and 0 at the others, as losses are summed over heads."""
-        return np.where(y > 0, super().value(p, y), 0.0)
+        """Of each class its share of the loss of the row, all at a single class; losses are summed over heads."""
+        return np.where(y > -1.0, 0.5 * (1.0 + y) * super().value(p, 1.0), 0.0)
 
 
 class Hinge(Lipschitz):
@@ -441,7 +447,54 @@ def deviance_move(power, p, y, a):
     return math.copysign(min(max(new - log_x, 0.0), -log_x), -gap)
 
 
+def soft_move(p, y, a):
+    """How far ``p`` comes in the time ``a`` by ``dp/da = -Log().gradient(p, y)`` of a soft label; of numbers.
+
+    With the share ``s`` of the class towards which it goes, its distance ``g`` from ``log(s / (1 - s))``, where the
+    loss is least, becomes less by the way ``d`` in the time that ``(1 - s) g + log(1 - e^-g)`` takes to become less by
+    ``s (1 - s) a``. Beyond ``g = log 2`` Halley's method finds ``d``, from the lesser of two bounds, as in `Log.move`.
+    Nearer, with ``u`` for what ``-log(1 - e^-g)`` gains, that is ``u + (1 - s) log(1 + (e^g - 1) (1 - e^-u))``, which
+    is concave in ``u`` and all but linear: Newton's method, from below.
+    """
+    share, other = 0.5 * (1.0 + y), 0.5 * (1.0 - y)
+    gap, sign = math.log(share) - math.log(other) - p, 1.0
+    if gap < 0.0:
+        share, other, gap, sign = other, share, -gap, -1.0
+    time, way, near = share * other * min(a, LONGEST), 0.0, math.log(2.0)
+    if not (time > 1e-300 and gap > 0.0):
+        return 0.0
+    if gap > near:
+        rest = -math.expm1(-gap)
+        way_there, time_there = gap - near, other * (gap - near) + math.log(rest) + near
+        if time < time_there:
+            most = math.log(-math.expm1(-time) * rest) + gap  # the bound of the logarithm, but for what it began with
+            most = most + math.log1p(math.exp(-most)) if most > 0.0 else math.log1p(math.exp(most))
+            way = min(min(time / other, most), way_there)
+            for _ in range(SOFT_STEPS):
+                now = math.exp(way - gap) / rest
+                gone = math.exp(-gap) * math.expm1(way) / rest if way < 1.0 else now - math.exp(-gap) / rest
+                left = 1.0 - gone
+                slope, excess = other + now / left, other * way - math.log1p(-gone) - time
+                bend = now * (left + now) / (left * left)
+                change = excess / (slope - 0.5 * excess * bend / slope)
+                way -= change
+                if abs(change) <= 1e-6 * way:
+                    break
+            return sign * min(max(way, 0.0), way_there)
+        time, way, gap = time - time_there, way_there, near
+    factor = math.expm1(gap)
+    u = time / (1.0 + other * factor)
+    for _ in range(SOFT_STEPS):
+        grown = -factor * math.expm1(-u)
+        change = (time - u - other * math.log1p(grown)) / (1.0 + other * (factor - grown) / (1.0 + grown))
+        u += change
+        if abs(change) <= 1e-9 * u:
+            break
+    return sign * (way + min(math.log1p(-factor * math.expm1(-max(u, 0.0))), gap))
+
+
 _each_move = np.vectorize(deviance_move, otypes=[np.float64])
+_each_soft_move = np.vectorize(lambda p, y, a: soft_move(p, y, a) if abs(y) < 1.0 else 0.0, otypes=[np.float64])
 
 CLASSIFICATION: dict[str, type[Loss]] = {
     loss.name: loss for loss in (Log, Hinge, SquaredHinge, ModifiedHuber, Perceptron)

@@ -29,10 +29,11 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     ----------
     models : iterable of estimator
         Fitted models of one class of this package, with the same parameters, features and classes: learners,
-        transformers, or pipelines of these; or `OnlineBootstrap` of learners, each of a ``shard`` of its own.
+        transformers, pipelines of these, `NAGCellsClassifier` and `NAGCellsRegressor`, or `OnlineBootstrap` of such,
+        each of a ``shard`` of its own.
     base : estimator, optional
-        The learner that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
-        default each model began with nothing, as transformers and pipelines must.
+        The model that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
+        default each model began with nothing.
 
     Returns
     -------
@@ -60,6 +61,10 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     The average of functions is no better than what it is an average of where each model has seen too few rows to come
     near the best weights. Then merge more often, each time with the last merged model as ``base``: `shard_fit` does.
 
+    Models of lines, curves and cells need knots and trees in common: let one of them learn as many rows as
+    ``focus_rows``, give copies of it to all shards, and merge these with it as ``base``. They are merged expert by
+    expert, and how much each expert is trusted follows from its losses in all shards.
+
     A learner without a learning rate plays weights that are a function of sums. That function of summed sums is not a
     good predictor: the sums are chosen such that the average of the functions is played. With ``invariance="full"``
     the triangular factors are stacked and factored again; a function counts where its model has seen rows.
@@ -82,30 +87,30 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     (569.0, True)
     """
     models = list(models)
-    of_steps = (OnlineTransformer, Pipeline)
-    if base is not None and any(isinstance(model, of_steps) for model in models):
-        raise ValueError("base is for learners alone: merge transformers and pipelines that began with nothing.")
     if models and isinstance(models[0], OnlineTransformer):
-        return merged(models)
+        return merged(models, base)
     if models and isinstance(models[0], Pipeline):
-        return _merge_pipelines(models)
-    if models and hasattr(models[0], "_merge_copies"):
-        return models[0]._merge_copies(models, base)
+        return _merge_pipelines(models, base)
+    if models and hasattr(models[0], "_merged"):
+        return models[0]._merged(models, base)
     return merge_learners(models, base)
 
 
-def _merge_pipelines(pipelines):
+def _merge_pipelines(pipelines, base):
     """One pipeline of several, whose last step is a learner or a transformer."""
-    for number, pipeline in enumerate(pipelines):
+    named = [(f"models[{number}]", pipeline) for number, pipeline in enumerate(pipelines)]
+    for name, pipeline in [*named, *([] if base is None else [("base", base)])]:
         if type(pipeline) is not type(pipelines[0]):
             kinds = type(pipeline).__name__, type(pipelines[0]).__name__
-            raise TypeError(f"models[{number}] is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
+            raise TypeError(f"{name} is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
     result = copy.copy(pipelines[0])
     if hasattr(result, "learn_transform"):
-        return merged(pipelines)
-    steps, places = merge_transformers(pipelines, len(result.steps) - 1)
-    learners = [_moved(pipeline.steps[-1][1], of_one) for pipeline, of_one in zip(pipelines, places)]
-    result.steps = [*steps, (result.steps[-1][0], merge_learners(learners))]
+        return merged(pipelines, base)
+    steps, places = merge_transformers(pipelines, len(result.steps) - 1, base)
+    known = [*pipelines, *([] if base is None else [base])]
+    learners = [_moved(pipeline.steps[-1][1], of_one) for pipeline, of_one in zip(known, places)]
+    models, before = learners[: len(pipelines)], None if base is None else learners[-1]
+    result.steps = [*steps, (result.steps[-1][0], merge_learners(models, before))]
     return result
 
 

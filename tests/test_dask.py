@@ -24,6 +24,7 @@ from sklearn_nag import (
 from sklearn_nag.dask import fit
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.distributed._rounds import first_pair, judge, learn_first, learn_piece, merge_learnt, plan, run_rounds
+from sklearn_nag.preprocessing import prepare
 
 from .estimators.helpers import bits
 
@@ -72,6 +73,17 @@ def test_arrays_frames_and_bags_give_the_same_bits(n_shards, rounds):
     bag = db.from_delayed([dask.delayed([(X[i : i + 100], Y[i : i + 100])]) for i in range(0, 1300, 100)])
     for arguments in ((rows, targets), (frame, "y"), (frame[list("abcd")], frame["y"]), (bag,)):
         np.testing.assert_array_equal(bits(fit(NAGClassifier(), *arguments, **options)), bits(expected))
+
+
+def test_a_pipeline_learns_from_a_frame():
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": X[:, 0], "town": RNG.choice(["Rome", "Oslo", "Lima"], 1300)})
+    frame.loc[::9, "a"] = np.nan
+    frame["y"] = 2.0 * frame["a"].fillna(0.0) + 3.0 * (frame["town"] == "Rome")
+    pipeline = prepare(frame.drop(columns="y"), NAGRegressor())
+    model = fit(pipeline, dd.from_pandas(frame, npartitions=4), "y", rounds=1)
+    assert model[-1].t_ == 1300
+    assert model.score(frame[["a", "town"]], frame["y"]) > 0.9
 
 
 def test_weights_and_regression():

@@ -500,6 +500,12 @@ def test_the_page_of_promises_names_what_there_is():
         assert f"def {name}(" in (root / file).read_text(), (file, name)
 
 
+def test_weights_beyond_their_bounds(monkeypatch):
+    assert not campaign("weights_are_within_bounds")
+    monkeypatch.setattr(LinearState, "within_bounds", lambda self, coef: np.abs(coef) + 1.0)
+    assert "weights are out of bounds" in campaign("weights_are_within_bounds")
+
+
 def test_intervals_that_are_out_of_order(monkeypatch):
     def crossed(known, coverage):
         return quantiles.widths(known, coverage)[:, ::-1]

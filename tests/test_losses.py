@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.metrics import mean_tweedie_deviance
 
 from sklearn_nag import NAGRegressor, ScaleInvariantRegressor, config_context, losses
@@ -191,3 +191,46 @@ def test_no_move_goes_beyond_the_target(power):
         assert np.isfinite(move).all()
         assert (move * np.sign(way) >= 0.0).all()
         assert (np.abs(move) <= np.abs(way)).all()
+
+
+def test_soft_labels_are_the_mean_over_classes(rng):
+    p, share = rng.normal(scale=5.0, size=500), rng.uniform(size=500)
+    y, loss = 2.0 * share - 1.0, losses.Log()
+    for method in (loss.value, loss.gradient):
+        np.testing.assert_allclose(method(p, y), share * method(p, 1.0) + (1.0 - share) * method(p, -1.0), rtol=1e-12)
+    p, shares = rng.normal(scale=3.0, size=(50, 4)), rng.dirichlet(np.ones(4), 50)
+    loss, y = losses.Softmax(), 2.0 * shares - 1.0
+    expected = -(shares * log_softmax(p, axis=1)).sum(axis=1)
+    np.testing.assert_allclose(loss.value(loss.margins(p), y).sum(axis=1), expected, rtol=1e-12)
+    np.testing.assert_allclose(loss.gradient(loss.margins(p), y), softmax(p, axis=1) - shares, atol=1e-14)
+
+
+def test_moves_of_soft_labels_solve_the_differential_equation(rng):
+    """By Runge and Kutta; near classes, the move of these; and far out, the time that the move takes."""
+    loss, steps = losses.Log(), 2000
+    p, y, a = rng.normal(scale=3.0, size=300), rng.uniform(-1.0, 1.0, 300), 10.0 ** rng.uniform(-6, 1.5, 300)
+    h, q = a / steps, p
+    for _ in range(steps):
+        k1 = -loss.gradient(q, y)
+        k2 = -loss.gradient(q + h / 2 * k1, y)
+        k3 = -loss.gradient(q + h / 2 * k2, y)
+        k4 = -loss.gradient(q + h * k3, y)
+        q = q + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    np.testing.assert_allclose(loss.move(p, y, a), q - p, rtol=1e-9, atol=1e-11)
+    near = loss.move(p, np.sign(y) * (1.0 - 2.0**-53), a)
+    np.testing.assert_allclose(near, loss.move(p, np.sign(y), a), rtol=1e-9)
+    mixed = np.where(np.arange(300) % 2, y, np.sign(y))
+    np.testing.assert_array_equal(loss.move(p, mixed, a)[1::2], loss.move(p, y, a)[1::2])
+    np.testing.assert_array_equal(loss.move(p, mixed, a)[::2], loss.move(p, np.sign(y), a)[::2])
+
+
+def test_moves_of_soft_labels_stay_in_range():
+    ends = [-1.7e308, -1e17, -800.0, -1.0, 0.0, 30.0, 1e300]
+    for p in ends:
+        for y in (-1.0 + 2.0**-52, -0.5, 0.0, 1e-300, 0.9, 1.0 - 2.0**-53):
+            best = math.log(0.5 * (1.0 + y)) - math.log(0.5 * (1.0 - y))
+            for a in (0.0, 5e-324, 1e-200, 1.0, 1e20, 1e300, 1.7e308):
+                moved = losses.soft_move(p, y, a)
+                assert min(0.0, best - p) <= moved <= max(0.0, best - p)
+            if abs(p) < 1e20:
+                assert losses.soft_move(p, y, 1e99) == best - p

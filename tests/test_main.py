@@ -9,8 +9,9 @@ import pytest
 
 from sklearn_nag import __main__ as command
 from sklearn_nag._extras import how_to_install
-from sklearn_nag._main_job import comparison
+from sklearn_nag._main_job import comparison, rates
 from sklearn_nag._main_job.figures import SUFFIXES
+from sklearn_nag._main_job.tasks import bundled_tasks
 
 HAVE = {name: importlib.util.find_spec(name) is not None for name in ("matplotlib", "pandas")}
 needs_pandas = pytest.mark.skipif(not HAVE["pandas"], reason="needs pandas")
@@ -18,18 +19,21 @@ needs_pandas = pytest.mark.skipif(not HAVE["pandas"], reason="needs pandas")
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(comparison, "ETAS", np.array([0.01, 0.1, 1.0, 10.0]))
-    monkeypatch.setattr(comparison, "PASSES", {"max_iter": 2, "tol": None, "random_state": 0})
+    monkeypatch.setattr(rates, "ETAS", np.array([0.01, 0.1, 1.0, 10.0]))
+    monkeypatch.setattr(rates, "PASSES", {"max_iter": 2, "tol": None, "random_state": 0})
     for module in ("report", "figures"):
-        monkeypatch.setattr(f"sklearn_nag._main_job.{module}.ETAS", comparison.ETAS)
+        monkeypatch.setattr(f"sklearn_nag._main_job.{module}.ETAS", rates.ETAS)
 
 
-@pytest.mark.usefixtures("quick")
-def test_bundled_data(tmp_path, capsys):
+@pytest.mark.usefixtures("quick", "in_numpy")
+def test_bundled_data(tmp_path, capsys, monkeypatch):
+    names = [task.name for task in bundled_tasks()]
+    assert names == ["breast cancer", "wine", "digits", "diabetes"]
+    monkeypatch.setattr(command, "bundled_tasks", lambda: bundled_tasks()[1::2])
     figure = tmp_path / "figure.png"
     command.main(["--figure", str(figure), "--jobs", "1", "--folds", "2"])
     out = capsys.readouterr().out
-    for words in ("breast cancer:", "wine:", "digits:", "diabetes:", "at best eta", "at default", "good eta"):
+    for words in ("wine:", "diabetes:", "at best eta", "at default", "good eta"):
         assert words in out
     for learner in (
         "NAGClassifier",
@@ -44,7 +48,7 @@ def test_bundled_data(tmp_path, capsys):
         "mean of the target",
     ):
         assert f"\n  {learner} " in out
-    assert out.count("\n  => ") == 4
+    assert out.count("\n  => ") == 2
     if HAVE["matplotlib"]:
         assert figure.stat().st_size > 10_000
         assert (tmp_path / "figure_curves.png").stat().st_size > 10_000
@@ -53,17 +57,25 @@ def test_bundled_data(tmp_path, capsys):
 
 
 @needs_pandas
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("target", "kind"), [("grade", "classification, 2 classes"), ("price", "regression")])
-def test_a_file_of_ones_own(rng, tmp_path, capsys, target, kind):
-    path = tmp_path / "own.csv"
-    lines = [f"{rng.normal()},{'abc'[i % 3]},{i % 2},{rng.normal()}" for i in range(60)]
+def test_a_file_of_ones_own(rng, tmp_path, capsys, monkeypatch, target, kind):
+    plain = comparison.learners
+    monkeypatch.setattr(comparison, "learners", lambda *args: [*plain(*args)[:2], *plain(*args)[-3:]])
+    path, page = tmp_path / "own.csv", tmp_path / "report.html"
+    lines = [f"{rng.normal()},{'abc'[i % 3]},{i % 2},{rng.normal()}" for i in range(40)]
     path.write_text("\n".join(["size,town,grade,price", *lines]))
-    command.main([str(path), "--target", target, "--figure", str(tmp_path / "f.png"), "--jobs", "1", "--folds", "2"])
+    figure = tmp_path / "f.png"
+    options = ["--target", target, "--figure", str(figure), "--report", str(page), "--jobs", "1", "--folds", "2"]
+    command.main([str(path), *options])
     out = capsys.readouterr().out
     assert f"  {target!r} is the target: {kind}" in out
-    assert "  'town': 3 words, one-hot" in out
-    assert "\nown: 60 rows, 3 features" in out
+    assert "  'town': 3 words, a column for each" in out
+    assert "\nown.csv: 40 rows, 3 columns, judged by " in out
+    assert out.count("\n  => ") == 2
+    html = page.read_text(encoding="utf-8")
+    assert "own.csv: 40 rows" in html
+    assert ("<img" in html) == HAVE["matplotlib"]
+    assert figure.exists() == HAVE["matplotlib"]
 
 
 @needs_pandas
@@ -87,10 +99,13 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path, capsys):
         (["--figure", "none/x.png"], "there is no folder none for x.png"),
         (["--figure", "x.foo"], "--figure x.foo: its name must end in .png, .jpg"),
         (["--figure", "x"], "--figure x: its name must end in .png, .jpg"),
+        (["--report", "x.html"], "--report and --metric are for a CSV file"),
+        ([__file__, "--target", "x", "--report", "x.pdf"], "--report x.pdf: its name must end in .html, .htm"),
+        ([__file__, "--target", "x", "--as", "zip"], "--as zip: it must be NAME=KIND, such as zip=words"),
     ],
 )
 def test_options_that_make_no_sense(arguments, message, capsys, monkeypatch):
-    monkeypatch.setattr(command, "compare", None)
+    monkeypatch.setattr(command, "of_bundled_data", None)
     with pytest.raises(SystemExit) as end:
         command.main(arguments)
     assert end.value.code == 2
@@ -104,17 +119,15 @@ def test_figures_have_formats_that_matplotlib_knows():
 
 def test_a_figure_that_cannot_be_written_is_one_sentence(tmp_path, capsys, monkeypatch):
     def refuse(*args):
-        raise PermissionError(13, "Permission denied")
+        raise PermissionError(13, "Permission denied", str(args[1]))
 
-    monkeypatch.setattr(command, "compare", lambda *args: [])
+    monkeypatch.setattr(rates, "compare", lambda *args: [])
     monkeypatch.setattr(command, "draw_summary", refuse)
     figure = tmp_path / "f.png"
     with pytest.raises(SystemExit) as end:
         command.main(["--figure", str(figure)])
     assert end.value.code == 2
-    assert capsys.readouterr().err == (
-        f"python -m sklearn_nag: {figure} cannot be written: [Errno 13] Permission denied\n"
-    )
+    assert capsys.readouterr().err == (f"python -m sklearn_nag: {figure} cannot be written: Permission denied\n")
 
 
 def test_help():

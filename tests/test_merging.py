@@ -1,5 +1,7 @@
 """One pipeline of several that learnt rows of their own."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -132,8 +134,10 @@ def test_what_cannot_be_merged_says_so(frame, target):
     with pytest.raises(ValueError, match=r"models\[1\] does not fit models\[0\]: its steps are"):
         merge([fitted(OnlineImputer(), NAGRegressor()), fitted(NAGRegressor())])
     one = fitted(OnlineImputer(), NAGRegressor())
-    with pytest.raises(ValueError, match="base is for learners alone"):
-        merge([one, one], base=one)
+    with pytest.raises(TypeError, match="base is a NAGRegressor, models"):
+        merge([one, one], base=NAGRegressor())
+    with pytest.raises(ValueError, match="did not go on from base"):
+        merge([one, fitted(OnlineImputer(), NAGRegressor())], base=clone(one).partial_fit(ages * 9 + 9, target))
     dense = OnlineOneHotEncoder(4, sparse_output=False)
     shards = []
     for X in ([["a"], ["b"]], [["b"], ["a"]]):
@@ -151,3 +155,37 @@ def test_what_cannot_be_merged_says_so(frame, target):
     ]
     with pytest.raises(ValueError, match="FTRLRegressor models like these cannot be merged"):
         merge(ftrl)
+
+
+def test_what_a_base_knows_is_counted_once(frame, target):
+    frame["note"] = np.where(target > 2, "good film", "bad")
+    steps = [
+        ("words", OnlineOneHotEncoder(8), ["town"]), ("hashed", HashingEncoder(32), ["sex"]),
+        ("numbers", OnlineImputer(), ["age"]), ("text", OnlineTfidf(64), "note"),
+        ("frequent", OnlineImputer("most_frequent"), ["sex"]),
+    ]  # fmt: skip
+    new = make_online_pipeline(OnlineColumnTransformer(steps[:-1]), NAGRegressor())
+    known = frame["town"].isin(["Rome", "Lima"])  # other towns come to each shard in another order
+    first, rest = np.flatnonzero(known)[:60], np.setdiff1d(np.arange(400), np.flatnonzero(known)[:60])
+    base = clone(new).partial_fit(frame.iloc[first], target[first])
+    shards = [pickle.loads(pickle.dumps(base)) for _ in range(3)]
+    for i, shard in enumerate(shards):
+        rows = rest[i::3][:: 1 if i else -1]
+        shard.partial_fit(frame.iloc[rows], target[rows])
+    together = merge(shards, base)
+    whole = clone(new).partial_fit(frame, target)
+    assert together[-1].t_ == 400
+    own, expected = ({name: step for name, step, _ in model[0].transformers_} for model in (together, whole))
+    np.testing.assert_allclose(own["numbers"].statistics_, expected["numbers"].statistics_)
+    assert own["text"].n_documents_ == 400
+    np.testing.assert_array_equal(own["text"].document_counts_, expected["text"].document_counts_)
+    assert own["text"]._state.words == expected["text"]._state.words
+    assert own["hashed"]._state.counts == expected["hashed"]._state.counts
+    assert set(own["words"].categories_[0]) == set(TOWNS)
+    assert own["words"].categories_[0][:2].tolist() == base[0].transformers_[0][1].categories_[0].tolist()
+    assert together.score(frame, target) > 0.9
+    imputers = [clone(steps[-1][1]).partial_fit(np.array([["a"], ["b"], ["b"]], dtype=object))]
+    imputers += [pickle.loads(pickle.dumps(imputers[0])).partial_fit(np.array([["a"]], dtype=object)) for _ in range(3)]
+    merged_one = merge(imputers[1:], imputers[0])
+    assert merged_one._state.known.counts == ({"a": 4, "b": 2},)
+    assert merged_one.statistics_.tolist() == ["a"]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 import sklearn_nag
-from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
+from sklearn_nag.constraints import Box, L2Ball, Simplex, WeightedL1Ball
 
 # The bounds within which no call fails. Features have none: any finite double will do.
 LARGEST_TARGET = 1e100
@@ -38,7 +38,9 @@ LOG_LINK = ("poisson", "gamma", "tweedie")
 ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params() if name.endswith("alpha"))
 SETS = (L2Ball, WeightedL1Ball, Simplex)
 KINDS_AT_FIRST, CASES_A_KIND = 4, 40  # of models on the compiled kernel
+OF_CELLS = 0.06  # of all cases: those of lines, curves and cells
 # Losses whose gradients have no bound.
+CLIPS = (None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300), (0.0, np.inf), [-np.inf, 1e3])
 UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive", *LOG_LINK)
 
 
@@ -58,12 +60,12 @@ class Case:
         One of ``DENSE`` or ``SPARSE``: how `rows` keeps ``X``.
     X : ndarray of shape (n_rows, n_features)
         Finite rows.
-    y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        Labels, or finite targets.
+    y : ndarray of shape (n_rows,) or (n_rows, n_columns)
+        Classes, their probabilities, several labels, or finite targets.
     weight : ndarray of shape (n_rows,) or None
         Weights of the rows.
     classes : ndarray or None
-        All labels; None for regression.
+        All classes, or a row ``[0, 1]`` for each of several labels; None for regression.
     cuts : tuple of int
         Rows at which a stream of batches is cut.
     kernel : {"numpy", "numba"}
@@ -94,6 +96,11 @@ class Case:
         return stored(self.X if X is None else X, storage or self.storage)
 
     @property
+    def takes_missing_values(self):
+        """Whether NaN is a missing value."""
+        return self.learner.startswith("NAGCells")
+
+    @property
     def is_sparse(self):
         return self.storage in SPARSE
 
@@ -112,8 +119,8 @@ class Case:
     @property
     def stable(self):
         """Whether steps cannot add up to an overflow: features are normalised, and steps careful or bounded."""
-        if not self.learner.startswith(("NAG", "FTRL")):
-            return True
+        if not self.learner.startswith(("NAG", "FTRL")) or self.takes_missing_values:
+            return True  # of mixtures by their defaults
         loss = "log_loss" if self.classes is not None else "squared_error"
         options = {"normalization": "rms", "importance_aware": True, "loss": loss, **self.parameters}
         if self.learner.startswith("FTRL"):  # its steps are explicit
@@ -170,6 +177,9 @@ class Case:
 
 def as_python(value):
     """A parameter as Python."""
+    if isinstance(value, Box):
+        low, high = (repr(np.asarray(end).tolist()).replace("inf", "np.inf") for end in (value.low, value.high))
+        return f"sklearn_nag.constraints.Box({low}, {high})"
     return f"sklearn_nag.constraints.{value!r}" if isinstance(value, SETS) else repr(value)
 
 
@@ -290,12 +300,14 @@ def made(seed, number):
     if learner.startswith(("NAG", "FTRL")) and kind.random() < 0.15:
         parameters.update(constraint_of(kind, rng, learner, parameters))
     if not classifies and learner != "HedgeRegressor" and kind.random() < 0.3:
-        parameters["clip"] = [None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300)][kind.integers(5)]
+        parameters["clip"] = CLIPS[kind.integers(len(CLIPS))]
 
     n = int(rng.integers(1, 40))
     d = int(rng.integers(1, 8) if rng.random() < 0.85 else rng.integers(8, 150))
     if parameters.get("invariance") == "full":
         d = min(d, 20)
+    if isinstance(parameters.get("constraint"), Box):
+        parameters["constraint"] = box_of(rng, d, parameters["constraint"])
     X = rows_of(rng, n, d)
     if "float32" in storage:
         largest = np.finfo(np.float32).max
@@ -318,7 +330,31 @@ def made(seed, number):
         weight[: cuts[0] if cuts else n] = 0.0
     if classifies and learner != "HedgeClassifier" and rng.random() < 0.25:
         parameters["calibration"] = "progressive"
+    own = np.random.default_rng([seed, number, 1])
+    if own.random() < OF_CELLS:
+        learner = "NAGCells" + ("Classifier" if classifies else "Regressor")
+        parameters = parameters_of_cells(own, d, storage in SPARSE)
+    elif classifies and learner != "HedgeClassifier" and "calibration" not in parameters:
+        if kind.random() < 0.1:
+            classes = np.tile([0, 1], (int(kind.integers(2, 5)), 1))
+            y = drawn(rng, classes, n)
+        elif parameters.get("loss", "log_loss") == "log_loss" and kind.random() < 0.2:
+            y = probabilities_of(rng, n, classes)
     return Case((seed, number), learner, parameters, storage, X, y, weight, classes, cuts, kernel)
+
+
+def drawn(rng, classes, n):
+    """Targets of ``n`` rows by chance: of ``classes``, or of several labels."""
+    if classes.ndim == 2:
+        return rng.integers(0, 2, (n, len(classes)))
+    return classes[rng.integers(0, len(classes), n)]
+
+
+def probabilities_of(rng, n, classes):
+    """Probabilities of classes, some of them 0 and 1; of the classes 0 and 1 perhaps the shares of the latter."""
+    y = rng.dirichlet(np.full(len(classes), rng.choice([0.01, 1.0])), n)
+    y[rng.random(n) < 0.2] = np.eye(len(classes))[0]
+    return y[:, 1] if classes.tolist() == [0, 1] and rng.random() < 0.5 else y
 
 
 def parameters_of(kind, rng, learner):
@@ -405,8 +441,25 @@ def parameters_of_hedge(kind, rng, classifies):
     return chosen
 
 
+def parameters_of_cells(rng, n_columns, is_sparse):
+    """Parameters of lines, curves and cells, small enough that all of them are there after a few rows."""
+    chosen = {"n_trees": 8, "depth": int(rng.integers(1, 4)), "random_state": 0}
+    chosen |= {"first_rows": int(rng.integers(1, 15)), "focus_rows": [None, 8, 20][rng.integers(3)]}
+    if is_sparse or rng.random() < 0.3:
+        chosen["columns"] = sorted({int(place) for place in rng.integers(0, min(n_columns, 4), 3)})
+    if rng.random() < 0.2:
+        chosen["max_columns"] = 24  # so that cells are hashed
+    if rng.random() < 0.2:
+        chosen["half_life"] = float(rng.choice([1.0, 10.0, 1e4]))
+    return chosen
+
+
 def constraint_of(kind, rng, learner, parameters):
     """A set that holds the weights, with what else it needs; no parameter where it cannot be had."""
+    if kind.random() < 0.5 and parameters.get("regularizer") != "entropy":
+        signs = "nonnegative", {0: -1}, {0: 1}, Box()
+        possible = learner.startswith("FTRL") or parameters.get("penalty") in (None, "l2")
+        return {"constraint": signs[rng.integers(len(signs))]} if possible else {}
     chosen = SETS[kind.integers(len(SETS))](float(10.0 ** rng.integers(-3, 4)))
     if learner.startswith("FTRL"):
         simple = isinstance(chosen, Simplex) and parameters.get("l1")
@@ -419,6 +472,15 @@ def constraint_of(kind, rng, learner, parameters):
         return {}
     needed = {"normalization": None, "adaptive": False, "constraint": chosen}
     return needed if learner == "NAGClassifier" else {**needed, "target_normalization": None}
+
+
+def box_of(rng, d, box):
+    """Bounds for each column, of any size, or the same for all; some are none, and some are 0."""
+    shape = () if rng.random() < 0.3 else (d,)
+    low, high = (
+        np.where(rng.random(shape) < 0.3, end, 10.0 ** rng.integers(-300, 301, shape)) for end in (0.0, np.inf)
+    )
+    return replace(box, low=-low if shape else -float(low), high=high if shape else float(high))
 
 
 def rows_of(rng, n, d):

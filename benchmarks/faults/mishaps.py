@@ -25,7 +25,7 @@ from scipy import sparse
 import sklearn_nag
 from sklearn_nag.streams import fit_stream, read_batches
 
-from .cases import HAVE_NUMBA, as_the_loss_takes_them
+from .cases import HAVE_NUMBA, as_the_loss_takes_them, drawn
 from .children import each_in_child
 from .promises import Broken, arrays, decision, described, image, promise
 
@@ -78,7 +78,7 @@ def plain_rows(case, n, d):
     rng = case.rng("plain rows")
     X = rng.normal(size=(n, d))
     if case.classes is not None:
-        return X, case.classes[rng.integers(len(case.classes), size=n)], case.classes
+        return X, drawn(rng, case.classes, n), case.classes
     return X, as_the_loss_takes_them(X[:, 0] + rng.normal(size=n), case.parameters), None
 
 
@@ -99,9 +99,12 @@ def told(model, X, y, classes, method="partial_fit"):
 
 def long_rows(n, d, classes):
     """Rows as Python, for reproducers."""
-    labels = (
-        "np.abs(X[:, 0])" if classes is None else f"np.array({classes.tolist()!r})[np.arange({n}) % {len(classes)}]"
-    )
+    if classes is None:
+        labels = "np.abs(X[:, 0])"
+    elif classes.ndim == 2:
+        labels = f"np.add.outer(np.arange({n}), np.arange({len(classes)})) % 2"
+    else:
+        labels = f"np.array({classes.tolist()!r})[np.arange({n}) % {len(classes)}]"
     return f"X = np.random.default_rng(0).normal(size=({n}, {d}))", f"y = {labels}"
 
 
@@ -416,7 +419,9 @@ def interrupts_end_waiting_for_files(case):
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("stalled files")
     X, y, classes = plain_rows(case, 100, 2)
-    if classes is not None:
+    if classes is not None and classes.ndim == 2:  # svmlight has a single column
+        y, classes = y[:, 0], classes[0]
+    elif classes is not None:
         y, classes = np.searchsorted(classes, y), np.arange(len(classes))  # svmlight has numbers alone
     rows = [f"{target!r} 0:{a!r} 1:{b!r}\n" for target, (a, b) in zip(y.tolist(), X.tolist())]
     text = "".join(rows[: int(rng.integers(len(rows)))]).encode()

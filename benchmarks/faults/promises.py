@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import sklearn_nag
+from sklearn_nag.constraints import Box, L2Ball, Simplex, WeightedL1Ball
 from sklearn_nag.model_selection import progressive_validation
 
 from .cases import (
@@ -21,7 +22,9 @@ from .cases import (
     LEAST_EPSILON,
     REGRESSION,
     SPARSE,
+    as_python,
     as_the_loss_takes_them,
+    drawn,
     literal,
     stored_code,
 )
@@ -95,9 +98,7 @@ def learn(case, model, rows, y, weight, method="partial_fit"):
             return model.set_params(max_iter=2, random_state=0).fit(rows, y, sample_weight=weight)
         if not hasattr(model, "_play"):
             model.partial_fit(rows, y, sample_weight=weight, **options)
-            if not hasattr(model, "weights_"):
-                return None
-            return np.append(model.weights_, model.expert_losses_)  # of the mixture, all that playing leaves
+            return None
         return model._play(rows, y, sample_weight=weight, **options)
 
 
@@ -188,7 +189,8 @@ def numbers_stay_finite(case):
         except ValueError:
             continue
         for name, array in arrays(model):
-            if array.dtype.kind == "f" and "progressive" not in name and not np.isfinite(array).all():
+            told = "progressive" in name or "constraint" in name  # bounds may be infinite
+            if array.dtype.kind == "f" and not told and not np.isfinite(array).all():
                 raise Broken(f"{name} is not finite after {method}", shown(case, method))
         for name in ("coef_", "intercept_", "scale_", "mean_", "weights_"):
             if hasattr(model, name) and not np.isfinite(getattr(model, name)).all():
@@ -336,7 +338,8 @@ def spoilt(case):
     for value in (np.nan, np.inf):
         X = case.X.copy()
         X[i, j] = value
-        yield f"{value} in X", f"X[{i}, {j}] = np.{value}", case.rows(X), case.y, weight
+        if not (np.isnan(value) and case.takes_missing_values):
+            yield f"{value} in X", f"X[{i}, {j}] = np.{value}", case.rows(X), case.y, weight
         if weight is not None:
             spoilt_weight = np.where(np.arange(n) == i, value, weight)
             yield f"{value} in sample_weight", f"weight[{i}] = np.{value}", rows, case.y, spoilt_weight
@@ -350,7 +353,10 @@ def spoilt(case):
     yield "an empty array", "X, y = X[:0], y[:0]", case.rows(case.X[:0]), case.y[:0], None
     if case.classes is not None:
         new = "new" if case.y.dtype.kind == "U" else 9
-        y = np.array([new if k == i else label for k, label in enumerate(case.y.tolist())])
+        if case.y.ndim == 2:
+            y = np.where(np.arange(n)[:, None] == i, new, case.y)
+        else:
+            y = np.array([new if k == i else label for k, label in enumerate(case.y.tolist())])
         yield "a new class", f"y = np.array({y.tolist()})", rows, y, None
         return
     for value, as_code in ((np.nan, "np.nan"), (np.inf, "np.inf"), (None, "None"), (10**400, "10**400")):
@@ -370,8 +376,7 @@ def batches_do_not_matter(case):
             played.append(learn(case, parts, case.rows(case.X[rows]), case.y[rows], part(case.weight, rows)))
     except ValueError:
         return
-    if hasattr(whole, "_play"):
-        expect_equal(at_once, np.concatenate(played), "predictions made on the way in one call and in several")
+    expect_equal(at_once, np.concatenate(played), "predictions made on the way in one call and in several")
     expect_same(image(whole), image(parts), "in one call and in several")
 
 
@@ -510,18 +515,65 @@ def powers_of_two_do_not_matter(case):
     power = np.zeros(case.X.shape[1], int)
     down, up = -1000 - np.frexp(least)[1], 1000 - np.frexp(largest)[1]
     power[seen] = case.rng("powers").integers(np.minimum(down, 0), np.maximum(up, 0) + 1)
+    others = in_other_units(case.parameters, power)
+    if others is None:
+        return
     model, a = learnt(case)
-    _, b = learnt(case, np.ldexp(case.X, power))
+    _, b = learnt(replace(case, parameters=others), np.ldexp(case.X, power))
     a, b = (np.where(np.abs(p) < TINY, 0.0, p) for p in (a, b))  # subnormal numbers have fewer bits
     worst = np.abs(a - b).max(initial=0.0) / max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0), TINY)
-    by_averages = not hasattr(model, "_play")  # mixtures, whose averages forecast in raw units
+    by_averages = hasattr(model, "weights_")  # mixtures, whose averages forecast in raw units
     if a.tobytes() != b.tobytes() and not (by_averages and worst < TOLERANCE):
         raise Broken(
             f"predictions made on the way differ by {worst:.1e} of the largest",
             "from sklearn.base import clone",
-            f"for rows in (X, np.ldexp(X, {power.tolist()})):",
-            f"    print(clone(model).{case.call().replace('partial_fit(X', '_play(rows')})",
+            f"for rows, others in ((X, {{}}), (np.ldexp(X, {power.tolist()}), {in_words(others)})):",
+            f"    print(clone(model).set_params(**others).{case.call().replace('partial_fit(X', '_play(rows')})",
         )
+
+
+def in_other_units(parameters, power):
+    """Parameters for columns multiplied by powers of two: bounds in raw units are others; None beyond the range."""
+    box = parameters.get("constraint")
+    if not isinstance(box, Box):
+        return parameters
+    ends = [np.broadcast_to(end, power.shape) for end in (box.low, box.high)]
+    moved = [np.ldexp(end, -power) for end in ends]
+    if any((np.ldexp(new, power) != old).any() for new, old in zip(moved, ends)):
+        return None
+    return {**parameters, "constraint": Box(*moved)}
+
+
+def in_words(parameters):
+    """Parameters that other units change, as Python."""
+    box = parameters.get("constraint")
+    return f"{{'constraint': {as_python(box)}}}" if isinstance(box, Box) else "{}"
+
+
+@promise("weights are within the bounds that they have, to the bit, after every batch")
+def weights_are_within_bounds(case):
+    constraint = case.parameters.get("constraint")
+    if constraint is None or isinstance(constraint, L2Ball | Simplex | WeightedL1Ball):
+        return
+    low, high = bounds_of(constraint, case.X.shape[1])
+    model = case.model()
+    for rows in case.batches:
+        try:
+            learn(case, model, case.rows(case.X[rows]), case.y[rows], part(case.weight, rows))
+        except ValueError:
+            return
+        coef = model.coef_
+        if not ((coef >= low) & (coef <= high)).all():
+            raise Broken(f"weights are out of bounds: {coef.tolist()}", shown(case), "print(model.coef_)")
+
+
+def bounds_of(constraint, n):
+    """Least and largest weights, by the definition."""
+    if isinstance(constraint, Box):
+        return constraint.low, constraint.high
+    signs = dict.fromkeys(range(n), 1) if constraint == "nonnegative" else constraint
+    low = [0.0 if signs.get(i) == 1 else -np.inf for i in range(n)]
+    return np.array(low), np.array([0.0 if signs.get(i) == -1 else np.inf for i in range(n)])
 
 
 @promise("with invariance='full' no linear map of the features matters, however few the rows", shrinks=False)
@@ -571,7 +623,7 @@ def mapped(case):
     if kind == "repeated":
         X = X[rng.integers(0, n, n)]
     if classifies:
-        y = case.classes[rng.integers(0, len(case.classes), n)]
+        y = drawn(rng, case.classes, n)
     else:
         y = as_the_loss_takes_them(np.round(X @ rng.normal(size=d) + rng.normal(size=n), 2), parameters)
         parameters["clip"] = None

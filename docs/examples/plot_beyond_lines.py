@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_nag import NAGCellsRegressor
+from sklearn_nag.model_selection import EffectsDisplay
 
 # %%
 # What has to be learnt
@@ -53,6 +54,15 @@ left.legend(loc="upper right")
 image = right.pcolormesh(u, v, predicted.reshape(u.shape), cmap="coolwarm")
 right.set(xlabel="$x_0$", ylabel="$x_1$", title="prediction")
 figure.colorbar(image, ax=right)
+plt.show()
+
+# %%
+# How columns matter
+# ------------------
+#
+# Read from the weights. The height of the wave has no effect by itself.
+
+EffectsDisplay.from_estimator(reg, ["x0", "x1", ("x0", "x1")])
 plt.show()
 
 # %%

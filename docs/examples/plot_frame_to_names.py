@@ -71,8 +71,7 @@ print(f"{model[-1].t_:.0f} rows, R2 {model.score(orders, spent):.3f}")
 # changes by its scale. The towns and the Saturday have their names, though
 # nobody had made columns of them.
 
-names = model[:-1].get_feature_names_out()
-table = model[-1].coefficients(names)
+table = model.coefficients()
 largest = table.iloc[table["unit_free_weight"].abs().argsort()[-12:]]
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.barh(largest["feature"].astype(str), largest["unit_free_weight"])

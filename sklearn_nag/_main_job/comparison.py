@@ -1,204 +1,473 @@
-"""Learners compared by cross-validation over a range of learning rates."""
+"""Learners compared on a table of the user's, by predictions of rows that they have not learnt."""
 
 from __future__ import annotations
 
+import time
 import warnings
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, TimeSeriesSplit
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.parallel import Parallel, delayed
 
+from .. import config_context
+from ..ensemble import NAGCellsClassifier, NAGCellsRegressor
 from ..estimators import NAGClassifier, NAGRegressor
-from ..model_selection._sweep import Sweep
-from .tasks import Task
+from . import measures
+from .measures import OF_CLASSES, OF_QUANTITIES, Predictions, difference
+from .rates import unless_it_overflows
 
-ETAS = 10.0 ** (np.arange(-12, 9) / 2)  # the default, 1, is among them
-PASSES = {"max_iter": 3, "tol": None, "random_state": 0}
-HOPELESS = 1e6  # errors from which a learner counts as diverged
-OVERFLOWS = ("overflow", "infinity", "NaN")  # words of scikit-learn's errors when a learner has left float64
+OURS, PEERS, BASELINES = "of this package", "of scikit-learn", "without columns"
+REPEATS = 2  # of the cross-validation, with other folds; as many times more stretches of time
+COVERAGE = 0.9  # of intervals
+MOST_COLUMNS = 100  # of cells, unless they are numbers or days
+SMALL = 300  # rows below which NumPy is done before Numba has compiled
+ALONE = 2000  # rows below which one process is done before others have started
+BATCHES = 20  # of held-out rows, for learners that go on learning
+SURE = 0.05  # p values below which a difference is one
+MATERIAL = 0.01  # share of an error that is worth another learner
 
 
 class Learner(NamedTuple):
-    """A learner with what comes before it, and its form with default parameters; None is for the same form."""
+    """A learner to compare.
+
+    Attributes
+    ----------
+    name : str
+        How tables call it.
+    family : str
+        `OURS`, `PEERS` or `BASELINES`.
+    estimator : estimator
+        What learns; the first one of a list of learners is what others are compared with.
+    is_scaled : bool
+        Whether it gets numbers standardised.
+    goes_on : bool
+        Whether it learns held-out rows, too, batch by batch, after it has predicted them.
+    """
 
     name: str
-    prepare: object
-    estimator: object
-    default: object = None
+    family: str
+    estimator: Any
+    is_scaled: bool = False
+    goes_on: bool = False
 
 
-class Result(NamedTuple):
-    """Errors of a learner in each fold, NaN where it diverged: for each of ``ETAS``, and with default parameters."""
+@dataclass(frozen=True)
+class Outcome:
+    """What a learner made of a table: values of each measure on each split, and seconds a fit takes."""
 
-    name: str
-    folds: np.ndarray
-    default_folds: np.ndarray
-
-    @property
-    def errors(self):
-        """Mean over the folds for each of ``ETAS``, NaN where the learner diverged in any."""
-        means = self.folds.mean(axis=1)
-        return np.where(means < HOPELESS, means, np.nan)
+    learner: Learner
+    values: Mapping[str, np.ndarray]
+    seconds: float
 
     @property
-    def default(self):
-        """The same with default parameters."""
-        mean = self.default_folds.mean()
-        return mean if mean < HOPELESS else np.nan
+    def name(self):
+        """Of the learner."""
+        return self.learner.name
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What all learners made of a table.
+
+    Attributes
+    ----------
+    table : Table
+        What there was to learn.
+    metric : str
+        The measure that they are judged by.
+    measures : dict of str to Metric
+        All measures.
+    outcomes : list of Outcome
+        That of the reference first.
+    n_train, n_test : float
+        Rows to learn and to predict, in the mean over the splits.
+    coverage : float or None
+        Share of held-out targets in the reference's 90 % intervals.
+    """
+
+    table: Any
+    metric: str
+    measures: Mapping[str, measures.Metric]
+    outcomes: list[Outcome]
+    n_train: float
+    n_test: float
+    coverage: float | None
 
     @property
-    def best(self):
-        """Index of the best learning rate; 0 if the learner diverged at all of them."""
-        return int(np.argmin(np.nan_to_num(self.errors, nan=np.inf)))
-
-
-class Comparison(NamedTuple):
-    """What all learners made of a task, and the error of predicting the most frequent class, or the mean."""
-
-    task: Task
-    results: list[Result]
-    baseline: float
+    def judge(self):
+        """The measure that they are judged by."""
+        return self.measures[self.metric]
 
     @property
-    def winner(self):
-        """The result with the least error at its best learning rate."""
-        return min(self.results, key=lambda result: np.nan_to_num(result.errors[result.best], nan=np.inf))
+    def n_splits(self):
+        """How many splits there were."""
+        return len(self.outcomes[0].values[self.metric])
 
     @property
-    def good_enough(self):
-        """The least error of all learners, plus one standard error of its folds."""
-        winner = self.winner
-        return winner.errors[winner.best] + standard_error(winner.folds[winner.best])
+    def reference(self):
+        """The learner of this package with its defaults."""
+        return self.outcomes[0]
 
-    def good(self, result):
-        """First and last index of the learning rates around a learner's best one that are good enough, or None."""
-        good = result.errors <= self.good_enough
-        if not good[result.best]:
-            return None
-        bad = np.flatnonzero(~good)
-        first = bad[bad < result.best].max(initial=-1) + 1
-        last = bad[bad > result.best].min(initial=len(good)) - 1
-        return int(first), int(last)
+    def baseline(self, outcome):
+        """The best of those that look at no column, and go on only if the learner of an outcome does."""
+        fair = [o for o in self.of(BASELINES) if outcome.learner.goes_on or not o.learner.goes_on]
+        return min(fair, key=self.error)
+
+    def of(self, family):
+        """Outcomes of a family of learners."""
+        return [outcome for outcome in self.outcomes if outcome.learner.family == family]
+
+    def errors(self, outcome):
+        """What an outcome leaves to gain on each split, by the measure that judges."""
+        return self.judge.errors(outcome.values[self.metric])
+
+    def error(self, outcome):
+        """The same in the mean, infinite where the learner has failed."""
+        return float(np.nan_to_num(self.errors(outcome).mean(), nan=np.inf))
+
+    def difference(self, one, other):
+        """`Difference` of the errors of two outcomes."""
+        return difference(self.errors(one), self.errors(other), self.n_train, self.n_test)
+
+    def p_values(self):
+        """By name: p values of no difference to the reference, adjusted for their number."""
+        others = [outcome for outcome in self.outcomes[1:] if outcome.learner.family != BASELINES]
+        adjusted = measures.holm([self.difference(outcome, self.reference).p for outcome in others])
+        return dict(zip((outcome.name for outcome in others), adjusted.tolist()))
+
+    def better(self, family):
+        """Outcomes of a family that are better than the reference beyond doubt and by an amount, the best first."""
+        p_values, bound = self.p_values(), (1.0 - MATERIAL) * self.error(self.reference)
+        found = [o for o in self.of(family) if p_values.get(o.name, 1.0) < SURE and self.error(o) < bound]
+        return sorted(found, key=self.error)
+
+    @property
+    def chosen(self):
+        """The learner of this package to take: the reference, unless another is better beyond doubt.
+
+        Where the reference is no better than its baseline, and others are, it is the best of these.
+        """
+        if self.tells_something(self.reference):
+            return next(iter(self.better(OURS)), self.reference)
+        return next(iter(self.telling(OURS)), self.reference)
+
+    def tells_something(self, outcome):
+        """Whether an outcome is better than its baseline beyond doubt, if no other one is looked at."""
+        found = self.difference(outcome, self.baseline(outcome))
+        return bool(found.mean < 0 and found.p < SURE)
+
+    def telling(self, family):
+        """Outcomes of a family that are so if all are looked at, the best first."""
+        outcomes = [outcome for outcome in self.outcomes if outcome.learner.family != BASELINES]
+        found = [self.difference(outcome, self.baseline(outcome)) for outcome in outcomes]
+        p_values = measures.holm([d.p for d in found])
+        telling = [o for o, d, p in zip(outcomes, found, p_values) if d.mean < 0 and p < SURE]
+        return sorted((o for o in telling if o.learner.family == family), key=self.error)
 
 
-def standard_error(folds):
-    """Standard error of the mean over folds."""
-    return np.std(folds, ddof=1) / np.sqrt(len(folds))
-
-
-def learners(task):
-    """The learners to compare on a task: first the defaults of this package, last SGD on scaled features."""
-    printed = {"centering": False, "importance_aware": False, "average": False, **PASSES}
-    if task.is_classification:
-        ours, theirs, printed = NAGClassifier, SGDClassifier, {"multi_class": "ovr", **printed}
-        peer, default = {"loss": "log_loss", "learning_rate": "constant"}, {"loss": "log_loss"}
-    else:
-        ours, theirs, printed = NAGRegressor, SGDRegressor, {"target_normalization": None, "clip": None, **printed}
-        peer, default = {"learning_rate": "constant"}, {}
-    adagrad = ours(normalization=None, **printed)
-    sgd, sgd_default = theirs(**peer, **PASSES), theirs(**default, **PASSES)
-    return [
-        Learner(ours.__name__, task.raw, ours(**PASSES)),
-        Learner("NAG", task.raw, ours(normalization="max", **printed)),
-        Learner("sNAG", task.raw, ours(normalization="rms", **printed)),
-        Learner("AdaGrad", task.raw, adagrad),
-        Learner("AdaGrad, scaled", task.scaled, adagrad),
-        Learner(theirs.__name__, task.raw, sgd, sgd_default),
-        Learner(f"{theirs.__name__}, scaled", task.scaled, sgd, sgd_default),
-    ]
-
-
-def compare(tasks, folds, n_jobs):
-    """Compare all learners on each task.
+def learners(table, metric, columns):
+    """What to compare on a table.
 
     Parameters
     ----------
-    tasks : list of Task
-        The tasks.
+    table : Table
+        What there is to learn.
+    metric : str
+        What it is judged by.
+    columns : list of int
+        Places of columns that curves and cells are made of.
+
+    Returns
+    -------
+    list of Learner
+        First this package's with its defaults, which the others are compared with.
+    """
+    of_classes = table.is_classification
+    line, cells = (NAGClassifier, NAGCellsClassifier) if of_classes else (NAGRegressor, NAGCellsRegressor)
+
+    def ours(changed="", goes_on=False, **parameters):
+        """A learner that `fit` learns until the loss settles, or one pass in the order of the rows."""
+        name = ", ".join(filter(None, [line.__name__, changed, "goes on" if goes_on else ""]))
+        in_order = {"max_iter": 1, "shuffle": False} if table.time is not None and parameters else {}
+        return Learner(name, OURS, line(random_state=0, **in_order | parameters), goes_on=goes_on)
+
+    found = [ours(), ours("one pass", max_iter=1), ours('eta0="auto"', eta0="auto", shuffle=True, max_iter=1000)]
+    if columns:
+        found.append(Learner(cells.__name__, OURS, cells(columns=columns, random_state=0)))
+    if table.time is not None:
+        found.append(ours("one pass", goes_on=True, max_iter=1))
+        found.append(ours('half_life="auto"', goes_on=True, half_life="auto"))
+    if metric == "accuracy":
+        found.append(ours('loss="hinge"', loss="hinge", shuffle=True, max_iter=1000))
+    if not of_classes and measures.has_heavy_tails(table.y):
+        for loss in ("huber", "absolute_error"):
+            found.append(ours(f'loss="{loss}"', loss=loss, shuffle=True, max_iter=1000))
+    if of_classes:
+        peers = [SGDClassifier(loss="log_loss", random_state=0), LogisticRegression(max_iter=300)]
+        baselines = [("shares of classes", DummyClassifier(), False)]
+    else:
+        peers = [SGDRegressor(random_state=0), Ridge()]
+        medians = DummyRegressor(strategy="median")
+        baselines = [("mean of the target", DummyRegressor(), False), ("its median", medians, False)]
+        if table.time is not None:
+            baselines += [("the latest target", Latest(), False), ("the latest target, goes on", Latest(), True)]
+    found += [Learner(f"{type(peer).__name__}, scaled", PEERS, peer, is_scaled=True) for peer in peers]
+    return found + [Learner(name, BASELINES, dummy, goes_on=goes_on) for name, dummy, goes_on in baselines]
+
+
+class Latest(RegressorMixin, BaseEstimator):
+    """Predicts the last target that it has learnt."""
+
+    def fit(self, X, y):
+        """Keep the last target."""
+        self.latest_ = y[-1]
+        return self
+
+    partial_fit = fit
+
+    def predict(self, X):
+        """Return it for each row."""
+        return np.full(X.shape[0], self.latest_)
+
+
+def metric_of(table, asked=None):
+    """The measure to judge a table by: log loss; squared errors, or the median one where few targets rule the squares.
+
+    Raises
+    ------
+    ValueError
+        When another one is asked for than the target has.
+    """
+    if asked is None:
+        if table.is_classification:
+            return "log_loss"
+        return "median_absolute_error" if measures.has_heavy_tails(table.y) else "root_mean_squared_error"
+    known = _measures(table)
+    if asked not in known:
+        raise ValueError(
+            f"--metric {asked}: {table.target!r} is {'a class' if table.is_classification else 'a quantity'}, which is "
+            f"judged by {', '.join(known)}."
+        )
+    return asked
+
+
+def _measures(table):
+    """Measures that a table has, by name."""
+    if not table.is_classification:
+        return OF_QUANTITIES
+    if len(np.unique(table.y)) > 2:
+        return {name: OF_CLASSES[name] for name in ("log_loss", "accuracy")}
+    return OF_CLASSES
+
+
+def shown_measures(table, metric):
+    """Measures to show, the one that judges first: average precision if a class is rare, the median if tails are heavy.
+
+    Returns
+    -------
+    dict of str to Metric
+        By name.
+    """
+    left_out = set()
+    if table.is_classification and not measures.is_rare(table.y):
+        left_out.add("average_precision")
+    if not table.is_classification:
+        heavy = measures.has_heavy_tails(table.y)
+        left_out.add("root_mean_squared_error" if heavy else "median_absolute_error")
+    known = _measures(table)
+    names = [metric, *(name for name in known if name != metric and name not in left_out)]
+    return {name: known[name] for name in names}
+
+
+def splits(table, folds):
+    """Rows to learn and rows to predict, the same for all learners.
+
+    Returns
+    -------
+    list of tuple of ndarray
+        Places of both. In the order of time what is predicted is later; splits with one class to learn are left out.
+
+    Raises
+    ------
+    ValueError
+        When none is left.
+    """
+    if table.time is None:
+        make = RepeatedStratifiedKFold if table.is_classification else RepeatedKFold
+        splitter = make(n_splits=folds, n_repeats=REPEATS, random_state=0)
+    else:
+        splitter = TimeSeriesSplit(min(REPEATS * folds, max(2, len(table.y) // 4)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes with fewer rows than there are folds
+        found = list(splitter.split(table.y, table.y))
+    found = [(train, test) for train, test in found if len(set(table.y[train])) > 1]
+    if len(found) < 2:
+        raise ValueError(
+            f"the first rows by {table.time!r} have one value of {table.target!r}; --shuffle splits without an order."
+        )
+    return found
+
+
+def compare(table, metric, folds, n_jobs):
+    """Compare learners on a table.
+
+    Parameters
+    ----------
+    table : Table
+        What there is to learn.
+    metric : str
+        What they are judged by.
     folds : int
         Folds of the cross-validation.
     n_jobs : int
-        Processes; -1 is for all cores.
+        Processes; -1 is for all cores, or one where the table is small.
 
     Yields
     ------
     done, total : int
-        How many learners have been tried, and how many there are on all tasks.
+        How many splits have been tried, and how many there are.
     comparison : Comparison or None
-        That of the last task whose learners have all been tried.
+        The last time what came of them.
     """
-    jobs = [(task, learner) for task in tasks for learner in learners(task)]
-    found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(try_learner)(*job, folds) for job in jobs)
-    results = []
-    for done, ((task, _), result) in enumerate(zip(jobs, found), 1):
-        results.append(result)
-        if done == len(jobs) or jobs[done][0] is not task:
-            yield done, len(jobs), Comparison(task, results, baseline(task, folds))
-            results = []
-        else:
-            yield done, len(jobs), None
+    parts = splits(table, folds)
+    candidates = learners(table, metric, columns_of_cells(table))
+    shown = shown_measures(table, metric)
+    jobs = (delayed(try_split)(table, candidates, shown, *part) for part in parts)
+    found = []
+    n_jobs = 1 if n_jobs == -1 and len(table.y) < ALONE else n_jobs
+    for done, tried in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(jobs), 1):
+        found.append(tried)
+        last = done == len(parts)
+        yield done, len(parts), _put_together(table, metric, shown, candidates, parts, found) if last else None
 
 
-def split(task, folds):
-    """Rows to learn and rows to predict, for each fold: the same for all learners."""
-    splitter = (StratifiedKFold if task.is_classification else KFold)(folds, shuffle=True, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes with fewer rows than there are folds
-        return list(splitter.split(task.X, task.y))
+def _put_together(table, metric, shown, candidates, parts, found):
+    values, seconds, coverage = (np.array(of_splits) for of_splits in zip(*found))
+    outcomes = [
+        Outcome(learner, {name: values[:, i, j] for j, name in enumerate(shown)}, float(seconds[:, i].mean()))
+        for i, learner in enumerate(candidates)
+    ]
+    sizes = np.array([[len(train), len(test)] for train, test in parts]).mean(axis=0)
+    covered = None if np.isnan(coverage).any() else float(coverage.mean())
+    return Comparison(table, metric, shown, outcomes, *sizes.tolist(), covered)
 
 
-def try_learner(task, learner, folds):
-    """`Result` of one of `learners` on a task."""
-    errors, default_errors = [], []
-    for train, test in split(task, folds):
-        prepare = clone(learner.prepare)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # a range of learning rates has bad ends
-            rows = prepare.fit_transform(task.X.take(train, axis=0)), task.y[train]
-            new_rows = prepare.transform(task.X.take(test, axis=0)), task.y[test]
-            errors.append([_error(fitted, new_rows) for fitted in _fit(learner.estimator, rows)])
-            if learner.default is not None:
-                default_errors.append(_error(_fit_one(learner.default, rows), new_rows))
-    folds_by_eta = np.array(errors).T
-    default = folds_by_eta[np.argmin(np.abs(ETAS - 1.0))] if learner.default is None else np.array(default_errors)
-    return Result(learner.name, folds_by_eta, default)
+def try_split(table, candidates, shown, train, test):
+    """Let all learners learn some rows and predict others.
+
+    Returns
+    -------
+    values : list of list of float
+        Of each learner by each measure, NaN where it has failed.
+    seconds : list of float
+        That each took to learn.
+    coverage : float
+        Of the intervals of the first learner, NaN where it has none.
+    """
+    pipeline = clone(table.prepare)
+    y, classes = table.y, None
+    if table.is_classification:
+        classes, y = coded(table.y)
+    rows = pipeline.fit_transform(table.X.iloc[train]), pipeline.transform(table.X.iloc[test])
+    scaled = standardised(*rows, places_of_numbers(pipeline, table.X.columns))
+    values, seconds, coverage = [], [], np.nan
+    small = {"kernel": "numpy"} if len(y) < SMALL else {}
+    for learner in candidates:
+        X, X_test = scaled if learner.is_scaled else rows
+        begin = time.perf_counter()
+        with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(**small):
+            warnings.simplefilter("ignore")  # of learners that have not settled
+            model = unless_it_overflows(lambda: clone(learner.estimator).fit(X, y[train]))  # noqa: B023
+            seconds.append(time.perf_counter() - begin)
+            if model is None:
+                values.append([np.nan] * len(shown))
+                continue
+            if learner is candidates[0] and classes is None:
+                low, high = model.predict_interval(X_test, COVERAGE).T
+                coverage = ((low <= y[test]) & (y[test] <= high)).mean()
+            predicted = predictions(model, X_test, y[test], None if classes is None else len(classes), learner.goes_on)
+            values.append([unless_it_overflows(lambda: m.score(y[test], predicted)) for m in shown.values()])  # noqa: B023
+    return [[np.nan if value is None else float(value) for value in of] for of in values], seconds, coverage
 
 
-def _fit(estimator, rows):
-    """The estimator fitted with each of ``ETAS``, None where it diverges; those of this package in the same passes."""
-    if isinstance(estimator, (NAGClassifier, NAGRegressor)):
-        return Sweep(estimator, tuple(ETAS.tolist())).fit(*rows)
-    return (_fit_one(clone(estimator).set_params(eta0=eta), rows) for eta in ETAS)
+def coded(y):
+    """Classes, and each row's as a number from 0: of two, the rarer one is 1."""
+    counts = Counter(y.tolist())
+    classes = sorted(counts)
+    if len(classes) == 2 and counts[classes[0]] < counts[classes[1]]:
+        classes.reverse()
+    places = {label: place for place, label in enumerate(classes)}
+    return classes, np.array([places[label] for label in y])
 
 
-def _fit_one(estimator, rows):
-    return _unless_it_overflows(lambda: clone(estimator).fit(*rows))
+def predictions(model, X, y, n_classes, goes_on):
+    """What a model predicts; one that goes on learns each batch of rows after it has predicted it."""
+    if not goes_on:
+        return _predict(model, X, n_classes)
+    found = []
+    for places in np.array_split(np.arange(len(y)), min(BATCHES, len(y))):
+        found.append(_predict(model, X[places], n_classes))
+        if n_classes is not None:
+            places = places[np.isin(y[places], model.classes_)]  # others cannot be learnt any more
+        if len(places):
+            model.partial_fit(X[places], y[places])
+    if n_classes is None:
+        return np.concatenate(found)
+    return Predictions(*(None if part[0] is None else np.concatenate(part) for part in zip(*found)))
 
 
-def _error(fitted, rows):
-    """1 minus the score, NaN for a model that has diverged."""
-    score = None if fitted is None else _unless_it_overflows(lambda: fitted.score(*rows))
-    return np.nan if score is None else 1.0 - score
+def _predict(model, X, n_classes):
+    if n_classes is None:
+        return model.predict(X)
+    classes = model.predict(X)
+    if not hasattr(model, "predict_proba"):
+        return Predictions(classes, None, model.decision_function(X) if n_classes == 2 else None)
+    probabilities = np.zeros((len(classes), n_classes))
+    probabilities[:, model.classes_] = model.predict_proba(X)
+    return Predictions(classes, probabilities, probabilities[:, 1] if n_classes == 2 else None)
 
 
-def _unless_it_overflows(make):
-    try:
-        return make()
-    except ValueError as error:
-        if not any(word in str(error) for word in OVERFLOWS):
-            raise
-        return None
+def places_of_numbers(pipeline, names):
+    """Places of numbers and days among the columns that a fitted pipeline makes: they keep the names of theirs."""
+    made, names = pipeline.get_feature_names_out(), set(names)
+    return [place for place, name in enumerate(made) if name in names or name.removesuffix("_days") in names]
 
 
-def baseline(task, folds):
-    """Error of predicting the most frequent class, or the mean, by the same folds."""
-    dummy = DummyClassifier() if task.is_classification else DummyRegressor()
-    errors = []
-    for train, test in split(task, folds):
-        nothing = np.zeros((len(task.y), 1))
-        errors.append(1.0 - dummy.fit(nothing[train], task.y[train]).score(nothing[test], task.y[test]))
-    return float(np.mean(errors))
+def columns_of_cells(table):
+    """Places of the columns of a table that curves and cells are made of.
+
+    Returns
+    -------
+    list of int
+        All that some row has, if they are few and none is hashed; else those of numbers and days.
+    """
+    pipeline = clone(table.prepare)
+    made = pipeline.fit_transform(table.X)
+    used = np.flatnonzero(np.diff(made.tocsc().indptr) if sparse.issparse(made) else (made != 0).any(axis=0)).tolist()
+    are_hashed = made.shape[1] > MOST_COLUMNS**2
+    return used if len(used) <= MOST_COLUMNS and not are_hashed else places_of_numbers(pipeline, table.X.columns)
+
+
+def standardised(X, X_test, places):
+    """Rows with some of their columns standardised, which come first; sparse ones with indices of 32 bits."""
+    others = np.setdiff1d(np.arange(X.shape[1]), places)
+    scaler = StandardScaler()
+    parts = []
+    for rows, scale in ((X, scaler.fit_transform), (X_test, scaler.transform)):
+        if not sparse.issparse(rows):
+            parts.append(np.hstack([scale(rows[:, places]), rows[:, others]]) if places else rows)
+            continue
+        numbers = [sparse.csr_array(scale(rows[:, places].toarray()))] if places else []
+        together = sparse.hstack([*numbers, rows[:, others]], format="csr")
+        together.indices, together.indptr = (part.astype(np.intc) for part in (together.indices, together.indptr))
+        parts.append(together)
+    return parts

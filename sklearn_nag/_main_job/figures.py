@@ -1,10 +1,11 @@
-"""The two figures: one to read in five seconds, and all curves."""
+"""Figures: of the bundled data one to read in five seconds, and all curves; of a file what each learner is worth."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .comparison import ETAS, standard_error
+from .comparison import BASELINES, OURS, PEERS
+from .rates import ETAS, standard_error
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".svg", ".pdf", ".eps")
 SHOWN = (("sklearn_nag, raw data", "C0", "o"), ("SGD, scaled data", "C1", "s"), ("SGD, raw data", "C3", "v"))
@@ -116,6 +117,61 @@ def draw_curves(comparisons, path):
         axes.set_axis_off()
     figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path, dpi=130)
+
+
+COLOURS = {OURS: "C0", PEERS: "C1", BASELINES: "0.4"}
+WIDEST = 5.0  # axes have room for this times what the learners span, so that a hopeless one does not flatten the rest
+
+
+def draw_comparison(comparison, file):
+    """Save the figure of a table: how each learner's error differs from that of the first, in percent.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to draw.
+    file : Path or file
+        Where to write it; PNG where it has no suffix.
+    """
+    reference, whole = comparison.reference, comparison.error(comparison.reference)
+    outcomes = [*(o for o in comparison.outcomes if o.learner.family != BASELINES), comparison.baseline(reference)]
+    found = [comparison.difference(outcome, reference) for outcome in outcomes]
+    changes = 100 * np.array([[d.low, d.mean, d.high] for d in found]) / whole
+    left, right = _limits(changes)
+    figure = _figure(6.4, 1.5 + 0.36 * len(outcomes))
+    axes = figure.subplots()
+    for row, (outcome, (low, mean, high)) in enumerate(zip(outcomes, changes)):
+        color = COLOURS[outcome.learner.family]
+        if np.isnan(mean):
+            axes.text(left, row, " failed", color=color, va="center")
+        elif not left <= mean <= right:
+            place, arrow = (right, ">") if mean > right else (left, "<")
+            axes.plot([place], [row], arrow, color=color, ms=9, clip_on=False)
+            axes.text(place, row, f"{mean:+.0f} %  " if mean > right else f"  {mean:+.0f} %", color=color,
+                      ha="right" if mean > right else "left", va="center")  # fmt: skip
+        else:
+            axes.plot([max(low, left), min(high, right)], [row, row], color=color, lw=2, alpha=0.6)
+            axes.plot([mean], [row], "o", color=color, ms=8)
+    axes.axvline(0, color="0.4", lw=1, zorder=0)
+    axes.set_yticks(range(len(outcomes)), [outcome.name for outcome in outcomes])
+    axes.set(ylim=(len(outcomes) - 0.5, -0.5), xlim=(left, right))
+    axes.set_xlabel(f"{comparison.judge.error} against {reference.name}, in %; less is better")
+    axes.grid(axis="x", alpha=0.3)
+    handles = [axes.plot([], [], "o", color=color, label=family)[0] for family, color in COLOURS.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.savefig(file, dpi=160)
+
+
+def _limits(changes):
+    """Ends of the axis: all differences, but for those that are far beyond the middle half of them."""
+    means = changes[~np.isnan(changes[:, 1]), 1]
+    lower, upper = np.quantile(means, [0.25, 0.75])
+    reach = WIDEST * max(upper - lower, 1.0)
+    inside = changes[(changes[:, 1] >= lower - reach) & (changes[:, 1] <= upper + reach)]
+    left, right = min(inside[:, 0].min(), -1.0), max(inside[:, 2].max(), 1.0)
+    left, right = max(left, lower - reach), min(right, upper + reach)
+    margin = 0.05 * (right - left)
+    return left - margin, right + margin
 
 
 def _short(name):

@@ -1,9 +1,9 @@
 """Predict the rows of files that need not fit in memory, by a model that train has saved.
 
-A model that knows its columns finds them by their names, in any order. Columns that it does not know are refused, but
-for those that --keep names, which are copied beside the predictions; --fill goes on with a warning, and takes what
-cannot be read as missing. Predictions are written in parts, which lie in a folder beside the file until all are there:
-after a crash the same command goes on behind the last part.
+A model that knows its columns finds them by their names, in any order, and leaves out the target and what else it did
+not learn from. Columns that it does not know are refused, but for those that --keep names, which are copied beside the
+predictions; --fill goes on with a warning, and takes what cannot be read as missing. Predictions are written in parts,
+which lie in a folder beside the file until all are there: after a crash the same command goes on behind the last part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import shutil
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +28,15 @@ from ..streams._progress import progress_bar
 from ..streams._read import SIZES
 from ..streams._sources import import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .training import SUFFIXES, WHAT_FILES_DO
+from .training import SUFFIXES, WHAT_FILES_DO, noting
+from .wording import in_a_line
 
 PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
 SETTINGS = "settings.json"  # in the folder of parts
-NEW = {"prediction": "prediction", "proba": "probability", "decision": "decision"}  # columns, by what makes them
+NEW = {  # columns, by what makes them
+    "prediction": "prediction", "proba": "probability", "decision": "decision", "lower": "lower", "upper": "upper",
+}  # fmt: skip
 
 
 def parse(arguments):
@@ -48,6 +50,8 @@ def parse(arguments):
     add("--out", type=Path, required=True, metavar="FILE", help="where to write predictions: .csv or .parquet")
     add("--proba", action="store_true", help="add the probability of each class")
     add("--decision", action="store_true", help="add decision values")
+    add("--interval", type=float, metavar="COVERAGE",
+        help="add the ends of an interval that holds the target with this probability, such as 0.9")  # fmt: skip
     add("--keep", nargs="+", default=[], metavar="NAME", help="columns to copy, such as a key or the target")
     add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
     add("--fill", action="store_true", help="go on where columns are missing, new or changed, with a warning")
@@ -75,15 +79,9 @@ def main(arguments):
     """Predict, and print what was done."""
     parser, options = parse(arguments)
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("once", UserWarning)
-            said = predict(options)
-        for message in dict.fromkeys(str(warning.message) for warning in caught if warning.category is UserWarning):
-            print(f"note: {message}")
-        print(said)
+        print(noting(predict, options))
     except (*WHAT_FILES_DO, TypeError) as error:
-        sentences = " ".join([str(error), *getattr(error, "__notes__", ())])
-        parser.exit(2, f"{PROGRAM}: {' '.join(sentences.split())}\n")
+        parser.exit(2, f"{PROGRAM}: {in_a_line(error)}\n")
     except KeyboardInterrupt:
         parser.exit(130, "\nInterrupted. The same command goes on behind the last part.\n")
 
@@ -164,7 +162,10 @@ def load(path, content):
 
 def check_methods(model, options):
     """Raise unless the model can give what is asked for."""
-    for option, method in (("proba", "predict_proba"), ("decision", "decision_function")):
+    if options.interval is not None and not 0.0 < options.interval < 1.0:
+        raise ValueError(f"--interval {options.interval:g}: it must be above 0 and below 1.")
+    methods = {"proba": "predict_proba", "decision": "decision_function", "interval": "predict_interval"}
+    for option, method in methods.items():
         if getattr(options, option) and not hasattr(model, method):
             last = model[-1] if isinstance(model, Pipeline) else model
             raise ValueError(f"--{option}: this {type(last).__name__} has no {method}.")
@@ -213,6 +214,9 @@ def predicted(model, X, options, n_before) -> Any:
             given["proba"] = model.predict_proba(X)
         if options.decision:
             given["decision"] = model.decision_function(X)
+        if options.interval:
+            ends = model.predict_interval(X, options.interval)
+            given["lower"], given["upper"] = ends[..., 0], ends[..., 1]
     except ValueError as error:
         error.add_note(f"This is of a batch of {X.shape[0]} rows after the first {n_before}.")
         raise
@@ -238,7 +242,10 @@ def named(name, values, model):
 
 def settings_of(options, content, batches):
     """What predictions depend on, by which parts are known again."""
-    names = ("proba", "decision", "keep", "columns", "fill", "batch_size", "part", "delimiter", "encoding", "one_based")
+    names = [
+        "proba", "decision", "interval", "keep", "columns", "fill", "batch_size", "part", "delimiter", "encoding",
+        "one_based",
+    ]  # fmt: skip
     return {
         "model": hashlib.sha256(content).hexdigest(),
         "files": batches.settings["files"],

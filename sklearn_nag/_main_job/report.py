@@ -1,4 +1,4 @@
-"""A comparison as text: a table, and what it says in a sentence."""
+"""What was found as text: tables, and what they say in a sentence or two."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import sys
 
 import numpy as np
 
-from .comparison import ETAS, standard_error
+from .comparison import BASELINES, COVERAGE, PEERS, REPEATS, SURE
+from .measures import has_heavy_tails, is_rare
+from .rates import ETAS, standard_error
 
 
 def progress(done, total, what):
@@ -18,23 +20,23 @@ def progress(done, total, what):
         sys.stderr.flush()
 
 
-def table(comparison):
-    """The results on a task as text."""
+def range_table(comparison):
+    """What learning rates cost on a task, as text."""
     task = comparison.task
     head = f"  {'':22} {'at default':>10}   {'at best eta':>19} {'best eta':>9}   good eta"
     lines = [f"{task.name}: {task.X.shape[0]} rows, {task.X.shape[1]} features; error is {task.error}", head]
     for result in comparison.results:
-        there = f"{number(result.errors[result.best])} ± {number(standard_error(result.folds[result.best]))}"
+        there = f"{rate_error(result.errors[result.best])} ± {rate_error(standard_error(result.folds[result.best]))}"
         eta, good = f"{ETAS[result.best]:.4g}", comparison.good(result)
         if np.isnan(result.errors[result.best]):
             there, eta = "diverged", ""
         span = "none" if good is None else f"{ETAS[good[0]]:.3g} to {ETAS[good[1]]:.3g}"
-        lines.append(f"  {result.name:22} {number(result.default):>10}   {there:>19} {eta:>9}   {span}")
-    lines.append(f"  {baseline_name(task):22} {number(comparison.baseline):>10}")
-    return "\n".join([*lines, f"  => {verdict(comparison)}"])
+        lines.append(f"  {result.name:22} {rate_error(result.default):>10}   {there:>19} {eta:>9}   {span}")
+    lines.append(f"  {baseline_name(task):22} {rate_error(comparison.baseline):>10}")
+    return "\n".join([*lines, f"  => {range_verdict(comparison)}"])
 
 
-def number(error):
+def rate_error(error):
     """An error to four digits."""
     return "diverged" if np.isnan(error) else f"{error:.4f}"
 
@@ -44,12 +46,13 @@ def baseline_name(task):
     return "most frequent class" if task.is_classification else "mean of the target"
 
 
-def verdict(comparison):
+def range_verdict(comparison):
     """One sentence: how the defaults of this package compare with the best of all learners."""
     ours, winner = comparison.results[0], comparison.winner
     least, spread = winner.errors[winner.best], standard_error(winner.folds[winner.best])
     name = winner.name.replace(", scaled", " on scaled features")
-    best = f"{name} at eta {ETAS[winner.best]:.3g} (error {number(least)} ± {number(spread)})"
+    default = rate_error(ours.default)
+    best = f"{name} at eta {ETAS[winner.best]:.3g} (error {rate_error(least)} ± {rate_error(spread)})"
     if not comparison.baseline > comparison.good_enough:
         return (
             f"No learner is better than predicting the {baseline_name(comparison.task)}: these features tell a linear "
@@ -57,13 +60,208 @@ def verdict(comparison):
         )
     if ours.default <= comparison.good_enough:
         if ours is winner:
-            return (
-                f"No learner is better than {ours.name}, and its defaults (error {number(ours.default)}) are as good."
-            )
-        return f"The defaults of {ours.name} (error {number(ours.default)}) are as good as the best of all, {best}."
+            return f"No learner is better than {ours.name}, and its defaults (error {default}) are as good."
+        return f"The defaults of {ours.name} (error {default}) are as good as the best of all, {best}."
     if ours.errors[ours.best] <= comparison.good_enough:
         return (
-            f"{ours.name} needs eta0={ETAS[ours.best]:.3g} here (error {number(ours.errors[ours.best])}, "
-            f"{number(ours.default)} with its defaults) to be as good as the best of all, {best}."
+            f"{ours.name} needs eta0={ETAS[ours.best]:.3g} here (error {rate_error(ours.errors[ours.best])}, "
+            f"{default} with its defaults) to be as good as the best of all, {best}."
         )
-    return f"{best} is better here than {ours.name}, whose defaults make the error {number(ours.default)}."
+    return f"{best} is better here than {ours.name}, whose defaults make the error {default}."
+
+
+# -- a table of the user's
+
+
+def findings(comparison):
+    """All that was found on a table, as lines of text."""
+    head, *rows = cells(comparison)
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    lines = [
+        "  " + "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()
+        for row in [head, *rows]
+    ]
+    remarks = [f"  {remark}" for remark in how(comparison)]
+    return "\n".join([title(comparison), *lines, *remarks, *(f"  => {sentence}" for sentence in verdict(comparison))])
+
+
+def title(comparison):
+    """What was learnt, and how it is judged."""
+    table = comparison.table
+    return f"{table.name}: {len(table.y)} rows, {table.X.shape[1]} columns, judged by {comparison.judge.name}"
+
+
+def cells(comparison):
+    """The table of all learners, as rows of words; the first one is its head."""
+    reference, p_values = comparison.reference, comparison.p_values()
+    first, *others = comparison.measures.values()
+    head = ["", f"{first.name} ± sd", *(other.name for other in others)]
+    rows = [[*head, f"{first.error} against {reference.name}", "p", "s"]]
+    for outcome in comparison.outcomes:
+        values = list(outcome.values.values())
+        spread = np.std(values[0], ddof=1)
+        judged = number(values[0].mean()) + ("" if np.isnan(spread) else f" ± {number(spread, 2)}")
+        row = [outcome.name, judged, *(number(v.mean()) for v in values[1:])]
+        change = "" if outcome is reference else percent(comparison, outcome, reference, interval=True)
+        p = p_values.get(outcome.name, np.nan)
+        rows.append([*row, change, "" if np.isnan(p) else f"{p:.2g}", f"{outcome.seconds:.2f}"])
+    return rows
+
+
+def number(value, digits=4):
+    """A value to a few digits."""
+    if np.isnan(value):
+        return "failed"
+    return f"{value:,.0f}" if abs(value) >= 10.0 ** max(digits, 4) else f"{value:.{digits}g}"
+
+
+def percent(comparison, one, other, interval=False):
+    """Difference of two outcomes' errors as a share of the latter's, with its sign and perhaps its 95 % interval."""
+    found, whole = comparison.difference(one, other), comparison.error(other)
+    if np.isnan(found.mean) or not whole > 0:
+        return "" if interval else "?"
+    ends = f" ({100 * found.low / whole:+.1f} to {100 * found.high / whole:+.1f})" if interval else ""
+    return f"{100 * found.mean / whole:+.1f} %{ends}"
+
+
+def less(comparison, one, other):
+    """How much smaller an error is than another, in words."""
+    return f"{100 * (1 - comparison.error(one) / comparison.error(other)):.1f} % less"
+
+
+def how(comparison):
+    """How learners were judged, and what was noticed of the target."""
+    table, n_train, n_test = comparison.table, comparison.n_train, comparison.n_test
+    if table.time is None:
+        folds = f"{comparison.n_splits // REPEATS}-fold cross-validation, {REPEATS} times"
+    else:
+        folds = f"{comparison.n_splits} stretches of rows by {table.time!r}, each predicted from all before it"
+    lines = [f"{folds}: {n_train:.0f} rows to learn and {n_test:.0f} to predict, in the mean."]
+    compared = len(comparison.p_values())
+    lines.append(
+        "± is the standard deviation over these. Differences have 95 % intervals and p values of the corrected "
+        f"resampled t-test (Nadeau and Bengio 2003), p adjusted for {compared} comparisons (Holm)."
+    )
+    if any(outcome.learner.goes_on for outcome in comparison.outcomes):
+        lines.append('"goes on": a twentieth of the rows to predict is learnt before the next one is predicted.')
+    if table.is_classification and is_rare(table.y):
+        labels, counts = np.unique(table.y, return_counts=True)
+        lines.append(
+            f"{labels[counts.argmin()]!r} is rare ({counts.min() / counts.sum():.1%} of the rows), so accuracy says "
+            f"little; average precision is {counts.min() / counts.sum():.4f} for a random order."
+        )
+    if not table.is_classification and has_heavy_tails(table.y):
+        lines.append(
+            f"{table.target!r} has heavy tails: a hundredth of the rows makes up most of its squared deviations. So "
+            'the median error judges, and loss="huber" and "absolute_error" are tried.'
+        )
+    if comparison.coverage is not None:
+        lines.append(
+            f"{COVERAGE:.0%} intervals of {comparison.reference.name} (predict_interval) held "
+            f"{comparison.coverage:.1%} of the targets to predict."
+        )
+    return lines
+
+
+def verdict(comparison):
+    """Two sentences: which learner to take and what it is worth, and what the others are."""
+    reference, chosen, judge = comparison.reference, comparison.chosen, comparison.judge
+    ahead = [
+        peer
+        for peer in comparison.better(PEERS)
+        if comparison.difference(peer, chosen).p < SURE and comparison.error(peer) < comparison.error(chosen)
+    ]
+    best = ahead[0] if ahead else chosen
+    baseline = comparison.baseline(best)
+    if not comparison.tells_something(best) and best not in comparison.telling(best.learner.family):
+        return [
+            f"No learner is better beyond doubt than predicting the {plainly(baseline)} "
+            f"({judge.name} {number(baseline.values[comparison.metric].mean())}): from {comparison.n_train:.0f} rows "
+            f"these columns tell lines, curves and cells nothing of {comparison.table.target!r} that is certain.",
+            f"The nearest to it is {nearest(comparison)}; {rest(comparison, reference)}",
+        ]
+    worth = f"{less(comparison, best, baseline)} {judge.error} than predicting the {plainly(baseline)}"
+    others = [f"{m.name} {number(best.values[n].mean())}" for n, m in comparison.measures.items() if m is not judge]
+    scores = f"{judge.name} {number(best.values[comparison.metric].mean())}" + f" ({', '.join(others)})" * bool(others)
+    against = f"{less(comparison, best, reference)} than {reference.name} with its defaults"
+    if best is not reference:
+        p = comparison.p_values()[best.name]
+        against += f" (p = {p:.2g})" if p >= 0.0001 else " (p < 0.0001)"
+    if best in ahead:
+        first = f"{best.name} is better here than all of this package: {scores}, {against}, and {worth}."
+    elif best is reference:
+        first = f"Take {best.name} with its defaults: {scores}, {worth}."
+    else:
+        first = f"Take {best.name}: {scores}, {against}, and {worth}."
+    others = rest(comparison, best)
+    return [first, others[0].upper() + others[1:]]
+
+
+def plainly(baseline):
+    """What a baseline predicts, without an article or a possessive."""
+    return {"its median": "median of the target"}.get(baseline.name, baseline.name.removeprefix("the "))
+
+
+def nearest(comparison):
+    """The best learner, against the best that looks at no column."""
+    outcomes = [o for o in comparison.outcomes if o.learner.family != BASELINES]
+    best = min(outcomes, key=comparison.error)
+    return f"{best.name}, at {percent(comparison, best, comparison.baseline(best))} {comparison.judge.error}"
+
+
+def rest(comparison, best):
+    """What the learners are that one need not take, in a sentence."""
+    reference, p_values = comparison.reference, comparison.p_values()
+    groups: dict[str, list[str]] = {"better": [], "same": [], "worse": [], "failed": []}
+    for outcome in comparison.outcomes:
+        if outcome.learner.family == BASELINES or outcome in (best, reference):
+            continue
+        p, change = p_values[outcome.name], percent(comparison, outcome, reference)
+        name = outcome.name.removeprefix(f"{reference.name}, ")
+        if np.isnan(p):
+            groups["failed"].append(name)
+        elif p >= SURE:
+            groups["same"].append(name)
+        else:
+            is_better = comparison.error(outcome) < comparison.error(reference)
+            groups["better" if is_better else "worse"].append(f"{name} ({change})")
+    says = {
+        "better": ("is better, too", "are better, too"),
+        "same": ("makes no difference that is certain", "make no difference that is certain"),
+        "worse": ("is worse", "are worse"),
+        "failed": ("failed", "failed"),
+    }
+    parts = [f"{joined(names)} {says[kind][len(names) > 1]}" for kind, names in groups.items() if names]
+    return f"against {reference.name} with its defaults, {'; '.join(parts)}."
+
+
+def joined(names):
+    """Names as a list in words."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def snippet(comparison):
+    """Lines of Python that let the learner of this package to take learn all rows of the file."""
+    table, learner = comparison.table, comparison.chosen.learner
+    name, defaults = type(learner.estimator).__name__, type(learner.estimator)().get_params()
+    changed = {key: value for key, value in learner.estimator.get_params().items() if value != defaults[key]}
+    changes = ", ".join(_given(changed))
+    read = ", ".join([repr(table.name), *_given(table.reading)])
+    prepare = ", ".join(["X", f"{name}({changes})", *_given(table.preparing)])
+    lines = [
+        "import pandas as pd",
+        f"from sklearn_nag import {name}",
+        "from sklearn_nag.preprocessing import prepare",
+        "",
+        f"frame = pd.read_csv({read}).dropna(subset=[{table.target!r}])",
+        f"X, y = frame.drop(columns={table.target!r}), frame[{table.target!r}]",
+        f"model = prepare({prepare})",
+        "model.fit(X, y)",
+    ]
+    if learner.goes_on:
+        lines.append("# and with each batch of new rows: model.partial_fit(X_new, y_new)")
+    return "\n".join(lines)
+
+
+def _given(parameters):
+    return [f"{name}={value!r}" for name, value in parameters.items()]

@@ -1,47 +1,93 @@
-"""A CSV file of the user's as a task, and what was made of each of its columns."""
+"""A CSV file of the user's as a table to learn from, and what is made of each of its columns."""
 
 from __future__ import annotations
 
+import ast
+import csv
+import re
+import shlex
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.compose import make_column_transformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from .._extras import how_to_install
-from ..preprocessing import DateEncoder, NumberReader
+from ..preprocessing import DateEncoder, NumberReader, OnlinePipeline, prepare
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
-from ..preprocessing._prepare import LEFT_OUT, MOST_WORDS, TEXT, choose
-from .tasks import Task
+from ..preprocessing._prepare import KINDS, choose
 
 LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
 LEADING_ZERO = r"0\d+"
 SEPARATORS = ",;\t|"
+_KEPT = re.compile(r"kinds={(.+): '(\w+)'} keeps")  # what `prepare` says of columns that it leaves out
 
 
 class Choices(NamedTuple):
-    """What the user says of columns: names of those to leave out, and of those to take as words or as numbers."""
+    """What the user says of columns.
 
+    Attributes
+    ----------
+    columns : tuple or None
+        Names of those to take; None for all.
+    drop : tuple
+        Names of those to leave out.
+    kinds : dict
+        What columns are, as for `prepare`, the target among them.
+    time : str or None
+        The column in whose order rows are; None for the first one with dates.
+    shuffle : bool
+        Whether the order of rows means nothing, dates or not.
+    """
+
+    columns: tuple | None = None
     drop: tuple = ()
-    words: tuple = ()
-    numbers: tuple = ()
+    kinds: Mapping = {}
+    time: str | None = None
+    shuffle: bool = False
 
 
-class Column(NamedTuple):
-    """A column as learners get it: its values, or None if it is left out; whether they are numbers; and a note."""
+@dataclass(frozen=True)
+class Table:
+    """A table to learn from.
 
-    values: object
-    is_number: bool
-    note: str
+    Attributes
+    ----------
+    name, target : str
+        Of the file, and of the column to predict.
+    X : DataFrame of shape (n_samples, n_features)
+        Features as they came; in the order of time if there is one.
+    y : ndarray of shape (n_samples,)
+        Classes as words, or quantities.
+    is_classification : bool
+        Which of them.
+    prepare : OnlinePipeline
+        Makes numbers of the features; not fitted.
+    time : str or None
+        The column in whose order rows are.
+    reading, preparing : dict
+        Parameters of pandas' ``read_csv``, and of ``prepare``, by which the same comes of the file.
+    notes : list of str
+        What was found, and what is made of each column.
+    """
+
+    name: str
+    target: str
+    X: Any
+    y: np.ndarray
+    is_classification: bool
+    prepare: OnlinePipeline
+    time: str | None = None
+    reading: Mapping = field(default_factory=dict)
+    preparing: Mapping = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
-def read_task(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
-    """Make a task of a CSV file with a header.
+def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
+    """Read a CSV file with a header, and decide what its columns are.
 
     Parameters
     ----------
@@ -51,20 +97,18 @@ def read_task(path, target, *, most_rows, folds, encoding="utf-8", choices=None)
         Name of the column to predict: classes when it holds words or few whole numbers, else a quantity, unless
         ``choices`` says otherwise.
     most_rows : int
-        Rows to draw at random when there are more.
+        Rows to take when there are more: the latest where they have an order in time, else drawn at random.
     folds : int
         Folds of the cross-validation, for which there must be rows enough.
     encoding : str, default="utf-8"
         Encoding of the file.
     choices : Choices, optional
-        What the user says of columns. `read_column` decides about the others.
+        What the user says of columns. `prepare` decides about the others.
 
     Returns
     -------
-    task : Task
-        Numbers with the median for missing ones; words one-hot, with missing as a word of its own.
-    notes : list of str
-        Lines that say what was found, and what was made of each column.
+    Table
+        What there is to learn.
 
     Raises
     ------
@@ -73,91 +117,83 @@ def read_task(path, target, *, most_rows, folds, encoding="utf-8", choices=None)
         learn from.
     """
     choices = choices or Choices()
-    frame = _read(path, encoding)
-    for name in (target, *choices.drop, *choices.words, *choices.numbers):
-        if name not in frame:
-            raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(map(repr, frame.columns))}.")
-    if target in choices.drop:
-        raise ValueError(f"{target!r} is the column to predict; --drop must not name it.")
+    frame, reading = _read(path, encoding)
+    _check_choices(choices, frame, path, target)
     if len(frame) == 0:
         raise ValueError(f"{path} has a header, and no rows below it.")
-    frame = frame.assign(**{name: _as_read(frame[name]) for name in frame if name not in choices.words})
     _check_sizes(frame, path)
+    frame = frame.assign(**{name: _plain(frame[name], choices.kinds.get(name)) for name in frame})
     notes = [f"{path}: {len(frame)} rows, {frame.shape[1]} columns"]
+    frame[target] = _target(frame[target], choices.kinds.get(target))
     rows = frame[frame[target].notna()]
     if len(rows) < len(frame):
         notes.append(f"  {len(frame) - len(rows)} rows left out, which have no {target!r}")
-    columns = {name: read_column(rows[name], name, choices) for name in rows if name != target}  # of all rows
+    of_columns: list[str] = []
+    kinds = {name: kind for name, kind in choices.kinds.items() if name != target}
+    others = [name for name in choices.columns or frame.columns if name != target]
+    given = {"drop": list(choices.drop), "kinds": kinds} | ({"columns": others} if choices.columns else {})
+    try:
+        made = prepare(rows.drop(columns=target), say=of_columns.append, **given)
+    except ValueError as error:
+        of_file = f"{path} has no column to learn {target!r} from." if "to learn from" in str(error) else error
+        raise ValueError(str(of_file)) from None
+    time = None if choices.shuffle else choices.time or _time(rows[others], kinds, choices.drop)
+    if time is not None:
+        rows = rows.iloc[np.argsort(_moments(rows[time], kinds.get(time)), kind="stable")]
     if len(rows) > most_rows:
-        notes.append(f"  {most_rows} rows drawn at random (--rows)")
-        rows = rows.sample(most_rows, random_state=0)
-    is_number = _is_number(rows[target]) and target not in choices.words
-    is_classification = not is_number or (target not in choices.numbers and _are_classes(rows[target]))
-    if is_classification:
-        counts = rows[target].map(rows[target].value_counts())
-        if (counts < 2).any():
-            notes.append(f"  {(counts < 2).sum()} rows left out, whose class no other row has")
-            rows = rows[counts >= 2]
+        how = "the latest rows taken" if time is not None else "rows drawn at random"
+        notes.append(f"  {most_rows} {how} (--rows)")
+        rows = rows.tail(most_rows) if time is not None else rows.sample(most_rows, random_state=0)
     y = rows.pop(target)
+    is_classification = _is_classification(y, choices.kinds.get(target))
+    if is_classification:
+        frequent = y.map(y.value_counts()) >= 2
+        if not frequent.all():
+            notes.append(f"  {(~frequent).sum()} rows left out, whose class no other row has")
+            rows, y = rows[frequent], y[frequent]
     if y.nunique() < 2:
         raise ValueError(f"{path} has nothing to learn: rows with fewer than two values of {target!r}.")
     if len(y) < 2 * folds:
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
     notes.append(f"  {target!r} is the target: {kind}")
-    notes += [f"  {name!r}: {column.note}" for name, column in columns.items()]
-    taken = {name: column for name, column in columns.items() if column.values is not None}
-    if not taken:
-        raise ValueError(f"{path} has no column to learn {target!r} from.")
-    X = rows[list(taken)].assign(**{name: column.values for name, column in taken.items()})
-    numbers = [name for name, column in taken.items() if column.is_number]
-    words = [name for name in taken if name not in numbers]
-
-    def prepare(*steps):
-        one_hot = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_WORDS)
-        filled = SimpleImputer(strategy="constant", fill_value="(missing)")
-        return make_column_transformer(
-            (make_pipeline(SimpleImputer(strategy="median"), *steps), numbers), (make_pipeline(filled, one_hot), words)
+    notes += [f"  {_KEPT.sub(_as_option, note)}" for note in of_columns]
+    if time is not None:
+        notes.append(
+            f"  rows are in the order of {time!r}, and later ones are predicted from earlier ones (--shuffle does not)"
         )
-
     y = y.astype(str).to_numpy(object) if is_classification else y.to_numpy(np.float64)
-    return Task(Path(path).stem, X, y, is_classification, prepare(), prepare(StandardScaler())), notes
+    preparing = {name: value for name, value in given.items() if value}
+    return Table(Path(path).name, target, rows, y, is_classification, made, time, reading, preparing, notes)
 
 
-def read_column(values, name, choices=None):
-    """Decide what learners get of a column.
+def _as_option(kept):
+    """What keeps a column, as an option of the command line."""
+    return f"--as {shlex.quote(f'{ast.literal_eval(kept[1])}={kept[2]}')} keeps"
 
-    Parameters
-    ----------
-    values : Series
-        The column.
-    name : str
-        Its name.
-    choices : Choices, optional
-        What the user says of it.
 
-    Returns
-    -------
-    Column
-        Numbers as they are, dates as days, words as words; None for a column that says nothing of a new row.
-    """
-    choices = choices or Choices()
-    asked = {**dict.fromkeys(choices.numbers, NUMBERS), **dict.fromkeys(choices.words, WORDS)}.get(name)
-    if name in choices.drop:
-        return Column(None, False, "left out (--drop)")
-    table = _as_table(values, name)
-    choice = choose(read_table(table).columns[0], asked, "--{kind} {name} keeps them")
-    if choice.kind == NUMBERS:
-        return Column(_made_by(_reader(choice), table), True, choice.note + choice.gaps)
-    if choice.kind == DATES:
-        days = _made_by(DateEncoder(("days",), format=choice.form), table)
-        return Column(days, True, f"{choice.note}, as days since 1970-01-01{choice.gaps}")
-    if choice.kind == TEXT:
-        return Column(None, False, f"left out: {choice.note}; --words {name} keeps them")
-    if choice.kind == LEFT_OUT:
-        return Column(None, False, choice.note)
-    rare = f"; one column for all but the {MOST_WORDS - 1} most frequent" if choice.n_different > MOST_WORDS else ""
-    return Column(_words(values), False, f"{choice.note}, one-hot{rare}{choice.gaps}")
+def _check_choices(choices, frame, path, target):
+    """Raise ValueError for names that are no columns, and kinds that are none."""
+    named = [*(choices.columns or ()), *choices.drop, *choices.kinds, *filter(None, [choices.time])]
+    for name in (target, *named):
+        if name not in frame:
+            raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(map(repr, frame.columns))}.")
+    for name, kind in choices.kinds.items():
+        if kind not in KINDS:
+            raise ValueError(f"--as {name}={kind}: {kind!r} is none of {', '.join(KINDS)}.")
+    if target in choices.drop:
+        raise ValueError(f"{target!r} is the column to predict; --drop must not name it.")
+    if choices.kinds.get(target) not in (None, NUMBERS, WORDS):
+        raise ValueError(f"--as {target}={choices.kinds[target]}: the target is {NUMBERS} or {WORDS}.")
+    if choices.time is not None and choices.shuffle:
+        raise ValueError("--time and --shuffle do not go together: one says that rows have an order, the other not.")
+
+
+def _plain(values, kind):
+    """A column as numbers or words: numbers that are asked to be words, and truths with gaps, become words."""
+    if values.dtype.kind in "iuf" and kind not in (WORDS, "text"):
+        return values
+    return _words(values)
 
 
 def _words(values):
@@ -165,33 +201,58 @@ def _words(values):
     return values.dropna().astype(str).astype(object).reindex(values.index)
 
 
-def _as_table(values, name):
-    """A column as a frame of numbers, or of words."""
-    return (values if _is_number(values) else _words(values)).to_frame(name)
-
-
-def _reader(choice):
+def _target(values, kind):
+    """The target: words that are all numbers as numbers, unless they are asked to be words."""
+    if _is_number(values) or kind == WORDS:
+        return values
+    choice = choose(read_table(values.to_frame()).columns[0], kind)
+    if choice.kind != NUMBERS:
+        return values
     decimal, thousands = choice.form or (".", None)
-    return NumberReader(decimal, thousands=thousands)
+    return _made_by(NumberReader(decimal, thousands=thousands), values)
 
 
-def _made_by(transformer, table):
+def _is_classification(y, kind):
+    return not _is_number(y) or kind == WORDS or (kind != NUMBERS and _are_classes(y))
+
+
+def _time(frame, kinds, drop):
+    """The column with dates, or None. Of several, one in whose order rows are, else the first."""
+    asked = {name: kinds.get(name) for name in frame if name not in drop}
+    dated = [name for name, kind in asked.items() if choose(read_table(frame[[name]]).columns[0], kind).kind == DATES]
+    in_order = [name for name in dated if (np.diff(_moments(frame[name], asked[name])) >= 0).all()]
+    return next(iter(in_order + dated), None)
+
+
+def _moments(values, kind):
+    """Where the rows are in time, as numbers; those that do not say so are the first."""
+    choice = choose(read_table(values.to_frame()).columns[0], kind)
+    if choice.kind == DATES:
+        values = _made_by(DateEncoder(("days",), format=choice.form), values)
+    elif not _is_number(values):
+        raise ValueError(f"--time {values.name}: the column holds neither dates nor numbers.")
+    return values.fillna(-np.inf).to_numpy(np.float64)
+
+
+def _made_by(transformer, values):
     """What a transformer makes of a column."""
     import pandas as pd
 
-    return pd.Series(transformer.fit_transform(table)[:, 0], table.index)
+    return pd.Series(transformer.fit_transform(values.to_frame())[:, 0], values.index, name=values.name)
 
 
 def _read(path, encoding):
-    """The file as a DataFrame, its columns cut where the header says."""
+    """The file as a DataFrame, its columns cut where the header says; and what pandas is told to read the same."""
     try:
         import pandas as pd
     except ImportError:
         raise ValueError(f"reading a CSV file needs pandas: {how_to_install('csv')}") from None
     try:
-        header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, sep="\0", engine="python").columns))
+        lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole ones, of which quotes are a part
+        header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, **lines).columns))
         separator = max(SEPARATORS, key=header.count)
         options = {"encoding": encoding, "sep": separator, "low_memory": False, "index_col": False}
+        codes: list[str] = []
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(path, **options)
@@ -201,7 +262,7 @@ def _read(path, encoding):
                 for place, name in zip(whole, texts):
                     if texts[name].str.fullmatch(LEADING_ZERO).any():
                         frame[frame.columns[place]] = texts[name]
-            return frame
+                        codes.append(frame.columns[place])
     except LookupError:
         raise ValueError(
             f"there is no encoding {encoding!r}; well known are utf-8, latin-1, cp1252 and utf-16."
@@ -216,15 +277,8 @@ def _read(path, encoding):
         raise ValueError(f"{path} is empty.") from None
     except Exception as error:  # pandas has errors of its own, and so has each library that unpacks files
         raise ValueError(f"{path} cannot be read as a CSV file: {str(error).strip()}") from None
-
-
-def _as_read(values):
-    """Words that are all numbers as numbers; other columns as they are."""
-    if _is_number(values) or not values.map(lambda value: isinstance(value, str), na_action="ignore").dropna().all():
-        return values
-    table = _as_table(values, values.name)
-    choice = choose(read_table(table).columns[0])
-    return _made_by(_reader(choice), table) if choice.kind == NUMBERS else values
+    given = {"sep": separator, "encoding": encoding, "dtype": dict.fromkeys(codes, "str")}
+    return frame, {name: value for name, value in given.items() if value not in (",", "utf-8", {})}
 
 
 def _check_sizes(frame, path):

@@ -13,6 +13,7 @@ import argparse
 import ast
 import pickle
 import time
+import warnings
 import zlib
 from pathlib import Path
 
@@ -22,12 +23,12 @@ from sklearn.base import is_classifier
 
 from .. import estimators
 from .._extras import how_to_install
-from ..preprocessing import prepare
 from ..preprocessing._prepare import KINDS
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import open_batches
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .tables import MOST_CLASSES
+from .wording import as_options, in_a_line
 
 PROGRAM = "python -m sklearn_nag train"
 ESTIMATORS = [f"{family}{task}" for family in ("NAG", "ScaleInvariant", "FTRL") for task in ("Classifier", "Regressor")]
@@ -50,6 +51,9 @@ def parse(arguments):
     add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out")
     add("--as", nargs="+", default=[], metavar="NAME=KIND", dest="kinds",
         help=f"what columns are, of {', '.join(KINDS)}")  # fmt: skip
+    add("--fill", action="store_true",
+        help="go on where later rows lack columns, have new ones or other things in them, with a warning; what cannot "
+        "be read is missing, also where the model predicts")  # fmt: skip
     add("--sample-weight", metavar="NAME", help="column with weights of rows")
     add("--estimator", choices=ESTIMATORS, help="what to train (NAGClassifier or NAGRegressor, by the target)")
     add("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of the estimator, such as eta0=0.5")
@@ -81,13 +85,23 @@ def main(arguments):
     """Train, save the model, and print what was done."""
     parser, options = parse(arguments)
     try:
-        print(train(options))
+        print(noting(train, options))
     except WHAT_FILES_DO as error:
-        sentences = " ".join([str(error), *getattr(error, "__notes__", ())])
-        parser.exit(2, f"{PROGRAM}: {' '.join(sentences.split())}\n")
+        parser.exit(2, f"{PROGRAM}: {in_a_line(error)}\n")
     except KeyboardInterrupt:
         kept = options.checkpoint is not None and options.checkpoint.exists()
         parser.exit(130, "\nInterrupted." + (" The same command goes on from the checkpoint.\n" if kept else "\n"))
+
+
+def noting(job, options):
+    """What a job says that is done by options; before, each of its warnings is printed, once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("once", UserWarning)
+        said = job(options)
+    told = [warning for warning in caught if issubclass(warning.category, UserWarning | RuntimeWarning)]
+    for message in dict.fromkeys(str(warning.message) for warning in told):
+        print(f"note: {as_options(message)}")
+    return said
 
 
 def train(options):
@@ -110,7 +124,7 @@ def train(options):
     """
     clear_beside(options.model)
     check_writable(options.model)
-    batches = batches_of(options, read_batches, options.columns)
+    batches = batches_of(options, options.columns)
     estimator, classes = learner(options)
     if options.target is not None:
         estimator = prepared(options, batches, estimator)
@@ -132,10 +146,12 @@ def train(options):
     write_whole(options.model, lambda file: save(model, file, options.model.suffix))
     learnt = model if options.target is None else model[-1]
     kind = f"{len(learnt.classes_)} classes" if is_classifier(learnt) else "a quantity"
+    gaps = [f"{batches.n_left_out} rows left out, which have no {options.target!r}"] if batches.n_left_out else []
     return "\n".join([
         f"{type(learnt).__name__}, {learnt.n_features_in_} features, {options.target or 'target'}: {kind}",
         f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows a second" if n_read else
         f"nothing was left to learn: {options.checkpoint} is from a run that has ended",
+        *gaps,
         f"progressive loss {learnt.progressive_loss_:.6g} ({learnt.loss}), "
         + ("each row predicted before it was learnt" if options.passes == 1 else
            f"over {options.passes} passes, of which only the first predicts rows that are new"),
@@ -143,13 +159,15 @@ def train(options):
     ])  # fmt: skip
 
 
-def batches_of(options, read, columns):
-    """Batches of the files, by `read_batches` or, for targets alone, by `open_batches` without columns."""
+def batches_of(options, columns):
+    """Batches of the files; without any ``columns``, of targets alone. Rows without a target are left out."""
+    read = open_batches if columns == [] else read_batches
+    is_table = options.target is not None
     return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
-        batch_size=options.batch_size, n_hashed=options.n_hashed, transformer=None, frames=options.target is not None,
-        delimiter=options.delimiter, encoding=options.encoding, n_features=options.n_features,
-        zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
+        missing_target="drop" if is_table else "raise", batch_size=options.batch_size, n_hashed=options.n_hashed,
+        transformer=None, frames=is_table, delimiter=options.delimiter, encoding=options.encoding,
+        n_features=options.n_features, zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
     )  # fmt: skip
 
 
@@ -158,11 +176,21 @@ def prepared(options, batches, estimator):
     first = batches.head()
     if first.num_columns == 0:
         raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
-    kinds = dict(text.rpartition("=")[::2] for text in options.kinds)
+    kinds = dict(map(kind_of, options.kinds))
     print(f"columns, by the first {first.num_rows} rows:")
-    return prepare(
-        first, estimator, drop=options.drop, kinds=kinds, n_hashed=options.n_hashed, say=lambda line: print(f"  {line}")
-    )
+    made = {
+        "drop": options.drop, "kinds": kinds, "n_hashed": options.n_hashed,
+        "mismatch": "fill" if options.fill else "raise", "say": lambda line: print(f"  {as_options(line)}"),
+    }  # fmt: skip
+    return batches._prepared(first, estimator, made)
+
+
+def kind_of(text):
+    """Name and kind of a column given as ``NAME=KIND``."""
+    name, _, kind = text.rpartition("=")
+    if not name or kind not in KINDS:
+        raise ValueError(f"--as {text}: it must be NAME=KIND, where KIND is one of {', '.join(KINDS)}.")
+    return name, kind
 
 
 def learner(options):
@@ -171,7 +199,7 @@ def learner(options):
     if classes is not None and name is not None and name.endswith("Regressor"):
         raise ValueError(f"--classes is for classifiers; --estimator is {name}.")
     what = target_of(options)
-    targets = targets_of(batches_of(options, open_batches, None if options.target is None else []), what)
+    targets = targets_of(batches_of(options, None if options.target is None else []), what)
     if name is not None and name.endswith("Regressor"):
         if next(targets, np.empty(0)).dtype.kind in "US":
             raise ValueError(f"{name} needs numbers as targets; {what} holds words.")

@@ -10,12 +10,15 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from .. import kernels
-from ..estimators import FTRLClassifier, FTRLRegressor, merge
+from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
 from ..estimators._validation import check_number
 from ..kernels.nag.merging import HAVE_FADED
+from ..merging import merge
+from ..preprocessing._steps import check_step, is_left_out, learns
 
 FAN_IN = 8  # models that one merge takes
 LONGEST = 4.0, 8.0  # steps of shards, as a multiple of those of one model: with few rounds, and with many
@@ -25,12 +28,53 @@ TAIL = 2  # last rounds whose weights are averaged
 
 
 def check_estimator(estimator):
-    """Raise unless ``estimator`` is one whose models can be merged."""
+    """Raise unless ``estimator`` is one whose models can be merged, or a pipeline of such."""
+    if isinstance(estimator, Pipeline):
+        _check_pipeline(estimator)
+        estimator = learner_of(estimator)
     check_kind("estimator", estimator)
     if isinstance(estimator, FTRLClassifier | FTRLRegressor):
         raise TypeError(f"estimator is a {type(estimator).__name__}; its models cannot be merged.")
     if getattr(estimator, "half_life", None) is not None:
         raise ValueError(HAVE_FADED)
+
+
+def _check_pipeline(pipeline):
+    """Raise unless a pipeline learns from batches, by steps that can be merged."""
+    if not hasattr(pipeline, "partial_fit"):
+        raise TypeError(
+            f"estimator is a {type(pipeline).__name__}, which has no partial_fit: make it a "
+            "sklearn_nag.preprocessing.OnlinePipeline of the same steps."
+        )
+    for name, step in pipeline.steps[:-1]:
+        if is_left_out(step):
+            continue
+        check_step(name, step)
+        if learns(step) and not hasattr(step, "_parts"):
+            raise TypeError(
+                f"the step {name!r} of estimator is a {type(step).__name__}, whose models cannot be merged: use a "
+                "transformer of sklearn_nag.preprocessing, or fit it on some rows and wrap it in "
+                "sklearn.frozen.FrozenEstimator."
+            )
+
+
+def learner_of(model):
+    """The learner of a model: its last step, if it is a pipeline."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def _with_learner(model, learner):
+    """A model with another learner; its other steps are shared."""
+    if not isinstance(model, Pipeline):
+        return learner
+    result = copy.copy(model)
+    result.steps = [*model.steps[:-1], (model.steps[-1][0], learner)]
+    return result
+
+
+def is_fitted(model):
+    """Whether a model has learnt anything."""
+    return learner_of(model).__sklearn_is_fitted__()
 
 
 def check_cut(n_shards, rounds):
@@ -70,9 +114,9 @@ def _learn(model, X, y, weight, classes):
 
 def first_pair(estimator):
     """What learns the first rows: a clone of the estimator, and one that is to see no features."""
-    own = {"verbose": 0, "constraint": None}
-    given = {name: value for name, value in own.items() if name in estimator.get_params(deep=False)}
-    return clone(estimator), clone(estimator).set_params(**given)
+    own, learner = {"verbose": 0, "constraint": None}, learner_of(estimator)
+    given = {name: value for name, value in own.items() if name in learner.get_params(deep=False)}
+    return clone(estimator), clone(learner).set_params(**given)
 
 
 def learn_first(pair, batches, classes=None):
@@ -86,7 +130,7 @@ def learn_first(pair, batches, classes=None):
 
 def judge(pair, batches, classes=None):
     """What both models of a `first_pair` lose on rows that come next, so few that they learn little of them."""
-    n = max(8, int(pair[0].t_) // 4) if pair[0].__sklearn_is_fitted__() else 0
+    n = max(8, int(learner_of(pair[0]).t_) // 4) if is_fitted(pair[0]) else 0
     for X, y, weight in itertools.islice(batches, 1):
         rows = X.iloc[:n] if hasattr(X, "iloc") else X[:n]
         later = learn_first(pair, [(rows, y[:n], None if weight is None else weight[:n])], classes)
@@ -95,7 +139,8 @@ def judge(pair, batches, classes=None):
 
 
 def _total_loss(model):
-    return model.progressive_loss_ * model.t_ if model.__sklearn_is_fitted__() else 0.0
+    learner = learner_of(model)
+    return learner.progressive_loss_ * learner.t_ if is_fitted(learner) else 0.0
 
 
 def begin(pair, judged, eta0, factor):
@@ -108,14 +153,14 @@ def begin(pair, judged, eta0, factor):
     """
     model = model_of(pair)
     lost, lost_blind = np.sum(judged, axis=0) if judged else (0.0, 0.0)
-    if model.__sklearn_is_fitted__() and (lost < lost_blind or not judged):
+    if is_fitted(model) and (lost < lost_blind or not judged):
         return with_steps(model, eta0, factor)
     return clone(model)
 
 
 def join_first(model, start, pair):
     """What the first round has led to, with the model of the first rows where shards did not go on from it."""
-    return model if start.__sklearn_is_fitted__() else merge_learnt([pair[0], model], start)
+    return model if is_fitted(start) else merge_learnt([pair[0], model], start)
 
 
 def model_of(pair):
@@ -130,29 +175,30 @@ def with_steps(model, eta0, factor):
     adaptive may be as long as they can be.
     """
     model = copy.deepcopy(model)
-    if isinstance(eta0, Real) and getattr(model, "adaptive", False) and float(eta0) * factor < np.inf:
-        model.set_params(eta0=eta0 if factor == 1 else float(eta0) * factor)
-        if model.__sklearn_is_fitted__():
-            rule = model._state.rule
-            model._state.adopt(dataclasses.replace(rule, eta=(float(model.eta0),) * len(rule.eta)))
+    learner = learner_of(model)
+    if isinstance(eta0, Real) and getattr(learner, "adaptive", False) and float(eta0) * factor < np.inf:
+        learner.set_params(eta0=eta0 if factor == 1 else float(eta0) * factor)
+        if is_fitted(learner):
+            rule = learner._state.rule
+            learner._state.adopt(dataclasses.replace(rule, eta=(float(learner.eta0),) * len(rule.eta)))
     return model
 
 
 def lead(model, before, momentum, renew):
     """Model for the shards of a round to begin with: see `sklearn_nag.kernels.lead`."""
-    model = copy.copy(model)
-    if model.__sklearn_is_fitted__():
-        before = before if before.__sklearn_is_fitted__() else model
-        model._state = kernels.lead(model._state, before._state, momentum, renew)
-    return model
+    learner = copy.copy(learner_of(model))
+    if is_fitted(learner):
+        before = learner_of(before) if is_fitted(before) else learner
+        learner._state = kernels.lead(learner._state, before._state, momentum, renew)
+    return _with_learner(model, learner)
 
 
 def merge_learnt(models, base):
     """Merge those of some models that have learnt a row at all; ``base`` where none has."""
-    learnt = [model for model in models if model.__sklearn_is_fitted__()]
+    learnt = [model for model in models if is_fitted(model)]
     if not learnt:
         return base
-    return merge(learnt, base if base.__sklearn_is_fitted__() else None)
+    return merge(learnt, base if is_fitted(base) else None)
 
 
 def run_rounds(first, pieces, eta0, call, learn, merge_models, judge_piece):

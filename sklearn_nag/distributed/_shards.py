@@ -8,11 +8,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_consistent_length
 
-from ..estimators._online import OnlineLinear
-from ..estimators._validation import as_labels, as_numpy
+from ..estimators._labels import classes_in, dense
+from ..estimators._validation import as_numpy
 from ._rounds import (
     check_cut,
     check_estimator,
@@ -20,12 +20,13 @@ from ._rounds import (
     judge,
     learn_first,
     learn_piece,
+    learner_of,
     merge_learnt,
     plan,
     run_rounds,
 )
 
-Model = TypeVar("Model", bound=OnlineLinear)
+Model = TypeVar("Model", bound=BaseEstimator)
 
 
 def shard_fit(
@@ -48,7 +49,8 @@ def shard_fit(
     Parameters
     ----------
     estimator : estimator
-        Classifier or regressor of this package. It is cloned, and the clone learns from scratch.
+        Classifier or regressor of this package, or an `OnlinePipeline` that ends with one, of transformers of this
+        package and others that are fitted. It is cloned, and the clone learns from scratch.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows, in an order in which neighbours are no more alike than others: shuffled, best of all.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -114,14 +116,20 @@ def shard_fit(
     """
     check_estimator(estimator)
     check_cut(n_shards, rounds)
-    X, y = as_numpy(X, "X"), np.asarray(as_numpy(y, "y"))
+    X, y = as_numpy(X, "X"), dense(y)
     weight = None if sample_weight is None else np.asarray(as_numpy(sample_weight, "sample_weight"))
     check_consistent_length(X, y, weight)
-    X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "columns") else np.asarray(X)
+    X = (
+        X.tocsr()
+        if sparse.issparse(X)
+        else X
+        if hasattr(X, "columns") or learner_of(estimator) is not estimator
+        else np.asarray(X)
+    )
     if len(y) == 0:
         raise ValueError("there are no rows to learn from.")
     if is_classifier(estimator) and classes is None:
-        classes = np.unique(as_labels(y, "y"))
+        classes = classes_in(y)
 
     def rows(start, stop):
         part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
@@ -142,4 +150,6 @@ def shard_fit(
     def call(function, *arguments):
         return function(*arguments)
 
-    return run_rounds(pair, pieces, getattr(estimator, "eta0", None), call, learn, merge_learnt, judge_piece)
+    return run_rounds(
+        pair, pieces, getattr(learner_of(estimator), "eta0", None), call, learn, merge_learnt, judge_piece
+    )

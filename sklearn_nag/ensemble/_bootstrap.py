@@ -14,10 +14,13 @@ from scipy.special import stdtrit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags
 
 from .._typing import available_if
+from ..estimators._labels import check_one_class_a_row
+from ..estimators._rates import score_by_common
 from ..estimators._validation import (
     Rows,
     check_coverage,
@@ -212,6 +215,8 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
     def _learn(self, method, models, X, y, sample_weight, options, begin):
         """Let the learner, the first of the models, and its copies learn rows, from the number ``begin`` on."""
         first, copies = models[0], models[1:]
+        if is_classifier(first):
+            check_one_class_a_row(y, type(self).__name__)
         given = _named_weights(first, method, sample_weight)
         getattr(first, method)(X, y, **options, **given)  # which checks what it is given
         n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]
@@ -228,7 +233,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         Parallel(n_jobs=self.n_jobs, prefer="threads")(calls)
         self.estimator_, self.estimators_, self.n_rows_ = first, copies, begin + n_rows
 
-    def _merge_copies(self, models, base):
+    def _merged(self, models, base):
         """One model of several that learnt shards: learner with learner, and each copy with its likes."""
         for number, model in enumerate(models):
             _check_alike(self, f"models[{number}]", model)
@@ -376,7 +381,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         return self._of_learner("feature_names_in_")
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy or, for regression, R² of `predict`.
+        """Accuracy or, for regression, R² of `predict`; D² for a learner whose own score that is.
 
         Parameters
         ----------
@@ -392,14 +397,16 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         float
             The score.
         """
-        from sklearn.metrics import accuracy_score, r2_score
-
-        metric = accuracy_score if is_classifier(self.estimator) else r2_score
-        return metric(y, self.predict(X), sample_weight=sample_weight)
+        predicted = self.predict(X)
+        if is_classifier(self.estimator):
+            return accuracy_score(y, predicted, sample_weight=sample_weight)
+        return score_by_common([self.estimator], y, predicted, sample_weight)
 
     def __sklearn_tags__(self):
         tags, of_learner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = of_learner.estimator_type
         tags.classifier_tags, tags.regressor_tags = of_learner.classifier_tags, of_learner.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         tags.target_tags, tags.input_tags = of_learner.target_tags, of_learner.input_tags
         return tags

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from .. import kernels
 from .._docstrings import share
+from ..estimators import merge as merge_learners
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import check_as_begun, check_number, parameter_names
+from ..model_selection._effects import rows_and_weights
 from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
-from ..preprocessing._places import Columns, check_columns, places_of
+from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
+from ..uncertainty import quantiles
 from ._experts import Expert
 from ._hedge import HedgeClassifier, HedgeRegressor
 
 _DOCS = ALL | entries("""
 columns : "auto" or list, default="auto"
     Which columns get curves and cells: a list of places, of names or patterns of names, or of True and False for each
-    column. ``"auto"`` takes all columns of arrays and data frames, and none of sparse rows, whose columns are words and
-    categories. The others have a line each.
+    column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most of whose columns are words and
+    categories, it takes those that `set_numeric_columns` names, as an `OnlinePipeline` of a data frame does, and else
+    none, with a warning: then there are lines alone. The other columns have a line each.
 n_knots : int, default=17
     Of the curve of a column; see `sklearn_nag.preprocessing.OnlineCurves`.
 n_trees : int, default=300
@@ -40,14 +49,19 @@ focus_rows : int or None, default=1000
 half_life : float, "auto" or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about ten times as
     long, and small batches take longer still.
+half_life_ : ndarray of shape (6,) or (n_targets, 6)
+    How much each half-life is trusted, with ``half_life="auto"``: the mean of its shares in all learners, by
+    ``weights_``.
+half_lives_ : ndarray of shape (6,)
+    These half-lives.
 max_iter : int, default=1
     Passes of `fit` over the rows.
 weights_ : ndarray of shape (n_estimators,)
     How much lines, curves, cells and, once it has joined, the second generation of cells are trusted: the share of each
     in a prediction. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
-    Mean progressive loss of each of them by its latest weights, over the rows but the first; NaN before. That of the
-    second generation has what the first one lost before.
+    Mean progressive loss of each of them, over the rows but the first; NaN before. That of the second generation has
+    what the first one lost before.
 progressive_loss_ : float
     The same of the mixture.
 regret_ : float
@@ -87,8 +101,9 @@ class _LinesCurvesCells:
     """What the classifier and the regressor have in place of the parameters of a mixture."""
 
     _learner: ClassVar[Any]
-    _loss: ClassVar[str]
     _row_options = {"ensure_all_finite": "allow-nan"}
+    _apart = False
+    _passed_on: ClassVar[dict[str, Any]]  # parameters of all learners, with what models saved before had of them
     _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
     columns: Any
     n_knots: int
@@ -100,6 +115,26 @@ class _LinesCurvesCells:
     half_life: Any
     random_state: Any
     _experts: list
+    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
+
+    def set_numeric_columns(self, positions: Iterable[int]) -> Self:
+        """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
+
+        A pipeline that knows says it by itself: `OnlinePipeline`, where columns of words become columns of sparse rows.
+        It is part of what has been learnt: pickles have it, and clones have not.
+
+        Parameters
+        ----------
+        positions : iterable of int
+            Their places among the columns of the rows.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        self._numeric = numeric_places(positions)
+        return self
 
     @property
     def estimators(self) -> None:  # type: ignore[override]
@@ -121,11 +156,6 @@ class _LinesCurvesCells:
         return True
 
     @property
-    def loss(self) -> Any:
-        """What forecasts are judged by."""
-        return self._loss
-
-    @property
     def batch_size(self) -> Any:
         """Without effect, as all of them predict each row just before they learn it."""
         return 1
@@ -143,7 +173,7 @@ class _LinesCurvesCells:
                 random_state=self.random_state,
             ),
         )
-        learner = self._learner(half_life=self.half_life)
+        learner = self._learner(**{name: getattr(self, name) for name in self._passed_on})
         return [(name, make_online_pipeline(step, clone(learner))) for name, step in zip(_NAMES, steps)]
 
     def _check_parameters(self):
@@ -151,56 +181,142 @@ class _LinesCurvesCells:
         if self.focus_rows is not None:
             check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
 
-    def _learn(self, X, y, weight, order, judge=True):
+    def _learn(self, X, y, weight, order, judge=True, played=None):
         n_left = (self.focus_rows or 0) - self._experts[0].n_rows  # before the second generation joins
         if judge and 0 < n_left <= len(order) and len(self._experts) == len(_NAMES):
-            super()._learn(X, y, weight, order[:n_left], judge)
+            super()._learn(X, y, weight, order[:n_left], judge, played)
             last, order = order[n_left - 1 : n_left], order[n_left:]
             self._focus(X[last], y[last], None if weight is None else weight[last])
         if len(order):
-            super()._learn(X, y, weight, order, judge)
+            super()._learn(X, y, weight, order, judge, played)
 
     def _focus(self, *row):
         """Let the second generation of cells learn the latest row, and join."""
         cells = self._experts[-1]
         first = cells.transformers[0][1]
-        importance = first._importance(*cells.rows_and_weights(self.n_features_in_))
+        importance = first._importance(*rows_and_weights(cells.learner, self.n_features_in_))
         if importance is not None:
-            focused = Expert(_FOCUSED, cells.estimator)
+            focused = Expert(_FOCUSED, cells.estimator, cells.apart)
             focused.transformers[0][1]._focus(first, importance)
             focused.play(self._method, *row, getattr(self, "classes_", None))
             self._join(focused, cells)
 
     def _begin(self, first):
         now = {name: getattr(self, name) for name in parameter_names(type(self)) if name not in self._changeable}
+        now["set_numeric_columns"] = self._numeric
         if not first:
             check_as_begun(self._made_with, now)
         super()._begin(first)
         self._made_with = now
+
+    def _merged(self, models, base):
+        """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
+        named = [(f"models[{i}]", model) for i, model in enumerate(models)]
+        for name, model in [*named, *([] if base is None else [("base", base)])]:
+            self._check_fits(name, model)
+        if base is not None and base._mixture is None:
+            base = None
+        models = [model for model in models if model._mixture is not None] or models[:1]
+        whole = copy.deepcopy(models[0])
+        if len(models) == 1:
+            return whole
+        first, *others = models
+        whole._experts = [_merged_expert(i, models, base) for i in range(len(first._experts))]
+        for name in ("_mixture", "_blend"):
+            own, start = getattr(first, name), None if base is None else getattr(base, name)
+            if own is not None:
+                setattr(whole, name, own.merged([getattr(model, name) for model in others], start))
+        for name in ("_totals", "_t"):
+            start = 0.0 if base is None else getattr(base, name)
+            setattr(whole, name, getattr(first, name) + sum(getattr(model, name) - start for model in others))
+        whole._merge_targets(others, base)
+        return whole
+
+    def _merge_targets(self, others, base):
+        """Take over what others know of targets and errors."""
+
+    def _check_fits(self, name, model):
+        """Raise unless ``model`` can be merged with this one."""
+        if type(model) is not type(self):
+            ours, theirs = type(model).__name__, type(self).__name__
+            raise TypeError(f"{name} is a {ours}, models[0] a {theirs}; they must be alike.")
+        if not model.__sklearn_is_fitted__():
+            raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
+        for what in ("n_features_in_", "feature_names_in_", "classes_", "_n_outputs", "_made_with"):
+            ours, theirs = getattr(model, what, None), getattr(self, what, None)
+            if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
+                shown = {"_n_outputs": "the number of outputs", "_made_with": "its parameters"}.get(what, what)
+                raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
+        if model._names != self._names:
+            raise ValueError(
+                f"{name} has the estimators {model._names}, models[0] {self._names}: let one model learn focus_rows "
+                "rows, by which its second generation of cells joins, and give copies of it to all shards."
+            )
+
+    @property
+    def half_life_(self) -> np.ndarray:
+        """How much each half-life is trusted, with ``half_life="auto"``."""
+        model: Any = self
+        shares = np.stack([pipeline[-1].half_life_ for pipeline in model.estimators_])
+        return np.tensordot(model.weights_, shares, 1)
+
+    @property
+    def half_lives_(self) -> np.ndarray:
+        """The half-lives that ``half_life="auto"`` mixes."""
+        model: Any = self
+        return model.estimators_[0][-1].half_lives_
 
     def _takes_anything(self):
         return False
 
     def _validate(self, X, y, sample_weight, first):
         rows = super()._validate(X, y, sample_weight, first)
-        if first and not isinstance(self.columns, str):
-            check_columns("columns", self.columns)
-            places = places_of("columns", self.columns, names_in(self)).tolist()
+        if first:
+            places = self._places(rows[0])
             for expert in self._experts:  # which get arrays without names
                 expert.transformers[0][1].set_params(columns=places)
+            if places == []:
+                del self._experts[1:]  # which would be lines, too
         return rows
 
+    def _places(self, X):
+        """Places of the columns that get curves and cells."""
+        if not isinstance(self.columns, str):
+            check_columns("columns", self.columns)
+            return places_of("columns", self.columns, names_in(self)).tolist()
+        if self._numeric is not None:
+            return places_of("set_numeric_columns", self._numeric, names_in(self)).tolist()
+        if sparse.issparse(X):
+            warn_of_sparse_rows(self, "lines alone are learnt")
+            return []
+        return "auto"
+
     def __setstate__(self, state):
-        before = {"focus_rows": None, "half_life": None}  # as models saved before had neither
+        before = {"focus_rows": None, **self._passed_on}  # as models saved before had none of them
         state = {**before, **state}
         if "_made_with" in state:
-            state["_made_with"] = {**before, **state["_made_with"]}
+            state["_made_with"] = {**before, "set_numeric_columns": None, **state["_made_with"]}
         super().__setstate__(state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _merged_expert(i, models, base):
+    """One expert of those that several models have in place ``i``."""
+    experts = [model._experts[i] for model in models]
+    start = None if base is None else base._experts[i]
+    merged = copy.copy(experts[0])
+    ((name, _),) = merged.transformers
+    step = merged_transformers([e.transformers[0][1] for e in [*experts, *([] if start is None else [start])]])
+    learner = merge_learners([e.learner for e in experts], None if start is None else start.learner)
+    merged.resume(type(merged.estimator)([(name, step), (merged.estimator.steps[-1][0], learner)]))
+    before = 0 if start is None else start.n_rows
+    merged.n_rows = before + sum(e.n_rows - before for e in experts)
+    merged.next_look = max(merged.n_rows, merged.next_look)
+    return merged
 
 
 @share(**_DOCS, **_NOTES)
@@ -219,6 +335,8 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     {first_rows}
     {focus_rows}
     {half_life}
+    class_weight : dict, "balanced" or None, default=None
+        Of all learners: see `NAGClassifier`. They are mixed by their losses over rows that count alike.
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -234,6 +352,8 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     {t_}
     {estimators_}
     {named_estimators_}
+    {half_life_}
+    {half_lives_}
     classes_ : ndarray of shape (n_classes,)
         The classes.
     {n_iter_}
@@ -261,8 +381,8 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     True
     """
 
-    _loss = "log_loss"
     _learner = NAGClassifier
+    _passed_on = {"half_life": None, "class_weight": None}
 
     def __init__(
         self,
@@ -275,6 +395,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         first_rows: int = 300,
         focus_rows: int | None = 1000,
         half_life: float | Literal["auto"] | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
         max_iter: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -287,9 +408,15 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         self.first_rows = first_rows
         self.focus_rows = focus_rows
         self.half_life = half_life
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
+
+    @property
+    def loss(self) -> Any:  # type: ignore[override]
+        """What forecasts are judged by."""
+        return "log_loss"
 
     def _new_mixture(self, n_forecasts):
         # By the rate 1 of log losses. A single large squared error in the last rows would move all of the weight.
@@ -312,6 +439,9 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {first_rows}
     {focus_rows}
     {half_life}
+    loss : {{"squared_error", "absolute_error", "huber", "poisson", "gamma"}}, default="squared_error"
+        Of all learners: see `NAGRegressor`. ``"poisson"`` is for counts and ``"gamma"`` for amounts above 0. They are
+        mixed by absolute errors where these or ``"huber"`` are asked for, else by squared ones.
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -327,6 +457,8 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {t_}
     {estimators_}
     {named_estimators_}
+    {half_life_}
+    {half_lives_}
     {n_iter_}
     {n_features_in_}
     {feature_names_in_}
@@ -352,8 +484,9 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     True
     """
 
-    _loss = "squared_error"
     _learner = NAGRegressor
+    _passed_on = {"half_life": None, "loss": "squared_error"}
+    _losses = ("squared_error", "absolute_error", "huber", "poisson", "gamma")
 
     def __init__(
         self,
@@ -366,6 +499,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         first_rows: int = 300,
         focus_rows: int | None = 1000,
         half_life: float | Literal["auto"] | None = None,
+        loss: Literal["squared_error", "absolute_error", "huber", "poisson", "gamma"] = "squared_error",
         max_iter: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -378,6 +512,20 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.first_rows = first_rows
         self.focus_rows = focus_rows
         self.half_life = half_life
+        self.loss = loss  # type: ignore[assignment]
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
+
+    def _judged_by(self, learners):
+        return "absolute_error" if self.loss in ("absolute_error", "huber") else "squared_error"
+
+    @property
+    def _memory(self):
+        return np.inf if self.half_life in (None, "auto") else self.half_life / np.log(2.0)
+
+    def _merge_targets(self, others, base):
+        known = [model._evidence for model in (self, *others) if model._evidence is not None]
+        self._evidence = quantiles.merge(known, None if base is None else base._evidence) if known else None
+        lows, highs = zip(self._range, *(model._range for model in others))
+        self._range = np.array([np.min(lows, axis=0), np.max(highs, axis=0)])

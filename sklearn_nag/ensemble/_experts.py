@@ -13,6 +13,7 @@ from ..estimators._online import OnlineLinear
 from ..estimators._saved import check_integer
 from ..estimators._validation import shown
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
+from ..preprocessing._base import OnlineTransformer
 from ..preprocessing._steps import is_by_row
 
 GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
@@ -108,9 +109,10 @@ class NamedEstimators(BaseEstimator):
 class Expert(StreamPipeline):
     """A learner, and the transformers before it, which are played before they learn.
 
-    A learner of this package whose ``predict`` averages the weights of all rows gives two forecasts of each row: by its
-    latest weights, as its kernel makes them while it learns, and by the average. The average is looked at now and then,
-    at numbers of rows that grow by a quarter, so that neither costs nor results depend on how a stream is cut.
+    A learner of this package forecasts each row as its kernel does while it learns. Where averages are ``apart``, one
+    whose ``predict`` averages the weights of all rows gives two forecasts: by its latest weights, and by the average.
+    This is looked at now and then, at numbers of rows that grow by a quarter, so that neither costs nor results depend
+    on how a stream is cut. Else there is one, by the weights that ``predict`` has.
 
     Parameters
     ----------
@@ -118,10 +120,14 @@ class Expert(StreamPipeline):
         For messages.
     estimator : estimator
         As `StreamPipeline` takes it; cloned.
+    apart : bool, default=True
+        Whether an average of weights is a forecast of its own.
     """
 
-    def __init__(self, name, estimator):
-        self.name, self.averages = name, False
+    apart = True  # of those saved before there was another way
+
+    def __init__(self, name, estimator, apart=True):
+        self.name, self.averages, self.apart = name, False, apart
         with self._saying():
             super().__init__(estimator)
         self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
@@ -137,7 +143,7 @@ class Expert(StreamPipeline):
     def check(self):
         """Raise for attributes that do not make an expert together, as those of a file that was changed or damaged."""
         expected = {"name", "estimator", "learner", "transformers", "averages", "n_rows", "next_look", "snapshot"}
-        if vars(self).keys() != expected or not isinstance(self.name, str):
+        if vars(self).keys() - {"apart"} != expected or not isinstance(self.name, str):
             raise ValueError("an expert has other attributes than experts have")
         try:
             self.resume(self.estimator)
@@ -145,10 +151,14 @@ class Expert(StreamPipeline):
             raise ValueError(str(error)) from None
         if isinstance(self.learner, OnlineLinear):
             self.learner._check_changed_parameters()
+        for _, step in self.transformers:
+            if isinstance(step, OnlineTransformer):
+                step._check_parameters()
         for what, least in (("n_rows", 0), ("next_look", getattr(self, "n_rows", 0))):
             check_integer(f"{what} of {self.name!r}", getattr(self, what), least)
-        if not isinstance(self.averages, bool | np.bool_):
-            raise ValueError(f"averages of {self.name!r} is {self.averages!r:.60}; it must be True or False")
+        for flag in ("averages", "apart"):
+            if not isinstance(getattr(self, flag), bool | np.bool_):
+                raise ValueError(f"{flag} of {self.name!r} is {getattr(self, flag)!r:.60}; it must be True or False")
         if self.snapshot is None:
             return
         kernels.check(self.snapshot)
@@ -197,17 +207,21 @@ class Expert(StreamPipeline):
     def _play(self, method, X, y, weight, options, judged):
         X = self.transform(X)
         own, has_learnt = isinstance(self.learner, OnlineLinear), self.n_rows > 0
-        if own and judged:
+        if own and judged and self.apart:
             return self._play_and_look(method, X, y, weight, options)
-        responses = [getattr(self.learner, method)(X)] if has_learnt and judged else None
-        weights = {} if weight is None else {"sample_weight": weight}
-        self.learner.partial_fit(X, y, **({} if has_learnt and not own else options), **weights)
+        if own and judged:
+            played = self.learner._play(X, y, sample_weight=weight, expendable=True, **options)
+            responses = [self.learner._respond(method, played)]
+        else:
+            responses = [getattr(self.learner, method)(X)] if has_learnt and judged else None
+            weights = {} if weight is None else {"sample_weight": weight}
+            self.learner.partial_fit(X, y, **({} if has_learnt and not own else options), **weights)
         self.n_rows += count_rows(X)
         self.next_look = self.n_rows
         return responses
 
     def _play_and_look(self, method, X, y, weight, options):
-        """As `play`, for a learner of this package."""
+        """As `play`, for a learner of this package whose average is a forecast of its own."""
         learner, latest, average, start, n = self.learner, [], [], 0, count_rows(X)
         while start < n:
             if self.n_rows == self.next_look:
@@ -226,16 +240,6 @@ class Expert(StreamPipeline):
             self.n_rows, start = self.n_rows + stop - start, stop
         average = latest[: len(latest) - len(average)] + average
         return [np.concatenate(parts) for parts in (latest, average)[: self.n_forecasts]]
-
-    def rows_and_weights(self, first):
-        """Of the columns from the ``first`` on, the share of rows in which each is not 0, and its weights in ``coef_``.
-
-        For learners of this package that count rows, as those of ``normalization="auto"`` do.
-        """
-        state, features = self.learner._state, slice(first, self.learner.n_features_in_)
-        tally = state.columns.tally[features]
-        share = np.where(state.columns.frequent[features] > 0, state.t - tally, tally) / state.t
-        return share, np.atleast_2d(self.learner.coef_)[:, features]
 
     def forecast(self, which, method, X):
         """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""

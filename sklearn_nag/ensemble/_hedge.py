@@ -19,8 +19,10 @@ from .. import kernels, losses
 from .._docstrings import share
 from .._typing import available_if
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
+from ..estimators._labels import check_one_class_a_row
 from ..estimators._locks import between_calls, turn_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
+from ..estimators._rates import score_by_common
 from ..estimators._saved import (
     check_attributes,
     check_begun_with,
@@ -38,6 +40,7 @@ from ..estimators._validation import (
     as_numpy,
     check_as_begun,
     check_classes,
+    check_coverage,
     check_finite,
     check_fitted,
     check_flag,
@@ -53,6 +56,7 @@ from ..estimators._validation import (
     unchanged_on_error,
 )
 from ..model_selection._streams import count_rows
+from ..uncertainty import quantiles
 from ._experts import Expert, NamedEstimators
 
 _LARGEST = np.finfo(np.float64).max
@@ -114,6 +118,7 @@ class _Hedge(NamedEstimators):
     """What the classifier and the regressor share."""
 
     _row_options: dict[str, Any] = {}  # of `converted`
+    _apart = True  # as `Expert` has it
 
     # -- parameters
 
@@ -131,8 +136,9 @@ class _Hedge(NamedEstimators):
         """Check the parameters; make new experts and a new mixture for a new model, else copies that can be undone."""
         self._check_parameters()
         if first:
-            self._experts = [Expert(name, estimator) for name, estimator in self._named()]
+            self._experts = [Expert(name, estimator, self._apart) for name, estimator in self._named()]
             self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
+            self._evidence = None
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
             self._experts = copy.deepcopy(self._experts)
@@ -183,15 +189,55 @@ class _Hedge(NamedEstimators):
         random_state = check_random_state(self.random_state)
         for i in range(self.max_iter):
             self._learn(X, targets, weight, random_state.permutation(rows) if self.shuffle else rows, judge=i == 0)
+        if self.shuffle or self.max_iter > 1:
+            self._see_order(targets[rows], None if weight is None else weight[rows])
         self.n_iter_ = int(self.max_iter)
         return self
 
+    def _see_order(self, y, weight):
+        """Tell the estimators that take it in which order rows were given, which were learnt in another."""
+        for expert in self._experts:
+            if hasattr(expert.learner, "_see_order"):
+                expert.learner._see_order(y, weight)
+
     def _partial_fit(self, X, y, sample_weight):
-        first = not self.__sklearn_is_fitted__()
-        self._begin(first)
-        X, y, weight = self._validate(X, y, sample_weight, first)
+        X, y, weight = self._go_on(X, y, sample_weight)
         self._learn(X, y, weight, _rows_with_weight(weight, len(y)))
         return self
+
+    def _go_on(self, X, y, sample_weight):
+        """Begin a new model, or go on with this one; return rows, targets and weights as `_validate` does."""
+        first = not self.__sklearn_is_fitted__()
+        self._begin(first)
+        return self._validate(X, y, sample_weight, first)
+
+    # -- what is played, for `progressive_validation`
+
+    _evidence: Any = None  # of how far predictions are off before rows are learnt; never changed in place
+
+    @property
+    def _plays(self):
+        """Whether each row is predicted just before it is learnt, so that cuts make no difference to what is played."""
+        return all(Expert(*named, self._apart).by_row for named in self._named())
+
+    @unchanged_on_error
+    def _play(self, X, y, sample_weight=None, classes=None):
+        """As ``partial_fit``, but return what the mixture predicted each row by before it was learnt."""
+        if classes is not None:
+            self._see_classes(classes)
+        X, y, weight = self._go_on(X, y, sample_weight)
+        played = []
+        counts = np.ones(len(y), bool) if weight is None else weight > 0
+        for run in np.split(np.arange(len(y)), np.flatnonzero(np.diff(counts)) + 1):
+            if counts[run[0]]:
+                self._learn(X, y, weight, run, played=played)
+            else:
+                played.append(self._mixed_response(_take(X, run)))
+        return np.concatenate(played)
+
+    def _responded(self, method, mixed, y, weight, before):
+        """What ``method`` made of what `_play` has returned."""
+        return self._respond(method, mixed)
 
     def _validate(self, X, y, sample_weight, first):
         """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
@@ -216,8 +262,8 @@ class _Hedge(NamedEstimators):
         """Whether rows go as they are to the estimators, as pipelines may take what is no array of numbers."""
         return any(expert.transformers for expert in self._experts)
 
-    def _learn(self, X, y, weight, order, judge=True):
-        """Play and learn the rows in this order."""
+    def _learn(self, X, y, weight, order, judge=True, played=None):
+        """Play and learn the rows in this order; add what the mixture predicted by to the list ``played``, if any."""
         by_row = all(expert.by_row for expert in self._experts)
         most = _MOST_TRANSFORMED if any(expert.transformers for expert in self._experts) else _MOST_ROWS
         size = most if by_row else int(self.batch_size)
@@ -229,13 +275,17 @@ class _Hedge(NamedEstimators):
                 batch, targets = _take(X, rows), y[rows]
                 c = None if weight is None else weight[rows]
                 with in_silence():
-                    played = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
+                    of_experts = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
                 if self._mixture is None:
                     self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
                 n_unjudged = int(self._is_new)
-                if judge and n_unjudged < len(rows) and all(p is not None for p in played):
-                    responses = [response for of_expert in played for response in of_expert]
-                    self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
+                if played is not None and n_unjudged:
+                    played.append(self._advice_before_rows(n_unjudged))
+                if judge and n_unjudged < len(rows) and all(p is not None for p in of_experts):
+                    responses = [response for of_expert in of_experts for response in of_expert]
+                    mixed = self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
+                    if played is not None:
+                        played.append(mixed)
                 self._see(targets)
                 self._is_new = False
 
@@ -271,7 +321,7 @@ class _Hedge(NamedEstimators):
         return kernels.FixedRate.new(n_forecasts, float(self.eta0))
 
     def _judge(self, responses, y, c, n_unjudged):
-        """Count the losses of what was forecast, but for the first rows."""
+        """Count the losses of what was forecast, but for the first rows; return what was mixed of it."""
         advice = self._advice(responses, y)[:, n_unjudged:]
         y, c = y[n_unjudged:], c[n_unjudged:]
         played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=1)
@@ -282,11 +332,13 @@ class _Hedge(NamedEstimators):
         shares = kernels.mix(self._mixture, played)
         if self._blend is not None:
             shares = shares[:, :-1] + shares[:, -1:] * blended
-        of_all = self._weighted_loss(self._mixed(shares.T[:, :, None], advice), y, c)
+        mixed = self._mixed(shares.T[:, :, None], advice)
+        of_all = self._weighted_loss(mixed, y, c)
         with np.errstate(over="ignore"):
             totals = np.vstack([self._totals, np.column_stack([losses, of_all])])
             self._totals = np.minimum(np.add.accumulate(totals, axis=0)[-1], _LARGEST)
             self._t = float(np.add.accumulate(np.append(self._t, c))[-1])
+        return mixed
 
     def _weighted_loss(self, advice, y, c):
         """Loss of each row's advice times its weight, at most the largest double."""
@@ -623,15 +675,21 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
             ``classes`` did not name; when ``classes`` is missing at the first call or differs later. The estimator is
             then as it was before.
         """
-        known = self.__sklearn_is_fitted__()
-        if classes is None and not known:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
         if classes is not None:
-            named = check_classes(classes)
-            if known and not np.array_equal(named, self.classes_):
-                raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
-            self.classes_ = named
+            self._see_classes(classes)
+        elif not self.__sklearn_is_fitted__():
+            raise ValueError("classes must be passed on the first call to partial_fit.")
         return self._partial_fit(X, y, sample_weight)
+
+    def _validate(self, X, y, sample_weight, first):
+        check_one_class_a_row(y, type(self).__name__)
+        return super()._validate(X, y, sample_weight, first)
+
+    def _see_classes(self, classes):
+        named = check_classes(classes)
+        if self.__sklearn_is_fitted__() and not np.array_equal(named, self.classes_):
+            raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
+        self.classes_ = named
 
     def _check_targets_alone(self, y):
         return column_or_1d(y, warn=True)
@@ -694,8 +752,13 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         ndarray of shape (n_samples,)
             Entries of ``classes_``.
         """
-        mixed = self._mixed_response(X)
-        return self.classes_[mixed.argmax(axis=1)]
+        return self._respond("predict", self._mixed_response(X))
+
+    def _respond(self, method, mixed):
+        """What ``method`` makes of mixed votes or probabilities."""
+        if method == "predict":
+            return self.classes_[mixed.argmax(axis=1)]
+        return np.log(mixed) if method == "predict_log_proba" else mixed
 
     @available_if(_gives_probabilities)
     @between_calls
@@ -810,7 +873,7 @@ class HedgeRegressor(RegressorMixin, _Hedge):
     """
 
     _updates = ("adahedge", "hedge")
-    _losses = ("squared_error", "absolute_error")
+    _losses: tuple[str, ...] = ("squared_error", "absolute_error")
     _target_options: dict[str, Any] = {"y_numeric": True, "multi_output": True}
     _multi_output = True
     _method = "predict"
@@ -902,6 +965,8 @@ class HedgeRegressor(RegressorMixin, _Hedge):
             kernels.check_finite("_range", ends)
         if (ends is None) != (self._mixture is None):
             raise ValueError("it has no range of the targets that it has seen")
+        if self._evidence is not None:
+            quantiles.check("what is known of errors", self._evidence, self._n_outputs or 1)
 
     def _advice_before_rows(self, n_rows):
         """What is advised for so many rows when nothing has been learnt: 0."""
@@ -916,6 +981,17 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         low, high = ([np.inf], [-np.inf]) if self._range is None else self._range
         low, high = (np.broadcast_to(end, y.shape[1]) for end in (low, high))
         return np.array([np.minimum.accumulate(np.vstack([low, y])), np.maximum.accumulate(np.vstack([high, y]))])
+
+    def _judge(self, responses, y, c, n_unjudged):
+        mixed = super()._judge(responses, y, c, n_unjudged)
+        known = quantiles.new(mixed.shape[1]) if self._evidence is None else self._evidence
+        self._evidence = quantiles.learn(known, mixed, y[n_unjudged:].reshape(mixed.shape), self._memory)
+        return mixed
+
+    @property
+    def _memory(self):
+        """About how many of the last rows tell how far predictions are off."""
+        return np.inf
 
     def _as_advice(self, response):
         """Predictions of shape (n_rows, n_outputs), held within the range of all targets so far."""
@@ -958,5 +1034,70 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             As the targets were.
         """
-        mixed = self._mixed_response(X)
+        return self._respond("predict", self._mixed_response(X))
+
+    def _respond(self, method, mixed):
+        """What ``predict`` makes of mixed predictions."""
         return mixed[:, 0] if self._n_outputs is None else mixed
+
+    def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of the variation of the targets that predictions explain; 1 at best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the estimators take them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, not negative; 1 by default.
+
+        Returns
+        -------
+        float
+            R² of squared errors; where all estimators learn by one deviance, such as ``loss="poisson"`` of
+            :class:`NAGRegressor`, D², as their own score.
+        """
+        predicted = self.predict(X)
+        return score_by_common([expert for _, expert in self._named()], y, predicted, sample_weight)
+
+    @between_calls
+    def predict_interval(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
+        """Interval for the target of each row, which holds it with the probability asked for.
+
+        As `NAGRegressor.predict_interval`, by the errors that the mixture made on rows just before it learnt them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that an interval holds the target, between 0 and 1; or several.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            Lower and upper ends in units of the target. For several coverages, of shape (..., 2, n_coverages). Ends are
+            infinite where the model has not seen ``1 / (1 - coverage)`` errors, and for coverages above 0.999.
+
+        Raises
+        ------
+        NotFittedError
+            Before fitting.
+        ValueError
+            For rows that cannot be used, for coverages out of range, and for a model that was saved by a version that
+            kept no errors, and that has learnt nothing since.
+        """
+        coverages = check_coverage(coverage)
+        mixed = self._mixed_response(X)
+        if self._evidence is None and self._mixture is not None and self._t > 0:
+            raise ValueError(
+                f"this {type(self).__name__} knows no errors of its own, as it was saved by a version that kept none. "
+                "Let it learn rows by partial_fit first."
+            )
+        known = quantiles.new(mixed.shape[1]) if self._evidence is None else self._evidence
+        width = quantiles.widths(known, coverages)
+        with np.errstate(over="ignore"):
+            interval = np.stack([mixed[:, :, None] - width, mixed[:, :, None] + width], axis=2)
+        interval = interval[:, 0] if self._n_outputs is None else interval
+        return interval if np.ndim(coverage) else interval[..., 0]

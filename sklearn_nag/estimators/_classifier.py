@@ -18,12 +18,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from .. import losses
 from .._typing import available_if
 from ..uncertainty import probabilities, quantiles
+from . import _labels
 from ._locks import between_calls
 from ._online import OnlineLinear
 from ._saved import check_known_classes
 from ._validation import (
     InvalidParameterError,
     Rows,
+    Targets,
     as_given,
     as_labels,
     check_classes,
@@ -102,15 +104,14 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
                 raise InvalidParameterError("class_weight", allowed, f"{shown(weight)} for class {as_given(label)}")
 
     def _loss(self):
-        if self.loss == "log_loss" and self.multi_class == "multinomial" and len(self.classes_) > 2:
-            return losses.Softmax()
-        return super()._loss()
+        together = self.multi_class == "multinomial" and len(self.classes_) > 2 and not self._has_labels
+        return losses.Softmax() if self.loss == "log_loss" and together else super()._loss()
 
     # -- learning
 
     @unchanged_on_error
     def partial_fit(
-        self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self, X: Rows, y: Targets, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn each row once, in the order given.
 
@@ -118,10 +119,11 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows in whatever units they come.
-        y : array-like of shape (n_samples,)
-            Class of each row.
-        classes : array-like of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call only.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_columns)
+            Class of each row, its probabilities of classes, or several labels, as `classes` has begun the model.
+        classes : array-like of shape (n_classes,) or (n_labels, 2), optional
+            All classes that will ever come; needed at the first call only. A row ``[0, 1]`` for each label begins a
+            model of several labels, as does a ``y`` of zeros and ones in several columns without ``classes``.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
 
@@ -134,27 +136,44 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         ------
         ValueError
             For input or parameters that cannot be used; for a class that ``classes`` did not name; when ``classes`` is
-            missing at the first call or differs later. The estimator is then as it was before.
+            missing at the first call or differs later; for probabilities with another loss than the log loss, with
+            ``class_weight`` or with ``calibration``. The estimator is then as it was before.
         """
-        self._check_partial_fit(classes)
+        self._check_partial_fit(classes, y)
         self._partial_fit(X, y, sample_weight)
         return self
 
-    def _check_partial_fit(self, classes):
+    def _check_partial_fit(self, classes, y):
         self._check_changed_parameters()
         self._check_no_early_stopping()
         known = self.__sklearn_is_fitted__()
         if classes is None and not known:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
+            classes = _labels.classes_of_stream(y)
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
         if classes is not None and not (known and np.array_equal(classes, self.classes_)):
-            classes = check_classes(classes)
+            of_labels = _labels.classes_named(classes)
+            classes = check_classes(classes) if of_labels is None else of_labels
             if known and not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes is {classes} but was {self.classes_} at the first call.")
             self.classes_ = classes
 
     @property
+    def _has_labels(self):
+        """Whether each row has several labels, not one of several classes."""
+        return _labels.are_labels(self.classes_)
+
+    @property
     def _n_targets(self):
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
+        return 1 if len(self.classes_) == 2 and not self._has_labels else len(self.classes_)
+
+    @property
+    def _names_of_targets(self):
+        return np.arange(len(self.classes_)) if self._has_labels else self.classes_
+
+    @property
+    def _kind_of_target(self):
+        return "label" if self._has_labels else "class"
 
     def _check_targets_of_model(self):
         check_known_classes(getattr(self, "classes_", None))
@@ -168,8 +187,13 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         ):
             raise ValueError("it has no counts of its classes")
 
+    def _options_for(self, y):
+        return {"multi_output": True} if _labels.has_columns(y) else {}
+
     def _check_targets(self, y, first):
         """``y`` as a validated array; ``first`` for a new model."""
+        if y.ndim == 2:
+            return _labels.as_matrix(y)
         y = as_labels(y, "y")
         if y.dtype == object:
             try:
@@ -180,21 +204,63 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def _see_all_targets(self, y, first):
         """Check the targets of a whole `fit`, and find the classes of a new model."""
-        check_classification_targets(y)
         if first:
-            self.classes_ = two_or_more(np.unique(y))
+            self.classes_ = self._found(y)
             self._class_counts = None
+        elif not (y.ndim == 2 or _labels.are_shares(y)):
+            check_classification_targets(y)
         if isinstance(self.class_weight, str):  # for rows that may come after these
             counts = np.bincount(self._encode(y), minlength=len(self.classes_)).astype(np.float64)
             self._class_counts = counts if self._class_counts is None else self._class_counts + counts
 
+    def _found(self, y):
+        """``classes_`` of a new model for all of its targets."""
+        if y.ndim == 2:
+            return _labels.classes_of_matrix(y)
+        if _labels.are_shares(y):
+            return np.arange(2)
+        check_classification_targets(y)
+        return two_or_more(np.unique(y))
+
     def _plain_targets(self, y, n_rows):
         """Whether the array ``y`` needs no validation."""
+        if y.ndim == 2:
+            return len(y) == n_rows and y.shape[1] > 1 and y.dtype == np.float64
         return y.shape == (n_rows,) and y.dtype.kind == self.classes_.dtype.kind in "biuSU"
 
     def _encode(self, y):
-        """Targets as the kernel takes them: the place of each class."""
-        return class_codes(y, self.classes_)
+        """Targets as the kernel takes them: the place of each class or, where there is none, a number for each head."""
+        if self._has_labels:
+            self._check_taken("several labels", ("class_weight", "calibration"))
+            targets = _labels.targets_of_labels(y, len(self.classes_))
+            if not (np.abs(targets) == 1.0).all():
+                self._check_soft()
+            return targets
+        if y.ndim == 1 and not _labels.are_shares(y):
+            return class_codes(y, self.classes_)
+        self._check_soft()
+        if y.ndim == 2:
+            return _labels.targets_of_probabilities(y, len(self.classes_))
+        return _labels.targets_of_shares(y, self.classes_)
+
+    def _check_soft(self):
+        """Raise where parameters have no meaning for probabilities."""
+        if self.loss != "log_loss":
+            raise ValueError(
+                f"y has probabilities of classes, which loss='log_loss' alone takes; loss is {self.loss!r}."
+            )
+        self._check_taken("probabilities", ("class_weight", "calibration"))
+        if self._stops_by_score:
+            raise ValueError("y has probabilities, of which early_stopping=True has no score: use 'auto' or False.")
+
+    def _check_taken(self, what, names):
+        """Raise for parameters that are not None and need classes."""
+        for name in names:
+            value = getattr(self, name)
+            if value is not None:
+                raise ValueError(
+                    f"{name} is {value!r:.60}, which needs one class a row; y has {what}: use {name}=None."
+                )
 
     def _weigh(self, y, weight):
         """Weights of the rows, multiplied by those of their classes; None where all are 1."""
@@ -305,8 +371,8 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes: positive for the second one.
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+            With two classes: positive for the second one. With several labels: positive for those that the row has.
         """
         return self._respond("decision_function", self._decision(X))
 
@@ -330,26 +396,34 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Entries of ``classes_``.
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Entries of ``classes_``; with several labels, 1 for those that the row has, else 0.
         """
         return self._interpret(self._decision(X))
 
     def _interpret(self, decision):
         """The predictions that decision values stand for."""
+        if self._has_labels:
+            return (decision > 0).astype(self.classes_.dtype)
         codes = (decision[:, 0] > 0).astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
         return self.classes_[codes]
 
     def _targets_of_heads(self, encoded):
         """1 for the class of each head, -1 for others."""
+        if encoded.ndim == 2:
+            return encoded
         return np.where(encoded[:, None] == (np.arange(self._n_targets) if self._n_targets > 1 else [1]), 1.0, -1.0)
 
     def _constant_loss(self, encoded, weight, rows):
         """Mean loss, over rows and heads, of the best decision values that do not depend on the features."""
         rows = slice(None) if rows is None else rows
         weight = None if weight is None else weight[rows]
-        shares = np.bincount(encoded[rows], weight, len(self.classes_))
-        shares = shares / shares.sum()
+        if encoded.ndim == 2:
+            shares = 0.5 + 0.5 * np.average(encoded[rows], axis=0, weights=weight)
+        else:
+            shares = np.bincount(encoded[rows], weight, len(self.classes_))
+            shares = shares / shares.sum()
+            shares = shares if len(shares) > 2 else shares[1:]
         loss = self._loss()
         if loss.coupled:
             return float(entropy(shares))
@@ -359,13 +433,15 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             mean = partial(_mean_of_two, loss, share)
             return minimize_scalar(mean, bounds=(-40.0, 40.0), method="bounded").fun
 
-        return float(np.mean([of_head(share) for share in (shares if len(shares) > 2 else shares[1:])]))
+        return float(np.mean([of_head(share) for share in shares]))
 
     @available_if(_has_probabilities)
     @named_publicly
     @between_calls
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"`` or with ``calibration``.
+
+        With several labels, that of each label to be 1.
 
         With ``calibration="progressive"`` these are ``softmax(a z + b)`` with numbers that are learnt on the way, ``z``
         being decision values. `predict` goes by ``z`` alone: it may name another class than the most probable one, but
@@ -380,7 +456,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             In the order of ``classes_``.
         """
         return self._respond("predict_proba", self._decision(X))
@@ -409,7 +485,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
             probability = expit(decision)
         else:
             probability = (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 or self._has_labels:
             return probability
         total = probability.sum(axis=1, keepdims=True)
         return np.where(total > 0, probability / np.where(total > 0, total, 1.0), 1.0 / len(self.classes_))
@@ -477,8 +553,13 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             In the order of ``classes_``; ``-inf`` where the probability is 0.
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -66,7 +66,7 @@ class ExportableMixin:
         ValueError
             Where there is none: for ``calibration`` of the log loss of every class against the rest, when the mean of a
             feature is so far from 0, or a weight so large or small, that weights in raw units would lose digits. The
-            features are named.
+            features are named. For a model of several labels.
 
         Warns
         -----
@@ -87,6 +87,10 @@ class ExportableMixin:
         """
         check_flag("linear", linear)
         check_fitted(self)
+        if is_classifier(self) and self._has_labels:
+            raise ValueError(
+                "no linear model of scikit-learn has several labels; give coef_[k] and intercept_[k] to one for each."
+            )
         coef, intercept, exact = self._state.linear()
         if not exact:
             raise ValueError(
@@ -121,7 +125,7 @@ class ExportableMixin:
         low, high = (np.ravel(end) for end in ends)
         warnings.warn(
             f"the {type(model).__name__} does not clip its predictions, as this {type(self).__name__} does: to "
-            f"the range from {_few(low)} to {_few(high)}.",
+            f"the range from {few_numbers(low)} to {few_numbers(high)}.",
             UserWarning,
             stacklevel=3,
         )
@@ -165,8 +169,9 @@ class ExportableMixin:
         return f"{which} is beyond the normal range of float64; use another unit for it or for the target."
 
 
-def _few(numbers):
+def few_numbers(numbers):
     """Numbers as words, the first of them where they are many."""
+    numbers = np.where(np.abs(numbers) < np.finfo(np.float64).max, numbers, np.copysign(np.inf, numbers))
     return ", ".join(f"{number:.6g}" for number in numbers[:3]) + ", ..." * (len(numbers) > 3)
 
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from .. import kernels, losses
 from .._docstrings import share
-from ..constraints import L2Ball, Simplex, WeightedL1Ball
+from ..constraints import Simplex
 from . import _shared_docs
+from ._bounds import Constraint, check_constraint, has_bounds, set_of
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear
 from ._regressor import OnlineRegressor
-from ._validation import check_constraint, check_flag, check_number, check_option
+from ._validation import check_flag, check_number, check_option
 
 
 class _FTRLRule(OnlineLinear):
@@ -34,12 +35,13 @@ class _FTRLRule(OnlineLinear):
                 f"l2={self.l2!r}."
             )
         check_constraint(self.constraint)
-        if self.constraint is not None and self.regularizer != "l2":
-            instead = {
-                "proximal": "has a rate for each weight, and so no nearest point in common",
-                "entropy": "holds its weights by radius and positive",
-            }[self.regularizer]
-            raise ValueError(f"constraint needs regularizer='l2'; {self.regularizer!r} {instead}.")
+        if self.constraint is not None and self.regularizer == "entropy":
+            raise ValueError("constraint needs regularizer='l2'; 'entropy' holds its weights by radius and positive.")
+        if self.constraint is not None and self.regularizer == "proximal" and not has_bounds(self.constraint):
+            raise ValueError(
+                "constraint needs regularizer='l2'; 'proximal' has a rate for each weight, and so no nearest point in "
+                "common. Bounds on single weights (Box) go with both."
+            )
         if isinstance(self.constraint, Simplex) and self.l1:
             raise ValueError(
                 "l1 has no effect with constraint=Simplex(...), where the sum of the weights is fixed; got "
@@ -83,7 +85,7 @@ class _FTRLRule(OnlineLinear):
             coupled=loss.coupled,
             log_link=loss.log_link,
             clip=self._clip,
-            constraint=self.constraint,
+            constraint=set_of(self.constraint, self),
         )
 
     _why_too_little = None
@@ -194,7 +196,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         l2: float = 0.0,
         radius: float = 10.0,
         positive: bool = False,
-        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
+        constraint: Constraint = None,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -346,7 +348,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         l2: float = 0.0,
         radius: float = 10.0,
         positive: bool = False,
-        constraint: L2Ball | Simplex | WeightedL1Ball | None = None,
+        constraint: Constraint = None,
         epsilon: float = 0.1,
         quantile: float = 0.5,
         power: float = 1.5,

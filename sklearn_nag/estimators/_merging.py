@@ -65,7 +65,8 @@ def check_kind(name, model):
     if hasattr(type(model), "expert_losses_"):
         raise TypeError(
             f"{name} is a {kind}; mixtures cannot be merged, as their weights judge the learners of each part, not "
-            "what comes of merging these. Merge its estimators one by one."
+            "what comes of merging these. Merge its estimators one by one; sklearn_nag.merge does so with models of "
+            "lines, curves and cells."
         )
     if not isinstance(model, OnlineLinear):
         raise TypeError(f"{name} is a {kind}; models of the learners of sklearn_nag alone can be merged.")

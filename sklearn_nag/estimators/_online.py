@@ -29,6 +29,7 @@ from ._state_versions import STATE_VERSION, of_this_version
 from ._validation import (
     InvalidParameterError,
     Rows,
+    Targets,
     as_floats,
     check_finite,
     check_fitted,
@@ -88,6 +89,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     _state: kernels.LinearState
     _evidence: Any = None  # of how far predictions of rows are off before these are learnt; never changed in place
     _keeps_evidence = True
+    _plays = True  # each row is predicted just before it is learnt, by `_play`
     _added_parameters: ClassVar[dict[str, Any]] = {}  # to those of models saved before, with what they meant then
     _solved = False  # whether a further pass over the same rows would change nothing
 
@@ -211,7 +213,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def fit(
         self,
         X: Rows,
-        y: ArrayLike,
+        y: Targets,
         sample_weight: ArrayLike | None = None,
         *,
         coef_init: ArrayLike | None = None,
@@ -223,8 +225,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows in whatever units they come; dense or sparse, float32 or float64 (others are converted).
-        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
-            Targets.
+        y : array-like of shape (n_samples,) or {array-like, sparse matrix} of shape (n_samples, n_columns)
+            Targets. For regression a column is an output. For classification columns of zeros and ones are several
+            labels; others are probabilities of classes, which add up to 1 in each row, and numbers between 0 and 1 in
+            a single column are those of class 1 against class 0.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, not negative; 1 by default. From a row of weight 0 nothing is learnt.
         coef_init : array-like of the shape of ``coef_``, optional
@@ -410,7 +414,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         ndarray of shape (n_samples, n_played)
             One column for each prediction that the kernel makes for a row.
         """
-        self._check_partial_fit(classes)
+        self._check_partial_fit(classes, y)
         return self._partial_fit(X, y, sample_weight, play=True, latest=latest, expendable=expendable)
 
     def _respond(self, method, decision):
@@ -437,8 +441,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
                 self._state = state.copy()
         played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
-        before, weight = self._state.seen, self._weigh_next(y, weight)
-        self._learn(X, self._encode(y), weight, predictions=played, are_new=True, **how)
+        encoded, before = self._encode(y), self._state.seen
+        weight = self._weigh_next(y, weight)
+        self._learn(X, encoded, weight, predictions=played, are_new=True, **how)
         self.n_iter_ = 1
         self._warn_if_lost(before, weight, stacklevel=5)
         return played
@@ -470,11 +475,15 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
         check_sparse(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
-            X, y = converted(self, X, y, reset=first, ensure_all_finite=False, **self._target_options)
+            X, y = converted(self, X, y, reset=first, ensure_all_finite=False, **self._options_for(y))
             if finite:
                 self._check_finite(X)
             y = self._check_targets(y, first)
         return X, y, check_weights(sample_weight, X.shape[0])
+
+    def _options_for(self, y):
+        """How targets are to be validated."""
+        return self._target_options
 
     def _check_finite(self, X):
         """Raise for NaN or infinity in ``X``."""
@@ -634,8 +643,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             own = dict(vars(turn.seen(self)))
             state = own.pop("_state", None)
             kept = {} if state is None else {"_state": state.copy()}
-        for name in ("_made", "_table"):
-            own.pop(name, None)
+        own.pop("_table", None)
+        if "_made" in own:  # which never changes in place
+            kept["_made"] = own.pop("_made")
         vars(copied).update(copy.deepcopy(own, memo), **kept)
         return copied
 
@@ -707,14 +717,15 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     @property
     def coef_(self) -> np.ndarray | sparse.csr_matrix:
         """Weights in raw units: an array, or a CSR matrix after `sparsify`."""
+        if vars(self).get("_sparse_coef"):
+            return self._attribute(kernels.LinearState.sparse_weights)
         coef = self._attribute(kernels.LinearState.linear)[0]
-        coef = coef[0] if self._flat_coef else coef
-        return sparse.csr_matrix(coef) if vars(self).get("_sparse_coef") else coef
+        return coef[0] if self._flat_coef else coef
 
     @property
     def intercept_(self) -> np.ndarray:
         """Value where every feature is 0; zeros without ``fit_intercept``."""
-        return self._attribute(kernels.LinearState.linear)[1]
+        return self._attribute(kernels.LinearState.intercept)
 
     @property
     def scale_(self) -> np.ndarray:

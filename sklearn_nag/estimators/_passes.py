@@ -127,6 +127,11 @@ class Passes:
             return False
         return n_rows < FEW_ROWS * _columns_in_use(self.X)
 
+    @property
+    def _stratified(self):
+        """Whether rows have classes, of each of which a share is held out."""
+        return self.estimator._stratified and self.targets.ndim == 1
+
     def _split_by_number(self):
         """Rows to learn and rows held out: by their places among those of their class, evenly, and never a first one.
 
@@ -136,7 +141,7 @@ class Passes:
         if self.effective_weight is not None:
             counted = counted[self.effective_weight > 0]
         share = min(self.estimator.validation_fraction, MOST_HELD_OUT / len(counted))
-        groups = self.targets[counted] if self.estimator._stratified else np.zeros(len(counted), int)
+        groups = self.targets[counted] if self._stratified else np.zeros(len(counted), int)
         order = np.argsort(groups, kind="stable")
         sizes = np.bincount(groups)
         place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of ``order``, in their groups
@@ -151,7 +156,7 @@ class Passes:
                 np.arange(n_rows),
                 test_size=share,
                 random_state=self.estimator.random_state,
-                stratify=self.y if self.estimator._stratified else None,
+                stratify=self.y if self._stratified else None,
             )
         except ValueError as error:  # such as classes with too few rows
             raise ValueError(f"early_stopping=True cannot hold out a share of {share!r} of the rows: {error}") from None
@@ -200,11 +205,19 @@ class Passes:
         try:
             are_new = self.are_new and model.n_iter_ == 0
             model._learn(self.X, self.targets, self.effective_weight, order, are_new=are_new)
+            if self.estimator.shuffle or (model.n_iter_ > 0 and not state.rule.forgets):
+                self._tell_growth(state)
             return state.mean_loss(state.seen - seen)
         finally:  # also when the model diverges, as a sweep goes on from there
             with np.errstate(over="ignore"):
                 before = state.in_unit_of_loss(before, state.targets.lift / lift)
                 state.loss[:] = np.minimum(before + state.loss, np.finfo(float).max)
+
+    def _tell_growth(self, state):
+        """Tell how targets grow in the order that rows were given in, which is not that of passes."""
+        rows = slice(None) if self.rows is None or self.searches else self.rows
+        weight = np.ones(len(self.y)) if self.effective_weight is None else self.effective_weight
+        state.see_growth(self.targets[rows], weight[rows])
 
     def objective(self, model, loss):
         """What is to become small, after a pass of this mean loss."""
@@ -233,6 +246,8 @@ class Passes:
     def learn_held_out(self, model):
         """Let ``model`` learn the rows that it was judged by."""
         model._learn(self.X, self.targets, self.effective_weight, self.held_out)
+        if self.estimator.shuffle or not model._state.rule.forgets:
+            self._tell_growth(model._state)
 
     def could_go_further(self, model, loss):
         """Whether ``model``, with this mean loss of its last pass, is near where it began and has far to go from there.

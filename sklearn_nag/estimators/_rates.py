@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.metrics import r2_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length
 
 from .. import losses
+from ._validation import as_floats
 
 
 def has_mean(loss, y):
@@ -18,6 +22,24 @@ def check_has_mean(loss, y):
     if not fits.all():
         row, allowed = int(np.argmin(fits)), "not be negative" if loss.power < 2.0 else "be above 0"
         raise ValueError(f"with loss={loss.name!r} targets must {allowed}; y is {y[row]} in row {row}.")
+
+
+def common_deviance(learners):
+    """The loss with a log link by which all of some learners, or Pipelines of such, learn; None where they differ."""
+    last = [learner.steps[-1][1] if isinstance(learner, Pipeline) else learner for learner in learners]
+    found = [learner._loss() if getattr(learner, "_log_link", False) else None for learner in last]
+    return found[0] if len({loss and loss.power for loss in found}) == 1 else None
+
+
+def score_by_common(learners, y, predicted, sample_weight=None):
+    """Score of predictions, as of the learners that they are made of: D² where all have one deviance, else R²."""
+    deviance = common_deviance(learners)
+    if deviance is None:
+        return r2_score(y, predicted, sample_weight=sample_weight)
+    y = as_floats(y, "y")
+    check_consistent_length(y, predicted, sample_weight)
+    check_has_mean(deviance, y)
+    return d2_score(deviance, y, np.maximum(predicted, 0.0), sample_weight)  # as a blend may be negative
 
 
 def d2_score(loss, y, predicted, sample_weight=None):

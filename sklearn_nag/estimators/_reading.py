@@ -62,7 +62,7 @@ class ReadableMixin:
             The same columns either way, in a Bunch as arrays, with a row for each feature, and with more than two
             classes or several outputs for each class or output and feature:
 
-            ``class`` or ``output``
+            ``class``, ``label`` or ``output``
                 To which decision value the row belongs, where there are several.
             ``feature``
                 Name of the feature.
@@ -105,8 +105,7 @@ class ReadableMixin:
         unit_free = state.unit_free_weight()[:, :n_features] / state.targets.lift
         table = {}
         if len(coef) > 1:
-            targets = self.classes_ if is_classifier(self) else np.arange(len(coef))
-            table["class" if is_classifier(self) else "output"] = np.repeat(targets, n_features)
+            table[self._kind_of_target] = np.repeat(self._names_of_targets, n_features)
         table["feature"] = np.tile(names, len(coef))
         table["weight"] = coef.ravel()
         table["unit_free_weight"] = unit_free.ravel()
@@ -211,8 +210,11 @@ class ReadableMixin:
             "features": f"{self.n_features_in_:,}",
         }
         if is_classifier(self):
-            shown = ", ".join(str(label) for label in self.classes_[:10])
-            facts["classes"] = shown + (f", … ({len(self.classes_)})" if len(self.classes_) > 10 else "")
+            names = self._names_of_targets
+            shown = ", ".join(str(name) for name in names[:10])
+            facts["labels" if self._has_labels else "classes"] = shown + (
+                f", … ({len(names)})" if len(names) > 10 else ""
+            )
         rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
         end = "</body>" if html.endswith("</body>") else ""
         return f'{html.removesuffix(end)}<table class="sklearn-nag-learnt"><tbody>{rows}</tbody></table>{end}'

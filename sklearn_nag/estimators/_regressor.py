@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,6 +15,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from .. import kernels, losses
 from ..uncertainty import quantiles
+from ._exporting import few_numbers
 from ._locks import between_calls
 from ._online import OnlineLinear
 from ._rates import check_has_mean, d2_score, has_mean
@@ -26,22 +29,38 @@ from ._validation import (
     check_finite,
     check_number,
     check_option,
-    is_finite,
     named_publicly,
     shown,
     unchanged_on_error,
 )
 
+FEW_HELD, SHARE_HELD = 5, 0.1  # predictions held at the ends of the range of the targets that are no reason to warn
+FAR = 0.25  # of the range, beyond which predictions would be
+AT_ENDS = 0.7  # of `share_at_ends`, from which targets are taken to be such as 0 and 1
+
+
+class ClippingWarning(UserWarning):
+    """Warns that many predictions are held at the ends of the range of the targets, far beyond which they would be.
+
+    Where the rows are outliers, that is as it should be, and ``warnings.simplefilter("ignore", ClippingWarning)`` says
+    so. Where the targets have a trend that is to go on, see :ref:`clipping`.
+    """
+
 
 def _check_clip(clip):
     """Raise unless ``clip`` is one of the values that it may have."""
-    if isinstance(clip, tuple | list):
-        if len(clip) == 2 and all(map(is_finite, clip)) and as_float(clip[0]) < as_float(clip[1]):
+    if isinstance(clip, tuple | list) or (isinstance(clip, np.ndarray) and clip.ndim == 1):
+        if len(clip) == 2 and all(isinstance(end, Real) for end in clip) and as_float(clip[0]) < as_float(clip[1]):
             return
     elif clip is None or (isinstance(clip, str) and clip == "targets"):
         return
-    allowed = "None, 'targets' or two finite numbers (low, high) with low < high"
+    allowed = "None, 'targets' or two numbers (low, high) with low < high, either of which may be infinite"
     raise InvalidParameterError("clip", allowed, shown(clip))
+
+
+def _most_true(*sides):
+    """The largest number of rows that are true in a column of one of several arrays."""
+    return max(np.count_nonzero(side, axis=0).max() for side in sides)
 
 
 class OnlineRegressor(RegressorMixin, OnlineLinear):
@@ -49,6 +68,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     _losses: ClassVar[dict[str, type[losses.Loss]]] = losses.REGRESSION | losses.LOG_LINK
     _added_parameters: ClassVar[dict[str, Any]] = {"power": 1.5}
+    _kind_of_target = "output"
     _target_options: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
     _tol_is_relative = True
     _useless_from = 2.0  # times the loss of predicting the mean
@@ -64,7 +84,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         if name == "loss":  # it may change, but not what a prediction means
             return self._loss().log_link != self._state.rule.log_link
         if name == "clip":  # the range of the targets is not kept where nothing needs it
-            return old != new and "targets" in (old, new) and not self._target_unit
+            return isinstance(old, str) != isinstance(new, str) and not self._target_unit
         return super()._breaks(name, old, new)
 
     @property
@@ -79,10 +99,15 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         return self._loss_name in losses.LOG_LINK
 
     @property
+    def _clips_to_numbers(self):
+        return not (self.clip is None or isinstance(self.clip, str))
+
+    @property
     def _clip(self):
-        if not isinstance(self.clip, tuple | list):
+        if not self._clips_to_numbers:
             return self.clip
-        ends = tuple(map(float, self.clip))
+        largest = np.finfo(np.float64).max  # which holds as much as infinity, and has no difference that is NaN
+        ends = tuple(min(max(as_float(end), -largest), largest) for end in self.clip)
         return tuple(float(np.log(end)) if end > 0 else losses.ZERO for end in ends) if self._log_link else ends
 
     @property
@@ -95,7 +120,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         check_option("target_normalization", self.target_normalization, ("standard", None))
         check_number("quantile", self.quantile, min_val=0, max_val=1, include_boundaries="neither")
         check_number("power", self.power, min_val=1, max_val=2)
-        if self._log_link and isinstance(self.clip, tuple | list) and not self.clip[1] > 0:
+        if self._log_link and self._clips_to_numbers and not self.clip[1] > 0:
             raise ValueError(f"loss={self.loss!r} predicts above 0, so clip needs high > 0; got {self.clip!r}.")
 
     # -- learning
@@ -128,13 +153,17 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         self._partial_fit(X, y, sample_weight)
         return self
 
-    def _check_partial_fit(self, classes=None):
+    def _check_partial_fit(self, classes=None, y=None):
         self._check_changed_parameters()
         self._check_no_early_stopping()
 
     @property
     def _n_targets(self):
         return self._n_outputs or 1
+
+    @property
+    def _names_of_targets(self):
+        return np.arange(self._n_targets)
 
     def _check_targets_of_model(self):
         check_outputs(getattr(self, "_n_outputs", 0))
@@ -171,6 +200,10 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _weigh(self, y, weight):
         """Weights of the rows, which do not depend on targets."""
         return weight
+
+    def _see_order(self, y, weight):
+        """Take the growth of targets from rows in the order given, which were learnt in another, or more than once."""
+        self._state.see_growth(self._encode(y), np.ones(len(y)) if weight is None else weight)
 
     def _judged(self, evidence, played, encoded):
         """Quantiles of the sizes of errors."""
@@ -219,7 +252,33 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             As the targets were.
         """
-        return self._interpret(self._decision(X))
+        X = self._rows_to_predict(X)
+        decision = kernels.predict(self._state, X)
+        self._warn_if_held(X, decision)
+        return self._interpret(decision)
+
+    def _warn_if_held(self, X, decision):
+        """Warn if many predictions are held at an end of the range of the targets, and would be far beyond.
+
+        Not where a few are, as outliers are to be, nor where it is right that they are, as for targets of 0 and 1.
+        """
+        few = max(FEW_HELD, SHARE_HELD * len(decision))
+        ends = self._state.clip_range() if isinstance(self.clip, str) and len(decision) > few else None
+        if ends is None or _most_true(decision <= ends[0], decision >= ends[1]) <= few:
+            return
+        low, high, free = map(self._mean, (*ends, kernels.predict(self._state.unclipped(), X)))
+        with np.errstate(over="ignore"):
+            far = FAR * (high - low)
+            held = _most_true(low - free > far, free - high > far)
+        if held > few and not (self._state.share_at_ends() > AT_ENDS).all():
+            warnings.warn(
+                f"{held} of {len(free)} predictions of this {type(self).__name__} would be far beyond the targets that "
+                f"it has learnt, and are held at the ends of their range, {few_numbers(low)} to {few_numbers(high)}. "
+                "Where that hides a trend, set clip=None or clip=(low, high); where the rows are outliers, filter "
+                "ClippingWarning.",
+                ClippingWarning,
+                stacklevel=5,  # the caller of `predict`, past its decorators
+            )
 
     @named_publicly
     @between_calls

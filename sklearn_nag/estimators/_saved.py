@@ -6,7 +6,10 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from ._labels import classes_of_labels
+
 PLAIN = (type(None), bool, Real, str)  # of attributes of classes that objects have of their own
+VALUES = (*PLAIN, tuple, list, np.ndarray)  # of parameters that models are begun with
 
 
 def damaged(estimator, error):
@@ -31,7 +34,7 @@ def check_attributes(estimator, parameters):
 def check_begun_with(begun_with, names):
     """Raise unless the parameters that a model was begun with are a dict of plain values with some of these names."""
     values = begun_with.values() if isinstance(begun_with, dict) else ()
-    if not (values and set(begun_with) <= set(names) and all(isinstance(v, (*PLAIN, tuple, list)) for v in values)):
+    if not (values and set(begun_with) <= set(names) and all(isinstance(v, VALUES) for v in values)):
         raise ValueError("it has no parameters that it was begun with")
 
 
@@ -50,7 +53,11 @@ def check_features(estimator):
 
 
 def check_known_classes(classes):
-    """Raise unless ``classes`` is an array of two classes or more, in order."""
+    """Raise unless ``classes`` is an array of two classes or more, in order, or of 0 and 1 for each of labels."""
+    if type(classes) in (np.ndarray, np.memmap) and classes.ndim == 2:
+        if not (len(classes) > 1 and np.array_equal(classes, classes_of_labels(len(classes)))):
+            raise ValueError("classes_ of several labels are not 0 and 1 for each")
+        return
     if not (type(classes) in (np.ndarray, np.memmap) and classes.ndim == 1 and len(classes) > 1):
         raise ValueError("classes_ is not an array of two classes or more")
     try:

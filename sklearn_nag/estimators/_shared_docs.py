@@ -61,12 +61,12 @@ calibration : {"progressive", None}, default=None
     before rows were learnt were worth: a temperature and, but for the log loss, an offset for each class. Those of the
     log loss are then as sure as they are right, also where rows are few for the columns. It takes about 40 ns a row
     for two classes. A row of weight 0 tells nothing; others count once, whatever their weight. See :doc:`/how_sure`.
-classes_ : ndarray of shape (n_classes,)
-    The classes.
-coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+classes_ : ndarray of shape (n_classes,) or (n_labels, 2)
+    The classes; of several labels ``[0, 1]`` for each.
+coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, n_features)
     Weights in raw units; read-only, made when asked for. What tells features apart by their importance is
     ``coef_ * scale_``, which has no unit.
-intercept_ : ndarray of shape (1,) or (n_classes,)
+intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)
     Decision value where every feature is 0.
 progressive_loss_ : float
     Mean loss of the predictions made before each row was learnt, by the weights that `predict` had then, over all rows
@@ -77,9 +77,9 @@ progressive_loss_ : float
 REGRESSOR = entries("""
 clip : "targets", (float, float) or None, default="targets"
     The range within which predictions are held, while learning and by `predict` alike: that of the targets learnt so
-    far (and 0, without ``fit_intercept``), two numbers in the unit of the target, or none. Where a prediction leaves
-    the range, the derivative of the loss is taken at its end. It is what keeps outlying rows from doing harm, and what
-    no trend can leave: see :ref:`clipping`.
+    far (and 0, without ``fit_intercept``), further out where they have grown or fallen in the order of the rows; two
+    numbers in the unit of the target, either of which may be infinite; or none. Where a prediction leaves the range,
+    the derivative of the loss is taken at its end. It is what keeps outlying rows from doing harm: see :ref:`clipping`.
 quantile : float, default=0.5
     The quantile that ``loss="quantile"`` predicts, between 0 and 1.
 power : float, default=1.5
@@ -133,12 +133,15 @@ alpha : float, default=0.0001
     ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
 l1_ratio : float or None, default=0.15
     Share of L1 for ``penalty="elasticnet"``, in [0, 1]; None where there is no such penalty.
-constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
-    Set of `sklearn_nag.constraints` on which the weights without units, ``u = coef_ * scale_``, are projected after
-    each step; for a regressor with ``target_normalization`` in standard deviations of the target. The intercept is
-    free. A row then takes time in proportion to all features. Nearest is what costs least in the metric of the steps,
-    ``sum sqrt(H_i) (u_i - v_i)^2`` for adaptive rules; where these have scales, steps are ``eta0 * radius * g z /
-    sqrt(H)``. See :ref:`constraints`. Simplex needs ``normalization=None, adaptive=False``.
+constraint : "nonnegative", dict, Box, L2Ball, WeightedL1Ball, Simplex or None, default=None
+    Where weights are held; the intercept is free. Bounds on each weight, ``coef_`` to the bit, in the unit of its own
+    column: ``"nonnegative"``, a dict of signs (1, -1, or 0 for any) by names or numbers of columns, such as
+    ``{"price": -1}``, or a `Box` of `sklearn_nag.constraints` that has 0 in it. Steps are cut off at the bounds, and a
+    sparse row costs as much as without; not with a penalty of L1. Or a ball, or a simplex, on which all weights without
+    units, ``u = coef_ * scale_``, are projected after each step; for a regressor with ``target_normalization`` in
+    standard deviations of the target. A row then takes time in proportion to all features. Nearest is what costs least
+    in the metric of the steps, ``sum sqrt(H_i) (u_i - v_i)^2`` for adaptive rules; where these have scales, steps are
+    ``eta0 * radius * g z / sqrt(H)``. See :ref:`constraints`. Simplex needs ``normalization=None, adaptive=False``.
 average : bool, int or "auto", default="auto"
     Whether to predict with the average of the weights used while learning, from the first row on or once rows of a
     total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
@@ -147,9 +150,10 @@ average : bool, int or "auto", default="auto"
     :ref:`averaging`. A model that has averaged by fixed shares before goes on with these.
 half_life : float, "auto" or None, default=None
     Total weight of rows, at least 1, after which what was learnt counts half: means, scales, the unit of a target,
-    gradients, averages and shares of learning rates alike. Weights themselves fade to a half in eight half-lives, so
-    that none grows without end. For streams that change their nature. None never forgets. Not with
-    ``normalization="max"``. Four times in each half-life all features are gone through, however sparse rows are.
+    gradients, averages and shares of learning rates alike. Weights themselves fade to a half in eight half-lives, of
+    less than 20 rows in as few as four, so that none grows without end. For streams that change their nature. None
+    never forgets. Not with ``normalization="max"``. Four times in each half-life all features are gone through,
+    however sparse rows are.
     ``"auto"`` learns with half-lives of 20, 80, 320, 1,280, 5,120 and infinity side by side, and mixes their
     predictions by how well each has predicted rows before it learnt them, the last ones above all (fixed share):
     several times the work, and nothing to choose. ``coef_`` is the mean of their weights, by their shares; ``scale_``
@@ -217,9 +221,12 @@ radius : float, default=10.0
     ``target_normalization=None``.
 positive : bool, default=False
     Whether weights are not negative, for ``"entropy"``: they then are a probability distribution times ``radius``.
-constraint : L2Ball, WeightedL1Ball, Simplex or None, default=None
-    Set of `sklearn_nag.constraints` that holds the weights ``coef_ * scale_``, for ``"l2"``; for a regressor with
+constraint : "nonnegative", dict, Box, L2Ball, WeightedL1Ball, Simplex or None, default=None
+    Where weights are held; the intercept is free. Bounds on each weight, ``coef_`` to the bit, in the unit of its own
+    column: ``"nonnegative"``, a dict of signs (1, -1, or 0 for any) by names or numbers of columns, such as
+    ``{"price": -1}``, or a `Box` of `sklearn_nag.constraints` that has 0 in it; for ``"proximal"`` and ``"l2"``. Or a
+    ball, or a simplex, that holds all weights without units, ``coef_ * scale_``, for ``"l2"``; for a regressor with
     ``target_normalization`` in standard deviations of the target. It is lazy: the sum of the gradients is projected
-    anew for each row, not the weights after it. The intercept is free. A row then takes time in proportion to all
-    features. See :ref:`constraints`.
+    anew for each row, not the weights after it. A row then takes time in proportion to all features. See
+    :ref:`constraints`.
 """)

@@ -16,10 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Method
-from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ._locks import turn_of
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can tell apart
+Targets: TypeAlias = Any  # arrays, data frames and, of several labels, sparse matrices
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1
@@ -654,14 +654,3 @@ def class_codes(y, classes):
             raise ValueError(f"y contains {as_given(part[np.argmin(known)])}, which is not one of classes {classes}.")
         codes[start : start + _CHUNK] = found
     return codes
-
-
-def check_constraint(constraint):
-    """Raise unless it is None or a set of `sklearn_nag.constraints` with a positive radius."""
-    if constraint is None:
-        return
-    if not isinstance(constraint, L2Ball | Simplex | WeightedL1Ball):
-        raise InvalidParameterError(
-            "constraint", "None, or L2Ball, Simplex or WeightedL1Ball of sklearn_nag.constraints", shown(constraint)
-        )
-    check_number("constraint.radius", constraint.radius, min_val=0, include_boundaries="neither")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
@@ -17,9 +16,10 @@ from ..estimators._locks import turn_of
 from ..estimators._reading import names_of_features
 from ..estimators._validation import as_given
 from ..kernels.vectorized.prediction import unit_free
-from ..preprocessing import OnlinePipeline
 from ..uncertainty import probabilities
+from . import _onnx_transformers
 from ._learners import learners
+from ._nodes import Nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -42,9 +42,12 @@ def to_onnx(
     Parameters
     ----------
     estimator : estimator
-        Fitted; whatever skl2onnx can convert besides.
+        Fitted; whatever skl2onnx can convert besides. Of the transformers of `sklearn_nag.preprocessing`, graphs hold
+        `OnlineImputer` for numbers and `OnlineOneHotEncoder`, by themselves or in an `OnlineColumnTransformer`.
     initial_types : list of (str, skl2onnx type), optional
-        Names and types of the inputs, as skl2onnx has them; by default one input ``"X"`` of float64 rows.
+        Names and types of the inputs, as skl2onnx has them; by default one input ``"X"`` of float64 rows or,
+        for a pipeline that begins with an `OnlineColumnTransformer` of named columns, an input for each column that is
+        used, of float64 or of words. An empty word is a missing one.
     options : dict, optional
         Options of skl2onnx; by default probabilities come as an array (``{"zipmap": False}`` for each classifier).
         ``"raw_scores": True`` gives decision values in their place.
@@ -62,6 +65,8 @@ def to_onnx(
         Where skl2onnx is not installed.
     NotFittedError
         Before fitting.
+    TypeError
+        For transformers of this package that graphs cannot hold; it says what to do.
     ValueError
         For classes that are neither strings nor integers below 2**63, as ONNX has no others.
 
@@ -78,12 +83,10 @@ def to_onnx(
     register_onnx()
     check_is_fitted(estimator)
     from skl2onnx import to_onnx as convert
-    from skl2onnx.common.data_types import DoubleTensorType
 
-    if isinstance(estimator, OnlinePipeline):  # which skl2onnx knows by this name alone
-        estimator = Pipeline(estimator.steps)
     if initial_types is None:
-        initial_types = [("X", DoubleTensorType([None, estimator.n_features_in_]))]
+        initial_types = _onnx_transformers.inputs_of(estimator)
+    estimator = _onnx_transformers.as_known(estimator)
     if options is None and is_classifier(estimator):
         options = {id(estimator): {"zipmap": False}}
     return convert(estimator, initial_types=initial_types, options=options, target_opset=target_opset)
@@ -112,6 +115,7 @@ def register_onnx() -> None:
             update_registered_converter(estimator, alias, _shapes_of_classifier, _convert_classifier, options=options)
         else:
             update_registered_converter(estimator, alias, _shapes_of_regressor, _convert_regressor)
+    _onnx_transformers.register(update_registered_converter)
 
 
 def _between_calls(convert):
@@ -131,7 +135,7 @@ def _between_calls(convert):
 
 
 def _decision_values(scope, operator, container):
-    """Add nodes for the decision values of an operator's model; return `_Nodes` and the name of what they give.
+    """Add nodes for the decision values of an operator's model; return `Nodes` and the name of what they give.
 
     All is computed in float64, by nodes that every runtime has: those made for linear models know float32 only.
     """
@@ -140,7 +144,7 @@ def _decision_values(scope, operator, container):
 
     model, (x, kind) = operator.raw_operator, (operator.inputs[0].full_name, operator.inputs[0].type)
     state, n_features = model._state, model.n_features_in_
-    nodes = _Nodes(scope, container)
+    nodes = Nodes(scope, container)
     if isinstance(kind, FloatTensorType):
         _warn_of_float32(model)
     if not isinstance(kind, DoubleTensorType):
@@ -172,39 +176,6 @@ def _warn_of_float32(model):
             UserWarning,
             stacklevel=2,
         )
-
-
-class _Nodes:
-    """Adds nodes and constants to a graph under names of its own."""
-
-    def __init__(self, scope, container):
-        self.scope, self.container = scope, container
-
-    def constant(self, values):
-        """Name of a constant: an array of floats, of integers or of strings."""
-        from onnx import TensorProto
-
-        values = np.asarray(values)
-        kinds = {"f": TensorProto.DOUBLE, "i": TensorProto.INT64, "U": TensorProto.STRING}
-        name = self.scope.get_unique_variable_name("constant")
-        flat = [value.encode() for value in values.ravel()] if values.dtype.kind == "U" else values.ravel().tolist()
-        self.container.add_initializer(name, kinds[values.dtype.kind], list(values.shape), flat)
-        return name
-
-    def add(self, kind, *inputs, output=None, **attributes):
-        """Name of what a new node gives."""
-        output = output or self.scope.get_unique_variable_name(kind.lower())
-        name = self.scope.get_unique_operator_name(kind)
-        self.container.add_node(kind, list(inputs), [output], name=name, **attributes)
-        return output
-
-    def output(self, variable, name):
-        """Make the float64 values under a name the output that a variable stands for, of the variable's type."""
-        from onnx import TensorProto
-        from skl2onnx.common.data_types import DoubleTensorType
-
-        kind = TensorProto.DOUBLE if isinstance(variable.type, DoubleTensorType) else TensorProto.FLOAT
-        self.add("Cast", name, output=variable.full_name, to=kind)
 
 
 def _shapes_of_classifier(operator):
@@ -241,6 +212,8 @@ def _convert_classifier(scope, operator, container):
     from onnx import TensorProto
 
     model, options = operator.raw_operator, container.get_options(operator.raw_operator, {"raw_scores": False})
+    if model._has_labels:
+        raise ValueError("to_onnx exports models of classes; this one has several labels: export one model for each.")
     nodes, decision = _decision_values(scope, operator, container)
     n_classes = len(model.classes_)
     if n_classes == 2:

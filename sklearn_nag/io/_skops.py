@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .. import preprocessing
-from ..constraints import L2Ball, Simplex, WeightedL1Ball
+from ..constraints import Box, L2Ball, Simplex, WeightedL1Ball
 from ..kernels import FixedRate, LinearRule, LinearState
 from ..kernels.state.columns import Columns
 from ..kernels.state.mixture import FixedShare, Mixture
@@ -59,6 +59,7 @@ def trusted_types() -> list[str]:
         Probabilities,
         Quantiles,
         Targets,
+        Box,
         L2Ball,
         Simplex,
         WeightedL1Ball,

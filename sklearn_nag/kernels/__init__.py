@@ -139,9 +139,10 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     compiled = runs_compiled(loss)
     learn_rows = backend(state.rule, compiled).learn_rows
     if isinstance(state.rule, nag.MixedRule):
-        learn_rows = partial(nag.learn_and_mix, learn_rows, _multiply(compiled), mix)
+        learn_by = partial(nag.fading, learn_rows, _multiply(compiled), compiled=compiled)
+        learn_rows = partial(nag.learn_and_mix, learn_by, mix)
     elif state.rule.forgets:
-        learn_rows = partial(nag.learn_and_fade, learn_rows, _multiply(compiled))
+        learn_rows = nag.fading(learn_rows, _multiply(compiled), state.rule, compiled)
     elif compiled:  # which alone releases the GIL
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
     if not compiled:

@@ -1,7 +1,9 @@
 """Progressive validation of any learner, and whole ranges of learning rates for the price of a pass."""
 
+from ._alarm import LossAlarm
 from ._coefficients import CoefficientsDisplay
 from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay, ValidationLossDisplay
+from ._effects import EffectsDisplay
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._half_lives import HalfLivesDisplay
 from ._intervals import IntervalDisplay
@@ -12,11 +14,13 @@ from ._search import NAGClassifierCV, NAGRegressorCV
 
 __all__ = [
     "CoefficientsDisplay",
+    "EffectsDisplay",
     "EtaSweep",
     "EtaSweepDisplay",
     "FeatureScalesDisplay",
     "HalfLivesDisplay",
     "IntervalDisplay",
+    "LossAlarm",
     "NAGClassifierCV",
     "NAGRegressorCV",
     "ProgressiveLossDisplay",

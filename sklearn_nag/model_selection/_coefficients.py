@@ -104,7 +104,7 @@ class CoefficientsDisplay:
         table = learner.coefficients(names, as_frame=False)
         weights = table.unit_free_weight.reshape(-1, learner.n_features_in_)
         if len(weights) > 1:
-            targets = learner.classes_ if is_classifier(learner) else range(len(weights))
+            targets = learner._names_of_targets
         else:
             targets = learner.classes_[1:] if is_classifier(learner) else None
         names = table.feature[: learner.n_features_in_]

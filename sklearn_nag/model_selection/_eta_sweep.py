@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S
 from ..estimators._validation import Rows
-from ._judge import count_unscored
+from ._judge import are_wrong, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes
 from ._sweep import Sweep, check_sweep
 
@@ -123,12 +124,14 @@ def eta_sweep(
         n_rows += len(targets)
         if all_classes is None:
             continue
+        if all_classes.ndim == 1:
+            check_one_class_a_row(targets, "eta_sweep")
         skip, is_new = count_unscored(weight, len(targets), is_new)
         row_weight = np.ones(len(targets) - skip) if weight is None else weight[skip:]
         total += row_weight.sum()
         for i, decision in decisions:
             predicted = sweep.models[0]._respond("predict", decision[skip:])  # any model would say the same
-            wrong[i] += row_weight[predicted != targets[skip:]].sum()
+            wrong[i] += row_weight[are_wrong(predicted, targets[skip:])].sum()
     if n_rows == 0:
         raise ValueError("there are no rows to learn from.")
     learners = sweep.estimators()

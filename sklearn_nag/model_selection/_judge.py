@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.utils import get_tags
 
+from ..estimators._labels import check_one_class_a_row
+
 _RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
 
 
@@ -66,9 +68,15 @@ class _KeptPredictions:
         return respond
 
 
+def are_wrong(predicted, y):
+    """Whether each prediction is not the class of its row or, of several labels, not all of them."""
+    wrong = predicted != y
+    return wrong if wrong.ndim == 1 else wrong.any(axis=1)
+
+
 def _accuracy(estimator, X, y, sample_weight=None):
     """Score as the scorer "accuracy" does, but without its checks, which take longer than learning."""
-    return np.average(estimator.predict(X) == y, weights=sample_weight)
+    return np.average(~are_wrong(estimator.predict(X), y), weights=sample_weight)
 
 
 class Judge:
@@ -109,9 +117,14 @@ class Judge:
     def _methods_called(self, scorer):
         """Names of the methods that a scorer calls, found by letting it score made-up predictions."""
         labels = np.arange(10.0) if self.classes is None else self.classes
-        y = np.resize(labels, max(10, 2 * len(labels)))
-        probability = np.full((len(y), len(labels)), 1.0 / len(labels))
-        plausible = {"predict": y, "decision_function": probability[:, 0], "predict_proba": probability}
+        if labels.ndim == 2:
+            y = np.add.outer(np.arange(10), np.arange(len(labels))) % 2
+            decision = probability = np.full(y.shape, 0.5)
+        else:
+            y = np.resize(labels, max(10, 2 * len(labels)))
+            probability = np.full((len(y), len(labels)), 1.0 / len(labels))
+            decision = probability[:, 0]
+        plausible = {"predict": y, "decision_function": decision, "predict_proba": probability}
         called = []
         while True:
             predictions = {method: plausible[method] for method in called}
@@ -126,6 +139,8 @@ class Judge:
 
     def keep(self, predictions, y, weight):
         """Keep predictions, an array for each of ``methods``, with the targets and weights of their rows."""
+        if self.classes is not None and self.classes.ndim == 1:
+            check_one_class_a_row(y, "a score")
         for method, batches in self.kept.items():
             batches.append(predictions[method])
         self.y.append(y)

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
-from ..estimators._online import OnlineLinear
-from ..estimators._regressor import OnlineRegressor
 from ..estimators._validation import Rows, as_floats, check_coverage, check_number, shown
+from ._alarm import LossAlarm, shares_of_spread
 from ._judge import Judge, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights
 
@@ -52,6 +51,8 @@ class ProgressiveValidation:
     predictions : dict of ndarray
         Of the rows scored, the targets, as ``"y"``, and the predictions before each row of the methods that scores ask
         for, such as ``"predict_proba"``. Displays of scikit-learn take these.
+    alarms : ndarray of int of shape (n_alarms,), or None
+        Numbers of rows after which errors of late were too many; None where alarms were not asked for.
     """
 
     score: float | Any  # Any stands for the dict, which only those have to think of who ask for several scores
@@ -64,6 +65,7 @@ class ProgressiveValidation:
     coverage: np.ndarray | None
     width: np.ndarray | None
     predictions: dict[str, np.ndarray]
+    alarms: np.ndarray | None = None
 
 
 def progressive_validation(
@@ -78,6 +80,7 @@ def progressive_validation(
     delay: int = 0,
     curve_at: ArrayLike | None = None,
     coverage: float | ArrayLike | None = None,
+    false_alarm_rate: float | None = None,
     callback: Callable[[int, BaseEstimator], Any] | None = None,
 ) -> ProgressiveValidation:
     """Score a learner by its predictions for each row, made before it learns that row.
@@ -114,6 +117,9 @@ def progressive_validation(
         Coverages to judge, between 0 and 1, for learners of this package without ``delay``: of the intervals of
         regressors and, with ``calibration="progressive"``, of the sets of classifiers. See
         `NAGRegressor.predict_interval` and `NAGClassifier.predict_set`.
+    false_alarm_rate : float, optional
+        Also tell after which rows there was an alarm of a `LossAlarm` of this rate. Its losses are wrong labels; for
+        regression errors over twice the standard deviation of the targets, 1 at most.
     callback : callable, optional
         Called after each batch, whatever its size, with the number of rows so far and the estimator. A true result
         ends the stream.
@@ -134,15 +140,17 @@ def progressive_validation(
     --------
     eta_sweep : Many learning rates in one pass.
     progressive_score : Progressive loss as a score for searches.
+    LossAlarm : The same alarm for any losses, while a stream goes on.
 
     Notes
     -----
     Rows that are predicted before anything has been learnt are not scored. The first row is always one of them.
 
     Learners of this package, without ``delay``, are scored by the predictions that their kernel makes while it learns,
-    of which ``progressive_loss_`` is the loss. A row is predicted by the weights that ``predict`` has, when scales and
-    means already know its features but nothing knows its label. Other learners, and all with ``delay``, are scored by
-    what ``predict`` and the like return before ``partial_fit``.
+    of which ``progressive_loss_`` is the loss. So are mixtures of them, such as `NAGCellsClassifier`. A row is
+    predicted by the weights that ``predict`` has, when scales and means already know its features but nothing knows its
+    label. Other learners, and all with ``delay``, are scored by what ``predict`` and the like return before
+    ``partial_fit``.
 
     Predictions are kept until the end because scores need all of them: a number for each row, or one for each class.
 
@@ -168,7 +176,11 @@ def progressive_validation(
     pipeline = StreamPipeline(estimator)
     all_classes = known_classes(pipeline.learner, y, classes)
     judge = Judge(pipeline.learner, all_classes, scoring)
-    in_kernel = isinstance(pipeline.learner, OnlineLinear) and delay == 0
+    alarm = None if false_alarm_rate is None else LossAlarm(false_alarm_rate)
+    if alarm is not None:
+        judge.kept.setdefault("predict", [])
+    plays = getattr(pipeline.learner, "_plays", False)
+    in_kernel = plays and delay == 0
     intervals: list[tuple[np.ndarray, np.ndarray]] = []
     if coverages is not None and not (in_kernel and _has_coverage(pipeline.learner)):
         raise ValueError(
@@ -204,7 +216,7 @@ def progressive_validation(
     final = {name: float(value[-1]) for name, value in values.items()}
     return ProgressiveValidation(
         score=final["score"] if judge.is_single else final,
-        loss=pipeline.learner.progressive_loss_ if isinstance(pipeline.learner, OnlineLinear) else None,
+        loss=pipeline.learner.progressive_loss_ if plays else None,
         curve=curve,
         n_rows=n_rows,
         n_scored=n_scored,
@@ -212,12 +224,19 @@ def progressive_validation(
         estimator=pipeline.estimator,
         predictions=judge.joined(),
         **{name: None if covered is None else covered[name][-1] for name in ("coverage", "width")},
+        alarms=None if alarm is None else n_unscored + alarm.update(_errors(judge, all_classes)),
     )
 
 
 def _has_coverage(learner):
-    """Whether a learner of this package has intervals, or sets of classes."""
-    return isinstance(learner, OnlineRegressor) or hasattr(learner, "predict_set")
+    """Whether a learner has intervals, or sets of classes, that are judged row by row."""
+    return hasattr(learner, "_played_coverage") and (hasattr(learner, "predict_set") or not is_classifier(learner))
+
+
+def _errors(judge, classes):
+    """Losses between 0 and 1 of the rows that are scored."""
+    y, predicted = np.concatenate(judge.y), np.concatenate(judge.kept["predict"])
+    return shares_of_spread(y, predicted) if classes is None else predicted != y
 
 
 def _joined(intervals):

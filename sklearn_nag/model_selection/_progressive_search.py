@@ -18,8 +18,10 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..estimators._labels import check_one_class_a_row
 from ..estimators._locks import between_calls
 from ..estimators._online import OnlineLinear
+from ..estimators._rates import common_deviance
 from ..estimators._validation import (
     Rows,
     as_labels,
@@ -32,9 +34,11 @@ from ..estimators._validation import (
     check_weights,
     class_codes,
     converted,
+    shown,
     two_or_more,
     unchanged_on_error,
 )
+from ..losses import LEAST_LOG
 from ..preprocessing._steps import is_by_row
 from ._best import AnswersOfTheBest
 from ._judge import count_unscored
@@ -55,6 +59,8 @@ class Candidate(StreamPipeline):
         As `StreamPipeline` takes it; cloned.
     parameters : dict
         What is set.
+    several : bool, default=False
+        Whether the estimator is one of several, so that it is part of the setting.
 
     Attributes
     ----------
@@ -66,9 +72,9 @@ class Candidate(StreamPipeline):
         Time spent in predicting and learning.
     """
 
-    def __init__(self, estimator, parameters):
+    def __init__(self, estimator, parameters, several=False):
         super().__init__(clone(estimator).set_params(**{name: clone(v, safe=False) for name, v in parameters.items()}))
-        self.parameters = parameters
+        self.parameters = {"estimator": estimator, **parameters} if several else parameters
         self.lost, self.weight = [0.0, 0.0], [0.0, 0.0]
         self.n_rows, self.n_cuts, self.seconds = 0, 0, 0.0
 
@@ -128,15 +134,17 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : estimator
+    estimator : estimator or list of estimator
         Classifier or regressor with ``partial_fit``, or a Pipeline that ends with one, as `progressive_validation`
-        takes it. Several learners are compared as in `sklearn.model_selection.GridSearchCV`: as values of a step of a
-        Pipeline.
-    param_grid : dict or list of dict
-        Values to try, by the name of the parameter, as for `sklearn.model_selection.ParameterGrid`.
+        takes it; or several of one kind, each of which is tried with all of ``param_grid`` and is the parameter
+        ``"estimator"`` of its candidates.
+    param_grid : dict, list of dict or None, default=None
+        Values to try, by the name of the parameter, as for `sklearn.model_selection.ParameterGrid`; None for estimators
+        as they are.
     loss : {"auto", "log_loss", "zero_one", "squared_error", "absolute_error"}, default="auto"
         What candidates are judged by. For ``"auto"`` the log loss, or the share of errors where a candidate has no
-        ``predict_proba``; for regressors the squared error.
+        ``predict_proba``; for regressors the squared error or, where all candidates learn by one deviance
+        (``"poisson"``, ``"gamma"``, ``"tweedie"`` of one power), that.
     min_rows : int, default=1000
         Rows after which the first half leaves.
     batch_size : int, default=100
@@ -201,8 +209,8 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: BaseEstimator,
-        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        estimator: BaseEstimator | Sequence[BaseEstimator],
+        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         *,
         loss: Literal["auto", "log_loss", "zero_one", "squared_error", "absolute_error"] = "auto",
         min_rows: int = 1000,
@@ -286,8 +294,21 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
             self.classes_ = named
         return self._learn(*self._validate(X, y, sample_weight, first))
 
+    def _estimators(self):
+        """What is searched, as a list; raise where it is none of estimators of one kind."""
+        several = isinstance(self.estimator, list | tuple)
+        found = list(self.estimator) if several else [self.estimator]
+        if not found or not all(hasattr(one, "get_params") and hasattr(one, "set_params") for one in found):
+            raise TypeError(
+                "estimator must be a classifier or regressor with partial_fit, or a list of such; got "
+                f"{shown(self.estimator)}."
+            )
+        if len({get_tags(one).estimator_type for one in found}) > 1:
+            raise ValueError("estimator has classifiers and regressors, whose losses cannot be compared.")
+        return found
+
     def _classifies(self):
-        return is_classifier(self.estimator)
+        return is_classifier(self._estimators()[0])
 
     def _settings(self):
         return {"loss": self.loss, "min_rows": int(self.min_rows), "batch_size": int(self.batch_size)}
@@ -297,7 +318,9 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
         check_option("loss", self.loss, LOSSES)
         check_number("min_rows", self.min_rows, Integral, min_val=1)
         check_number("batch_size", self.batch_size, Integral, min_val=1)
-        self._candidates = [Candidate(self.estimator, parameters) for parameters in ParameterGrid(self.param_grid)]
+        grid = ParameterGrid({} if self.param_grid is None else self.param_grid)
+        several = isinstance(self.estimator, list | tuple)
+        self._candidates = [Candidate(one, setting, several) for one in self._estimators() for setting in grid]
         self._alive = list(range(len(self._candidates)))
         learners = [candidate.learner for candidate in self._candidates]
         self._judged_by = self._loss_for(learners)
@@ -306,6 +329,8 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
 
     def _validate(self, X, y, sample_weight, first):
         """Rows, targets and weights, checked as far as pipelines among the candidates let them be."""
+        if self._classifies():
+            check_one_class_a_row(y, type(self).__name__)
         check_sparse(X)
         if any(self._candidates[i].transformers for i in self._alive):
             X, y = as_numpy(X, "X"), as_numpy(y, "y")
@@ -324,8 +349,10 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
         """The loss that candidates are judged by; raise where it does not suit them."""
         has = all(hasattr(learner, "predict_proba") for learner in learners)
         allowed = ("log_loss", "zero_one") if self._classifies() else ("squared_error", "absolute_error")
+        if self.loss == "auto" and not self._classifies():
+            return "squared_error" if common_deviance(learners) is None else "deviance"
         if self.loss == "auto":
-            return "squared_error" if not self._classifies() else "log_loss" if has else "zero_one"
+            return "log_loss" if has else "zero_one"
         if self.loss not in allowed:
             kind = "classifiers" if self._classifies() else "regressors"
             raise ValueError(
@@ -388,6 +415,12 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
             codes = class_codes(y, self.classes_).astype(np.intp)
             right = np.take_along_axis(np.asarray(response), codes[:, None], axis=1)[:, 0]
             return -np.log(np.maximum(np.where(right >= 0, right, 0.0), _LEAST_PROBABILITY))
+        if self._judged_by == "deviance":
+            deviance = common_deviance([self._candidates[self._alive[0]].learner])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                predicted = np.maximum(np.log(np.asarray(response, dtype=np.float64)), LEAST_LOG)
+            losses = deviance.value(predicted, np.asarray(y, dtype=np.float64))
+            return np.nan_to_num(losses.reshape(len(y), -1), nan=np.inf).clip(max=_LARGEST).mean(axis=1)
         with np.errstate(over="ignore", invalid="ignore"):
             away = np.abs(np.asarray(response, dtype=np.float64) - y)
             losses = away if self._judged_by == "absolute_error" else away**2
@@ -419,7 +452,7 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
         return self._found()._candidates[self.best_index_].estimator
 
     def _speaker(self):
-        return self._best() if self.__sklearn_is_fitted__() else self.estimator
+        return self._best() if self.__sklearn_is_fitted__() else self._estimators()[0]
 
     @property
     def best_index_(self) -> int:
@@ -479,7 +512,7 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
 
     @between_calls
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Score the best candidate, as its own ``score`` does: accuracy or R².
+        """Score the best candidate, as its own ``score`` does: accuracy, R² or D².
 
         Parameters
         ----------
@@ -499,8 +532,10 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
         return self._best().score(X, y, **weights)
 
     def __sklearn_tags__(self):
-        tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, of_estimator = super().__sklearn_tags__(), get_tags(self._estimators()[0])
         tags.estimator_type = of_estimator.estimator_type
         tags.classifier_tags, tags.regressor_tags = of_estimator.classifier_tags, of_estimator.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         tags.input_tags, tags.target_tags = of_estimator.input_tags, of_estimator.target_tags
         return tags

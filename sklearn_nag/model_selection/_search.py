@@ -18,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import share
+from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
 from ..estimators._validation import Rows, as_labels, check_weights, converted
 from ._best import AnswersOfTheBest
@@ -131,6 +132,8 @@ class _EtaSearch(AnswersOfTheBest):
                 f"{type(self).__name__} searches the eta0 of {self._default.__name__}; got {type(learner).__name__}."
             )
         eta0s = check_sweep(learner, self.eta0s)
+        if is_classifier(learner):
+            check_one_class_a_row(y, type(self).__name__)
         rows, targets = converted(self, X, y, **self._target_options)
         targets = as_labels(targets, "y")
         weight = check_weights(sample_weight, rows.shape[0])

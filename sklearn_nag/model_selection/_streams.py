@@ -11,8 +11,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 
+from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._validation import InvalidParameterError, as_labels, as_numpy, raise_for_masked
-from ..preprocessing._steps import check_step, is_left_out, learn_step
+from ..preprocessing._steps import check_step, is_left_out, learn_step, tell_numeric
 
 
 @contextlib.contextmanager
@@ -93,7 +94,7 @@ def cut_batches(X, y, sample_weight, max_rows, stops=()):
         check_consistent_length(rows, targets, weight)
         rows = rows.tocsr() if sparse.issparse(rows) else rows
         raise_for_masked(rows, "X")
-        targets = np.asarray(as_numpy(targets, "y"))
+        targets = dense(targets)
         weight = None if weight is None else np.asarray(as_numpy(weight, "sample_weight"))
         n, start = len(targets), 0
         while start < n:
@@ -111,9 +112,12 @@ def known_classes(estimator, y, classes):
         return None
     if classes is None and y is None:
         raise ValueError("classes must be given for an iterable of batches: all of them, before the first row.")
-    name, labels = ("y", y) if classes is None else ("classes", classes)
+    name = "y" if classes is None else "classes"
     try:
-        found = np.unique(as_labels(np.asarray(as_numpy(labels, name)), name))
+        if classes is None:
+            found = classes_in(y)
+        elif (found := classes_named(classes)) is None:
+            found = np.unique(as_labels(np.asarray(as_numpy(classes, name)), name))
     except TypeError as error:  # labels that cannot be sorted
         raise TypeError(f"{name} cannot be used as labels: {error}.") from None
     if not found.size:
@@ -155,8 +159,12 @@ class StreamPipeline:
 
     def transform(self, X):
         """Rows for the learner. Each transformer learns them, if it can; see `OnlinePipeline`."""
+        before = []
         for _, step in self.transformers:
+            tell_numeric(step, before)
             X = learn_step(step, X)
+            before.append(step)
+        tell_numeric(self.learner, before)
         return X
 
     def with_learner(self, learner):

@@ -7,6 +7,7 @@ of columns, and that a call which fails leaves no trace.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
@@ -49,6 +50,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     """
 
     _state: Any
+    _reads: frozenset = frozenset()  # kinds of columns of which it makes the same, so that one may turn into another
     _takes_tables = False  # whether rows may be a `Table`, whose columns nobody has to make an array of
 
     # -- what a class defines
@@ -90,6 +92,10 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     def _merge_states(self, states):
         """The state that all rows of several transformers with the same parameters lead to."""
         raise NotImplementedError
+
+    def _less(self, state, base):
+        """A state without what it knew when it was ``base``, where states are merged by sums; else the state itself."""
+        return state
 
     def _places_in(self, merged) -> np.ndarray | None:
         """Which column of a merged transformer each one of this is, -1 if it is none; None where all are the same."""
@@ -188,6 +194,14 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         names = names_in(self, input_features)
         return np.asarray(self._names_out(self._state, names), dtype=object)
 
+    def __setstate__(self, state):
+        """Take over what was saved; parameters that the version which saved it did not have are at their defaults."""
+        parameters = inspect.signature(type(self)).parameters.values()
+        new = {p.name: p.default for p in parameters if p.name not in state and p.default is not p.empty}
+        if new and state.get("_begun_with"):
+            new["_begun_with"] = {**new, **state["_begun_with"]}
+        super().__setstate__({**state, **new})
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_state")
 
@@ -224,16 +238,35 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
             contained.index = X.index
         return contained
 
-    def _merged(self, transformers):
-        """A new transformer of several that fit together, of which this is the first."""
+    def _merged(self, transformers, base=None):
+        """A new transformer of several that fit together, of which this is the first; all went on from ``base``."""
         result = object.__new__(type(self))
         vars(result).update(vars(self))
-        result._state = self._merge_states([transformer._state for transformer in transformers])
+        states = [transformer._state for transformer in transformers]
+        if base is not None:
+            states = [base._state, *(self._less(state, base._state) for state in states)]
+        result._state = self._merge_states(states)
         return result
 
     def _parts(self):
         """Transformers that this one is made of, and that learn when it learns."""
         return ()
+
+    def _numeric_outputs(self) -> Any:
+        """Places of the columns that come out and hold numbers, not words or marks; None where nothing is known."""
+        return None
+
+    @property
+    def numeric_outputs_(self) -> np.ndarray:
+        """Places of the columns that come out and hold numbers, not words or marks, where that is known.
+
+        An `OnlinePipeline` tells them to a step behind that has ``set_numeric_columns``.
+        """
+        self._check_is_fitted()
+        places = self._numeric_outputs()
+        if places is None:
+            raise AttributeError(f"{type(self).__name__} does not know which columns hold numbers.")
+        return np.asarray(places, dtype=np.intp)
 
 
 # -- rows
@@ -353,13 +386,15 @@ def names_in(transformer: Any, input_features: Any = None) -> np.ndarray:
 # -- merging
 
 
-def merged(transformers: Iterable[Any]) -> Any:
+def merged(transformers: Iterable[Any], base: Any = None) -> Any:
     """One transformer that knows what several have learnt of rows of their own, as if it had seen all rows.
 
     Parameters
     ----------
     transformers : iterable of OnlineTransformer
         Fitted, of one class, with the same parameters and columns.
+    base : OnlineTransformer, optional
+        What all of them were before they learnt rows of their own.
 
     Returns
     -------
@@ -369,8 +404,8 @@ def merged(transformers: Iterable[Any]) -> Any:
     transformers = list(transformers)
     first = transformers[0]
     kind = type(first).__name__
-    for number, other in enumerate(transformers):
-        name = f"models[{number}]"
+    named = [(f"models[{number}]", other) for number, other in enumerate(transformers)]
+    for name, other in [*named, *([] if base is None else [("base", base)])]:
         if type(other) is not type(first):
             raise TypeError(f"{name} is a {type(other).__name__}, models[0] a {kind}; they must be alike.")
         if not other.__sklearn_is_fitted__():
@@ -382,6 +417,6 @@ def merged(transformers: Iterable[Any]) -> Any:
                 shown = {"_begun_with": "its parameters"}.get(what, what)
                 raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
     try:
-        return first._merged(transformers)
+        return first._merged(transformers, base)
     except NotImplementedError:
         raise TypeError(f"models[0] is a {kind}, which cannot be merged with others.") from None

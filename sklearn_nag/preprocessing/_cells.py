@@ -17,6 +17,7 @@ from ._rows import loops
 
 SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, by turns; None is all columns
 NO_CUT = 2**31 - 1  # which no gap is above
+MOST_CUTS = 20  # from the root of a tree to a leaf
 ONCE = 2**20  # numbers of cells that are worked on at a time, to bound memory
 LEFT_TO_ALL = 0.05  # of the draws of focused trees: a share that all columns have alike
 MARGIN = 0.1  # of the gaps of a cell, at either end, in which no cut falls
@@ -125,6 +126,57 @@ def explained(trees, rows, weight):
     return found
 
 
+def mean_effects(trees, rows, weight, columns, gap):
+    """Mean over rows of a function that is constant in each cell, where some columns are in given gaps between knots.
+
+    Of the cuts of other columns, each side counts by its share of the rows, whatever the given columns are: the
+    weighted tree traversal that is ``method="recursion"`` of `sklearn.inspection.partial_dependence`.
+
+    Parameters
+    ----------
+    trees : Trees
+        The trees.
+    rows : ndarray of shape (n_trees, n_cells)
+        Share of the rows in each cell.
+    weight : ndarray of shape (n_trees, n_cells)
+        Value of the function in each cell, a sum over trees.
+    columns : list of int
+        The columns that are given.
+    gap : ndarray of int of shape (n_points, n_columns)
+        Gaps that they are in, for each point.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+        The means.
+    """
+    total = np.zeros(len(gap))
+    step = max(ONCE // (weight.shape[1] * len(gap)), 1)
+    for start in range(0, len(weight), step):
+        some = slice(start, start + step)
+        total += _means_together(*(part[some] for part in (*trees, rows, weight)), columns, gap)
+    return total
+
+
+def _means_together(column, cut, rows, weight, columns, gap):
+    """As `mean_effects`, of trees whose nodes are worked on at once."""
+    below = rows.T.copy()  # of a node and of what is below it
+    mean = np.repeat(weight.T[:, :, None], len(gap), axis=2)
+    for k in range(column.shape[1] - 1, -1, -1):
+        left, right = 2 * k + 1, 2 * k + 2
+        whole = below[k] + below[left] + below[right]
+        part = np.where(whole > 0, below[[k, left, right]] / positive(whole), 1.0 / 3.0)
+        goes_right, is_given = np.repeat(part[2][:, None], len(gap), axis=1), np.isin(column[:, k], columns)
+        for own, place in enumerate(columns):
+            given = column[:, k] == place
+            goes_right[given] = gap[:, own] > cut[given, k][:, None]
+        stops = np.where(is_given, 0.0, part[0])[:, None]
+        goes_left = 1.0 - stops - goes_right
+        mean[k] = stops * mean[k] + goes_left * mean[left] + goes_right * mean[right]
+        below[k] = whole
+    return mean[0].sum(axis=0)
+
+
 class OnlineCells(KnotTransformer):
     """Put the cells of random partitions beside the columns, with cuts from the first rows.
 
@@ -139,8 +191,9 @@ class OnlineCells(KnotTransformer):
     ----------
     columns : "auto" or list, default="auto"
         Which columns are cut: a list of places, of names or patterns of names such as ``"size_*"``, or of True and
-        False for each column. ``"auto"`` takes all columns of arrays and data frames, and none of sparse rows, whose
-        columns are words and categories. The others go through untouched.
+        False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most
+        of whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
+        `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched.
     n_trees : int, default=300
         How many partitions there are. Each row has so many nonzeros more, so time is in proportion.
     depth : int, default=7
@@ -234,7 +287,7 @@ class OnlineCells(KnotTransformer):
     def _check_parameters(self):
         self._check_knots()
         check_number("n_trees", self.n_trees, Integral, min_val=1, max_val=2**20)
-        check_number("depth", self.depth, Integral, min_val=1, max_val=20)
+        check_number("depth", self.depth, Integral, min_val=1, max_val=MOST_CUTS)
         check_number("max_columns", self.max_columns, Integral, min_val=self.n_trees, max_val=2**30)
         check_seed(self.random_state)
 
@@ -244,6 +297,20 @@ class OnlineCells(KnotTransformer):
 
     def _make(self, knots, first, seed):
         return grow(np.diff(knots.starts), lengths(first, knots), self.n_trees, self.depth, np.random.RandomState(seed))
+
+    def _check_made(self, made, begun_with):
+        n_trees, depth = begun_with["n_trees"], begun_with["depth"]
+        check_number("depth", depth, Integral, min_val=1, max_val=MOST_CUTS)
+        shape = n_trees, 2**depth - 1
+        kept = type(made) is Trees and all(
+            isinstance(part, np.ndarray) and part.dtype == np.int32 and part.shape == shape for part in made
+        )
+        if not (
+            kept
+            and (made.cut >= 0).all()
+            and ((made.column >= 0) & (made.column < max(len(self._state.columns), 1))).all()
+        ):
+            raise ValueError("its trees are not those of its knots")
 
     def _importance(self, rows, weight):
         """How much of the variance of a linear model of the cells the cuts of each column explain, a share of it.
@@ -261,7 +328,7 @@ class OnlineCells(KnotTransformer):
             For the columns that are cut; None where nothing is explained, or cells are hashed.
         """
         seen = self._state
-        if seen.knots is None or not weight.size or self._cells_of_a_tree < 2 ** (self.depth + 1) - 1:
+        if seen.knots is None or not weight.size or self._hashes:
             return None
         weight = weight / positive(np.abs(weight).max(axis=1, keepdims=True))
         found = np.zeros((len(weight), len(seen.columns)))
@@ -297,15 +364,17 @@ class OnlineCells(KnotTransformer):
     def _cells_of_a_tree(self):
         return min(2 ** (self.depth + 1) - 1, self.max_columns // self.n_trees)
 
+    @property
+    def _hashes(self):
+        return self._cells_of_a_tree < 2 ** (self.depth + 1) - 1
+
     def _width(self, n_columns):
         return self.n_trees * self._cells_of_a_tree if n_columns else 0
 
-    def _block(self, seen, values):
+    def _beside(self, seen, rows, values, n_columns):
         if not values.shape[1]:
-            return np.empty(0), np.empty(0, np.int32), np.zeros(len(values) + 1, np.int32)
-        found = loops().cells(values, seen.knots, seen.made, self._cells_of_a_tree)
-        kind = np.int32 if found.size < 2**31 else np.int64
-        return np.ones(found.size), found.ravel(), np.arange(0, found.size + 1, self.n_trees, dtype=kind)
+            return rows
+        return loops().cells_beside(rows, values, seen.knots, seen.made, self._cells_of_a_tree, n_columns)
 
     def _block_names(self, names):
         if not len(names):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.utils import get_tags
 
 from ..estimators._validation import (
@@ -17,12 +18,14 @@ from ..estimators._validation import (
     as_given,
     check_flag,
     check_option,
+    parameter_names,
     shown,
     unchanged_on_error,
 )
 from ._base import OnlineTransformer, check_some
+from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
-from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, places_in
+from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, numeric_outputs, places_in
 
 
 class Columns(NamedTuple):
@@ -69,6 +72,12 @@ class _Changed(Column):
     def numbers(self):
         return np.array([self._as_number(word) for word in self.values.words()], dtype=np.float64)
 
+    def unread(self, kind):
+        """The first word that is no number or date, for a message."""
+        read = self.numbers() if kind == NUMBERS else self.dates() if kind == DATES else ()
+        words = [word for word, value in zip(self.words(), read) if value != value and word is not None]
+        return f": {shown(words[0])}" if words else ""
+
     def _as_number(self, value):
         try:
             number = super()._as_number(value)
@@ -80,7 +89,13 @@ class _Changed(Column):
         return self.values.words()
 
     def dates(self):
-        return _Missing(self.name, len(self.values.words())).dates()
+        return np.array([self._date(word) for word in self.values.words()], dtype="datetime64[us]")
+
+    def _date(self, word):
+        try:
+            return np.datetime64("NaT", "us") if word is None else np.datetime64(read_date(word, None), "us")
+        except ValueError:
+            return np.datetime64("NaT", "us")
 
 
 class OnlineColumnTransformer(OnlineTransformer):
@@ -112,6 +127,9 @@ class OnlineColumnTransformer(OnlineTransformer):
         column, has one more, or has words in a column of numbers and the like. ``"fill"`` warns, and goes on: a column
         that is not there has missing values, a new one is left out, and of one that holds something else now what
         cannot be read is missing. Columns that no transformer takes may come and go either way.
+    unused : list of str, default=()
+        Names of columns that the first table lacks, and that no transformer takes: the target, for one. They may come
+        and go, too.
     verbose_feature_names_out : bool, default=True
         Whether the names of columns that come out begin with the name of their transformer, as in ``words__town=Rome``.
 
@@ -153,11 +171,13 @@ class OnlineColumnTransformer(OnlineTransformer):
         *,
         remainder: Any = "drop",
         mismatch: str = "raise",
+        unused: Iterable = (),
         verbose_feature_names_out: bool = True,
     ):
         self.transformers = transformers
         self.remainder = remainder
         self.mismatch = mismatch
+        self.unused = unused
         self.verbose_feature_names_out = verbose_feature_names_out
 
     # -- parameters
@@ -217,18 +237,19 @@ class OnlineColumnTransformer(OnlineTransformer):
         for _, transformer, _ in self.transformers:
             _check_transformer("transformers", transformer)
         names = [name for name, _, _ in self.transformers]
-        own = {"transformers", "remainder", "mismatch", "verbose_feature_names_out"}
+        own = set(parameter_names(type(self)))
         for name in names:
             if names.count(name) > 1 or name in own or "__" in name:
                 problem = "is there twice" if names.count(name) > 1 else "is a parameter, or has '__' in it"
                 raise ValueError(f"transformers has the name {name!r}, which {problem}; names must differ.")
         _check_transformer("remainder", self.remainder)
         check_option("mismatch", self.mismatch, ("raise", "fill"))
+        if isinstance(self.unused, str) or not isinstance(self.unused, Iterable):
+            raise InvalidParameterError("unused", "a list of names", shown(self.unused))
         check_flag("verbose_feature_names_out", self.verbose_feature_names_out)
 
     def _check_begun_with(self, parameters):
-        fixed = {"verbose_feature_names_out", "mismatch", "transformers", "remainder"}  # transformers see to theirs
-        super()._check_begun_with({name: value for name, value in parameters.items() if name not in fixed})
+        """Nothing that may not change: transformers see to theirs."""
 
     # -- learning
 
@@ -267,7 +288,9 @@ class OnlineColumnTransformer(OnlineTransformer):
         try:
             blocks = self._blocks(columns, table, refits, y)
             if first:
-                self._widths = tuple(self._width(entry, columns, table) for entry in self._fitted)
+                heads = [self._head(entry, columns, table) for entry in self._fitted]
+                self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
+                self._is_dense = tuple(not sparse.issparse(head) for head in heads)
             return stacked(blocks, table.n_rows) if transform else None
         except BaseException:
             for undo in restore:
@@ -294,15 +317,15 @@ class OnlineColumnTransformer(OnlineTransformer):
                 raise
         return blocks
 
-    def _width(self, entry, columns, table):
-        """Number of columns that come out of a transformer which has learnt."""
+    def _head(self, entry, columns, table):
+        """What comes out of a transformer, which has learnt, for the first row; None where nothing does."""
         _, step, places, single = entry
-        if is_left_out(step):
-            return len(places) if step == "passthrough" else 0
+        if is_left_out(step) and step != "passthrough":
+            return None
         columns = [column and column.head() for column in columns]
         table = Table(table.names, columns, 1, None if table.array is None else table.array[:1])
-        rows = step.transform(self._group(columns, places, single, table, step))
-        return rows.shape[1] if len(rows.shape) > 1 else 1
+        rows = self._group(columns, places, single, table, step)
+        return rows if is_left_out(step) else step.transform(rows)
 
     def _begin(self, X, table):
         """Set up everything for a first table."""
@@ -348,14 +371,22 @@ class OnlineColumnTransformer(OnlineTransformer):
                 columns[place] = table.columns[found[name]] if name in found else _Missing(name, table.n_rows)
         for place in used if table.array is None else ():
             kind, known = columns[place].kind, state.kinds[place]
-            if EMPTY not in (kind, known) and kind != known:
-                name = as_given(columns[place].name)
+            if EMPTY not in (kind, known) and kind != known and not self._read_alike(place, kind, known):
+                column = _Changed(columns[place].name, columns[place])
+                example = column.unread(known) if self.mismatch == "raise" and kind == WORDS else ""
                 self._mismatch(
-                    f"column {name} holds {kind} in this table, and held {known} in the first one",
+                    f"column {as_given(column.name)} holds {kind} in this table, and held {known} in the "
+                    f"first one{example}",
                     "what cannot be read is taken as missing",
                 )
-                columns[place] = _Changed(columns[place].name, columns[place])
+                columns[place] = column
         return columns
+
+    def _read_alike(self, place, *kinds):
+        """Whether all that take a column make the same of it whichever of these kinds it is."""
+        takers = [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
+        may_raise = self.mismatch == "fill" and any(_reader(step).errors == "raise" for step in takers if _reads(step))
+        return not may_raise and all(_reads(step).issuperset(kinds) for step in takers)
 
     def _check_places(self, table):
         """Raise unless columns that have no names are as many as in the first table."""
@@ -377,7 +408,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         state = self._state
         if names == list(state.names):
             return
-        counts, known = Counter(names), set(state.names)
+        counts, known = Counter(names), {*state.names, *self.unused}
         used = [name for name, kind in zip(state.names, state.kinds) if kind]
         for name in used:
             if counts[name] > 1:
@@ -413,6 +444,9 @@ class OnlineColumnTransformer(OnlineTransformer):
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
         kinds = {self._state.kinds[place] for place in places} - {EMPTY}
         chosen = [columns[place] for place in places]
+        reads = () if single else _reads(step)
+        if reads and kinds <= reads and any(column.kind not in (EMPTY, *kinds) for column in chosen):
+            return Table(None, chosen, table.n_rows, None)
         if kinds == {NUMBERS}:
             rows = side_by_side([column.numbers() for column in chosen], table.n_rows)
             _check_sizes(rows, chosen)
@@ -475,10 +509,31 @@ class OnlineColumnTransformer(OnlineTransformer):
             out += [f"{name}__{column}" for column in own] if self.verbose_feature_names_out else list(own)
         return out
 
-    def _merged(self, transformers):
-        result = super()._merged(transformers)
+    def _numeric_outputs(self):
+        found, first = [], 0
+        is_dense = getattr(self, "_is_dense", (False,) * len(self._fitted))  # models saved by version 1.0.0rc1 lack it
+        for (_, step, places, _), width, dense in zip(self._fitted, self._widths, is_dense):
+            own = np.empty(0, dtype=np.intp)
+            holds_numbers = [self._state.kinds[place] == NUMBERS for place in places]
+            if is_left_out(step) or (isinstance(step, OneToOneFeatureMixin) and width == len(places)):
+                own = np.flatnonzero(holds_numbers[:width])
+            elif (known := numeric_outputs([step])) is not None:
+                own = known
+            elif dense and all(holds_numbers):  # what transformers of others make of numbers
+                own = np.arange(width)
+            found.append(own + first)
+            first += width
+        return np.concatenate(found)
+
+    def _merged(self, transformers, base=None):
+        result = super()._merged(transformers, base)
         result._fitted = [
-            (name, merge_steps(name, [other._fitted[i][1] for other in transformers]), places, single)
+            (
+                name,
+                merge_steps(name, [other._fitted[i][1] for other in transformers], base and base._fitted[i][1]),
+                places,
+                single,
+            )
             for i, (name, _, places, single) in enumerate(self._fitted)
         ]
         return result
@@ -511,6 +566,17 @@ class OnlineColumnTransformer(OnlineTransformer):
         for kind in ("sparse", "allow_nan", "string", "categorical"):
             setattr(tags.input_tags, kind, all(getattr(get_tags(step).input_tags, kind) for step in steps))
         return tags
+
+
+def _reads(step):
+    """Kinds of columns of which a transformer makes the same."""
+    return getattr(step, "_reads", frozenset())
+
+
+def _reader(step):
+    """The transformer that reads the columns first: a step itself, or the first one of a pipeline."""
+    parts = step._parts()
+    return _reader(parts[0]) if parts else step
 
 
 def _check_transformer(parameter, step):
@@ -561,7 +627,7 @@ def _check_sizes(rows, columns):
 
 def stacked(blocks: list, n_rows: int) -> Any:
     """Blocks of columns side by side: an array where all are arrays, else CSR, whatever values they hold."""
-    blocks = [block if sparse.issparse(block) else _two_dimensional(block) for block in blocks]
+    blocks = [_two_dimensional(block) for block in blocks]
     if not blocks:
         return np.empty((n_rows, 0))
     if not any(map(sparse.issparse, blocks)):
@@ -591,7 +657,7 @@ def stacked(blocks: list, n_rows: int) -> Any:
 
 
 def _two_dimensional(block):
-    block = np.asarray(block)
+    block = block if sparse.issparse(block) else np.asarray(block)
     return block.reshape(len(block), -1) if block.ndim != 2 else block
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Literal
 
+import numpy as np
+
 from ..estimators._validation import check_number
 from ._knots import KnotTransformer
 from ._places import Columns
@@ -27,9 +29,11 @@ class OnlineCurves(KnotTransformer):
     ----------
     columns : "auto" or list, default="auto"
         Which columns get curves: a list of places, of names or patterns of names such as ``"size_*"``, or of True and
-        False for each column. ``"auto"`` takes all columns of arrays and data frames, and none of sparse rows, whose
-        columns are words and categories. The others go through untouched. So do those with fewer than three
-        different values among the first rows, whose hats are all 0: the line says all of them.
+        False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most
+        of whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
+        `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched. So do
+        those with fewer than three different values among the first rows, whose hats are all 0: the line says all of
+        them.
     n_knots : int, default=17
         How many hats a column has at most. With fewer quantiles, each has a hat of its own. With 0 there are no
         curves: missing values are filled, and each column gets one that is 1 where it is missing.
@@ -106,8 +110,10 @@ class OnlineCurves(KnotTransformer):
     def _width(self, n_columns):
         return n_columns * (self.n_knots + 1)
 
-    def _block(self, seen, values):
-        return loops().hats(values, seen.knots, self.n_knots)
+    def _beside(self, seen, rows, values, n_columns):
+        data, indices, ends = loops().hats(values, seen.knots, self.n_knots)
+        n_early = len(rows[2]) - len(ends)
+        return loops().beside(rows, (data, indices, np.concatenate([np.zeros(n_early, ends.dtype), ends])), n_columns)
 
     def _block_names(self, names):
         ends = [*(f"knot{i}" for i in range(self.n_knots)), "missing"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from ..estimators._validation import InvalidParameterError, as_given, check_flag, check_option, shown
 from ._base import OnlineTransformer, checked_numbers, table_in
-from ._frames import NUMBERS, WORDS
+from ._frames import DATES, NUMBERS, WORDS
 from ._numbers import is_missing_word
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -22,6 +23,9 @@ PARTS = {  # columns of each part, as their names have them; "days" is a single 
     "weekday": _WEEKDAYS,
     "hour": tuple(range(24)),
 }
+UNITS = {"days": 1.0, "seconds": 86_400.0, "milliseconds": 86_400_000.0}  # since 1970, and how many a day has
+_OF_DIGITS = re.compile("(?:%[YymdHMSj])+")
+_HAS_DATE = re.compile("%[YyGcxDdjmbB]")
 _DAY = np.timedelta64(1, "D")
 _HOUR = 3_600_000_000  # microseconds
 _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
@@ -45,7 +49,8 @@ class DateEncoder(OnlineTransformer):
     format : str or list of str, default=None
         How words are read as dates, as `datetime.datetime.strptime` takes it, such as ``"%d.%m.%Y %H:%M"``; of several,
         the first one that fits. None stands for ISO 8601. Columns of dates are taken as they are, and numbers as days
-        since 1970.
+        since 1970; by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as
+        such since 1970. Times of the day are of 1970-01-01.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no date: an error, or a missing date.
     sparse_output : bool, default=False
@@ -77,6 +82,7 @@ class DateEncoder(OnlineTransformer):
     """
 
     _state: Nothing
+    _reads = frozenset((DATES, WORDS))
     _takes_tables = True
 
     def __init__(
@@ -107,11 +113,11 @@ class DateEncoder(OnlineTransformer):
 
     def _rows(self, X, first):
         table = table_in(self, X, first)
-        if table.array is not None:
+        if table.array is not None and not self._reads_digits():
             return self._of_days(checked_numbers(self, X, False))
         dates = np.empty((table.n_rows, len(table.columns)), dtype="datetime64[us]")
         for i, column in enumerate(table.columns):
-            if column.kind == WORDS:
+            if column.kind == WORDS or (column.kind == NUMBERS and self._reads_digits()):
                 dates[:, i] = self._read(column)
             elif column.kind == NUMBERS:
                 dates[:, i] = self._of_days(column.numbers())
@@ -119,10 +125,17 @@ class DateEncoder(OnlineTransformer):
                 dates[:, i] = column.dates()
         return dates
 
+    def _reads_digits(self):
+        """Whether numbers are read as words are."""
+        return isinstance(self.format, str) and _OF_DIGITS.fullmatch(self.format) is not None
+
     def _of_days(self, days):
-        """Dates that numbers stand for, as days since 1970."""
+        """Dates that numbers stand for, as days since 1970, or in another unit."""
+        unit = self.format if isinstance(self.format, str) and self.format in UNITS else "days"
+        days = days / UNITS[unit]
         if (np.abs(days) > _MOST_DAYS).any():
-            raise ValueError(f"numbers are days since 1970 here; {np.nanmax(np.abs(days)):g} is beyond {_MOST_DAYS:g}.")
+            raise ValueError(f"numbers are {unit} since 1970 here; {np.nanmax(np.abs(days)):g} days are beyond "
+                             f"{_MOST_DAYS:g}.")  # fmt: skip
         since = np.where(np.isnan(days), 0.0, days) * (_DAY / np.timedelta64(1, "us"))
         dates = since.astype(np.int64).astype("datetime64[us]")
         dates[np.isnan(days)] = np.datetime64("NaT")
@@ -186,6 +199,10 @@ class DateEncoder(OnlineTransformer):
             for value in PARTS[part]
         ]
 
+    def _numeric_outputs(self):
+        is_number = [part == "days" for part in self.parts for _ in PARTS[part]]
+        return np.flatnonzero(np.tile(is_number, self.n_features_in_))
+
     def _merge_states(self, states):
         return states[0]
 
@@ -197,15 +214,20 @@ class DateEncoder(OnlineTransformer):
 
 @lru_cache(2**16)
 def read_date(word: str, form: str | None) -> datetime.datetime:
-    """A word as a date, by a format of `strptime` or, for None, ISO 8601; with a zone, what the clock shows there.
+    """A word as a date, by a format of `DateEncoder`; with a zone, what the clock shows there.
 
     Raises
     ------
     ValueError
         For a word that is no date.
     """
+    if form in UNITS:
+        try:
+            return datetime.datetime(1970, 1, 1) + datetime.timedelta(days=float(word) / UNITS[form])
+        except OverflowError:
+            raise ValueError(f"{word} {form} since 1970 are out of range") from None
     date = datetime.datetime.fromisoformat(word) if form is None else datetime.datetime.strptime(word, form)
-    return date.replace(tzinfo=None)
+    return date.replace(tzinfo=None, year=date.year if form is None or _HAS_DATE.search(form) else 1970)
 
 
 def _part(dates, part):

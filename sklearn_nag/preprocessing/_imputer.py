@@ -55,6 +55,10 @@ class Means(NamedTuple):
         values = self.values()
         rows[missing] = np.broadcast_to(values, rows.shape)[missing]
 
+    def less(self, base):
+        """What has been learnt since ``base``."""
+        return Means(*(own - before for own, before in zip(self, base)))
+
     @staticmethod
     def merged(states):
         return Means(*(np.sum(field, axis=0) for field in zip(*states)))
@@ -99,6 +103,14 @@ class Counts(NamedTuple):
     def fill(self, rows, missing):
         for i, value in enumerate(self.values()):
             rows[missing[:, i], i] = value
+
+    def less(self, base):
+        """What has been learnt since ``base``."""
+        counts = [
+            {value: n - before.get(value, 0) for value, n in own.items() if n > before.get(value, 0)}
+            for own, before in zip(self.counts, base.counts)
+        ]
+        return Counts(tuple(counts), self.most)
 
     @staticmethod
     def merged(states):
@@ -247,11 +259,17 @@ class OnlineImputer(OnlineTransformer):
     def _names_out(self, state, names):
         return [*names, *(f"missingindicator_{name}" for name in names)] if self.add_indicator else names
 
+    def _numeric_outputs(self):
+        return [] if self._state.holds_words else range(self.n_features_in_)
+
     def _merge_states(self, states):
         first = states[0]
         if any(state.holds_words != first.holds_words for state in states):
             raise ValueError("some of these imputers fill words and others numbers; they cannot be merged.")
         return first if first.known is None else first._replace(known=first.known.merged([s.known for s in states]))
+
+    def _less(self, state, base):
+        return state if state.known is None else state._replace(known=state.known.less(base.known))
 
     @property
     def statistics_(self) -> np.ndarray:

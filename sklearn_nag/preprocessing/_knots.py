@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
-from ..estimators._validation import check_number, unchanged_on_error
+from ..estimators._saved import check_attributes, check_features, check_integer, damaged
+from ..estimators._validation import check_number, parameter_names, unchanged_on_error
 from ._base import OnlineTransformer, checked_numbers, names_in
-from ._places import check_columns, places_of
-from ._rows import as_csr, dense, filled, in_order, put_beside
+from ._places import check_columns, numeric_places, places_of, warn_of_sparse_rows
+from ._rows import as_csr, dense, filled, in_order
 
 
 class Knots(NamedTuple):
@@ -39,6 +42,24 @@ class Knots(NamedTuple):
         columns = [_quantiles(np.sort(column[~np.isnan(column)]), n_quantiles) for column in rows.T]
         starts = np.add.accumulate([0, *map(len, columns)], dtype=np.int64)
         return cls(np.concatenate([np.empty(0), *columns]), starts, middles(rows))
+
+    def check(self, n_columns):
+        """Raise unless these are knots of so many columns."""
+        _check_kind("knots", self.values, 1, np.float64)
+        _check_kind("starts of knots", self.starts, 1, np.int64)
+        _check_kind("middles", self.middles, 1, np.float64)
+        starts = self.starts
+        if (
+            len(starts) != n_columns + 1
+            or starts[0] != 0
+            or starts[-1] != len(self.values)
+            or (np.diff(starts) < 0).any()
+        ):
+            raise ValueError("its knots are not those of its columns")
+        ascends = np.diff(self.values) > 0
+        ascends[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(self.values))] - 1] = True  # of other columns
+        if len(self.middles) != n_columns or not (ascends.all() and np.isfinite([*self.values, *self.middles]).all()):
+            raise ValueError("its knots are not finite, or out of order")
 
 
 class Seen(NamedTuple):
@@ -69,25 +90,34 @@ class KnotTransformer(OnlineTransformer):
     """Base of transformers that put columns made of ranks beside the columns that they get.
 
     The first rows wait, then their quantiles become the knots, which never move again: what a learner has learnt of a
-    column goes on to mean the same. A class defines ``_block``, ``_width`` and ``_block_names``, and ``_make`` where
+    column goes on to mean the same. A class defines ``_beside``, ``_width`` and ``_block_names``, and ``_make`` where
     there is more to make when knots are fixed.
     """
 
     columns: Any
     first_rows: int
     n_quantiles: int
+    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
 
     # -- what a class defines
 
     def _make(self, knots, first, seed):
         """What is made of the knots, once."""
 
+    def _check_made(self, made, begun_with):
+        """Raise unless it is what is made of knots by the parameters that the transformer was begun with."""
+        if made is not None:
+            raise ValueError("it has made something of its knots that such transformers do not make")
+
     def _width(self, n_columns):
         """How many columns are added for so many columns with knots."""
         raise NotImplementedError
 
-    def _block(self, seen, values):
-        """The columns that are added, as arrays of CSR rows, for the columns with knots, dense."""
+    def _beside(self, seen, rows, values, n_columns):
+        """CSR rows of so many columns, given as arrays, with the columns that are added beside the last ones.
+
+        ``values`` are the columns with knots, dense, of those rows that get others beside them.
+        """
         raise NotImplementedError
 
     def _block_names(self, names):
@@ -119,6 +149,25 @@ class KnotTransformer(OnlineTransformer):
             self._state = self._with_knots(self._state)
         return self
 
+    def set_numeric_columns(self, positions: Iterable[int]) -> Self:
+        """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
+
+        A pipeline that knows says it by itself: `OnlinePipeline`, where columns of words become columns of sparse rows.
+        It is part of what has been learnt: pickles have it, and clones have not.
+
+        Parameters
+        ----------
+        positions : iterable of int
+            Their places among the columns that come in.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self._numeric = numeric_places(positions)
+        return self
+
     @property
     def knots_(self) -> list[np.ndarray] | None:
         """For each column of ``columns``, its knots, ascending; None until enough rows were seen."""
@@ -126,6 +175,47 @@ class KnotTransformer(OnlineTransformer):
         if knots is None:
             return None
         return [knots.values[a:b].copy() for a, b in zip(knots.starts, knots.starts[1:])]
+
+    def __deepcopy__(self, memo):
+        """A copy that shares what has been learnt, as that is never changed in place."""
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
+        shared = {"_state": self._state} if hasattr(self, "_state") else {}
+        own = {name: value for name, value in vars(self).items() if name != "_state"}
+        vars(copied).update(copy.deepcopy(own, memo), **shared)
+        return copied
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        try:
+            self._check_whole()
+        except ValueError as error:
+            raise damaged(self, error) from None
+
+    def _check_whole(self):
+        """Raise for attributes that do not make a transformer together, as those of a damaged file."""
+        check_attributes(self, parameter_names(type(self)))
+        if not self.__sklearn_is_fitted__():
+            return
+        check_features(self)
+        begun_with = vars(self).get("_begun_with")
+        if not (isinstance(begun_with, dict) and begun_with.keys() == set(parameter_names(type(self)))):
+            raise ValueError("it has no parameters that it was begun with")
+        if type(self._state) is not Seen or len(self._state) != len(Seen._fields):
+            raise ValueError("what it has seen is not what such transformers keep")
+        columns, seed, first, knots, made = self._state
+        _check_kind("columns", columns, 1, np.integer)
+        if ((columns < 0) | (columns >= self.n_features_in_)).any() or (np.diff(columns) <= 0).any():
+            raise ValueError("its columns are none of X, or out of order")
+        check_integer("seed", seed, 0)
+        _check_kind("first", first, 2, np.float64)
+        if first.shape[1] != len(columns) or np.isinf(first).any():
+            raise ValueError("the first rows are no rows of these columns")
+        if knots is not None:
+            knots.check(len(columns))
+            self._check_made(made, begun_with)
+        elif made is not None:
+            raise ValueError("it has made something of knots that it has not")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -143,11 +233,24 @@ class KnotTransformer(OnlineTransformer):
         return in_order(checked_numbers(self, X, first, allow_sparse=True))
 
     def _new_state(self, rows):
-        if isinstance(self.columns, str):
-            columns = np.arange(0 if sparse.issparse(rows) else rows.shape[1])
-        else:
+        if not isinstance(self.columns, str):
             columns = places_of("columns", self.columns, names_in(self))
+        elif self._numeric is not None:
+            columns = places_of("set_numeric_columns", self._numeric, names_in(self))
+        else:
+            columns = np.arange(0 if sparse.issparse(rows) else rows.shape[1])
+            if not len(columns):
+                warn_of_sparse_rows(self, "they come out as they are")
         return Seen(columns, 0, np.empty((0, len(columns))))
+
+    def _check_begun_with(self, parameters):
+        super()._check_begun_with(parameters)
+        told = isinstance(self.columns, str) and self._numeric is not None
+        if told and not np.array_equal(self._numeric, self._state.columns):
+            raise ValueError(
+                f"set_numeric_columns named {list(self._numeric)}, and columns {self._state.columns.tolist()} had "
+                f"knots when this {type(self).__name__} was new; it cannot go on with others: call fit, or clone it."
+            )
 
     def _with_knots(self, seen):
         knots = Knots.of(seen.first, self.n_quantiles)
@@ -183,9 +286,8 @@ class KnotTransformer(OnlineTransformer):
         own = as_csr(filled(rows, seen.columns, values, stand_ins), n_columns)
         if n_early == len(values):
             return own
-        data, indices, indptr = self._block(seen, values[n_early:])
-        block = data, indices, np.concatenate([np.zeros(n_early, indptr.dtype), indptr])
-        return put_beside(own, block, rows.shape[1])
+        parts = self._beside(seen, (own.data, own.indices, own.indptr), values[n_early:], rows.shape[1])
+        return sparse.csr_array(parts, shape=own.shape)
 
     def _names_out(self, state, names):
         return [*names, *self._block_names(names[state.columns])]
@@ -210,6 +312,12 @@ class KnotTransformer(OnlineTransformer):
                 seen = seen._replace(first=first)
                 seen = self._with_knots(seen) if len(first) == self.first_rows else seen
         return seen
+
+
+def _check_kind(name, array, ndim, dtype):
+    """Raise unless it is an array of so many dimensions and of this type."""
+    if not (isinstance(array, np.ndarray) and array.ndim == ndim and np.issubdtype(array.dtype, dtype)):
+        raise ValueError(f"{name} is no array of {ndim} dimensions of {dtype.__name__}")
 
 
 def _quantiles(ordered, n_quantiles):

@@ -9,6 +9,7 @@ from ..kernels.compiled.jit import entry, strict, strict_slow
 from ._numpy_rows import LARGEST, MISSING, MIX, MIXERS, WORD, room
 
 NO_GAP = np.int32(MISSING)
+TOGETHER = 64  # rows that go down a tree together
 FIRST_MIXER, SECOND_MIXER = map(np.uint64, MIXERS)
 
 
@@ -83,31 +84,50 @@ def stop_of(gap, tree_column, tree_cut, t):
 
 
 @entry
-def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, gap, node, found):
-    """As `cells`; ``gap`` has room for a number for each column, ``node`` for each tree.
+def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, gap, node, begins, found):
+    """Put the columns of cells, of which 0 is ``first``, where those of each row begin among ``found``.
 
-    All trees go down a level before any goes down another, as a processor then need not wait for each node.
+    ``gap`` has room for the gaps of a few rows, which go down one tree together, level by level: its nodes then stay
+    near the processor, which need not wait for each of them.
     """
-    n_trees = len(node)
+    n_trees, once = tree_column.shape[0], gap.shape[1]
     hashed = width < 2 * tree_column.shape[1] + 1
-    for i in range(X.shape[0]):
-        with_gaps = False
-        for j in range(X.shape[1]):
-            x, begin = X[i, j], starts[j]
-            gap[j] = NO_GAP if np.isnan(x) else last_not_above(x, values, begin, starts[j + 1]) - begin
-            with_gaps |= np.isnan(x)
-        if with_gaps:
-            for t in range(n_trees):
-                node[t] = stop_of(gap, tree_column, tree_cut, t)
-        else:
-            node[:] = 0
-            for _ in range(depth):
-                for t in range(n_trees):
-                    k = node[t]
-                    node[t] = 2 * k + 1 + (gap[tree_column[t, k]] > tree_cut[t, k])
+    for start in range(0, len(X), once):
+        n, with_gaps = min(once, len(X) - start), False
+        for i in range(n):
+            for j in range(X.shape[1]):
+                x, begin = X[start + i, j], starts[j]
+                gap[j, i] = NO_GAP if np.isnan(x) else last_not_above(x, values, begin, starts[j + 1]) - begin
+                with_gaps |= np.isnan(x)
         for t in range(n_trees):
-            k = np.int64(node[t])
-            found[i, t] = (k * MIX % WORD * width // WORD if hashed else k) + t * width
+            if with_gaps:
+                for i in range(n):
+                    node[i] = stop_of(gap[:, i], tree_column, tree_cut, t)
+            else:
+                node[:n] = 0
+                for _ in range(depth):
+                    for i in range(n):
+                        k = node[i]
+                        node[i] = 2 * k + 1 + (gap[tree_column[t, k], i] > tree_cut[t, k])
+            for i in range(n):
+                k = np.int64(node[i])
+                found[begins[start + i] + t] = first + (k * MIX % WORD * width // WORD if hashed else k) + t * width
+
+
+@entry
+def fill_left(data, indices, indptr, added, all_data, all_indices, all_indptr, begins):
+    """Put CSR rows where there is room for as many entries after each as are ``added``; note where these begin."""
+    n_rows = len(indptr) - 1
+    n_early = n_rows - len(begins)
+    n = 0
+    for i in range(n_rows):
+        for k in range(indptr[i], indptr[i + 1]):
+            all_data[n], all_indices[n] = data[k], indices[k]
+            n += 1
+        if i >= n_early:
+            begins[i - n_early] = n
+            n += added
+        all_indptr[i + 1] = n
 
 
 @entry
@@ -275,14 +295,17 @@ def hats(X, knots, n_hats):
     return data[:n], indices[:n], indptr
 
 
-def cells(X, knots, trees, width):
-    """As `_numpy_rows.cells`."""
+def cells_beside(left, X, knots, trees, width, n_columns):
+    """As `_numpy_rows.cells_beside`."""
     n_trees, n_nodes = trees.column.shape
-    found = np.empty((len(X), n_trees), np.int32)
-    room_of_a_row = np.empty(X.shape[1], np.int32), np.empty(n_trees, np.int32)
+    n = len(left[0]) + len(X) * n_trees
+    data, indices = np.ones(n), np.empty(n, left[1].dtype if n < 2**31 else np.int64)
+    indptr, begins = np.zeros(len(left[2]), indices.dtype), np.empty(len(X), np.int64)
+    fill_left(*map(constant, left), n_trees, data, indices, indptr, begins)
     given = map(constant, (X, knots.values, knots.starts, trees.column, trees.cut))
-    fill_cells(*given, n_nodes.bit_length(), width, *room_of_a_row, found)
-    return found
+    room_of_rows = np.empty((X.shape[1], TOGETHER), np.int32), np.empty(TOGETHER, np.int32)
+    fill_cells(*given, n_nodes.bit_length(), width, n_columns, *room_of_rows, begins, indices)
+    return data, indices, indptr
 
 
 def beside(left, right, n_columns):

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
 from ._base import OnlineTransformer, table_in
-from ._frames import MISSING_WORDS, NUMBERS
+from ._frames import MISSING_WORDS, NUMBERS, WORDS
 
-_UNITS = re.compile(r"^\s*[$€£¥]\s*|\s*[$€£¥%]\s*$|^\s+|\s+$")
+_CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|TRY|USD|ZAR"
+_UNITS = re.compile(rf"^\s*(?:[$€£¥₹₽₩]|(?:{_CODES})\b)\s*|\s*(?:[$€£¥₹₽₩%]|\b(?:{_CODES}))\s*$|^\s+|\s+$")
 _SEPARATORS = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "'"}
 
 
@@ -23,7 +24,8 @@ class Nothing(NamedTuple):
 class NumberReader(OnlineTransformer):
     """Reads words as numbers: ``$1,200.00``, ``12.3 %``, ``1 200,5``.
 
-    Signs of currencies and percent are left out: 12.3 % is 12.3. Words such as "?", "n/a", "-" and empty ones are
+    Signs and codes of currencies and percent are left out: 12.3 % is 12.3, and EUR 5.00 is 5. A number in brackets is
+    negative, as in accounts. Words such as "?", "n/a", "-" and empty ones are
     missing values, NaN, which an `OnlineImputer` behind fills. Columns of numbers are taken as they are. Nothing is
     learnt.
 
@@ -57,6 +59,7 @@ class NumberReader(OnlineTransformer):
     """
 
     _state: Nothing
+    _reads = frozenset((NUMBERS, WORDS))
     _takes_tables = True
 
     def __init__(self, decimal: str = ".", *, thousands: str | None = None, errors: str = "raise"):
@@ -109,6 +112,9 @@ class NumberReader(OnlineTransformer):
     def _names_out(self, state, names):
         return names
 
+    def _numeric_outputs(self):
+        return range(self.n_features_in_)
+
     def _merge_states(self, states):
         return states[0]
 
@@ -134,6 +140,9 @@ def _pattern(decimal, thousands):
 
 def read_number(word: str, decimal: str, thousands: str | None) -> float | None:
     """A word as a number, or None where it is none."""
+    if word.startswith("(") and word.endswith(")"):
+        number = read_number(word[1:-1], decimal, thousands)
+        return None if number is None or number < 0.0 else -number
     bare = _UNITS.sub("", _UNITS.sub("", word))
     sign, bare = ("-", bare[1:].lstrip("$€£¥ ")) if bare.startswith("-") else ("", bare)  # -$3 and $-3
     if not bare.isascii():

@@ -103,6 +103,32 @@ def cells(X, knots, trees, width):
     return found
 
 
+def cells_beside(left, X, knots, trees, width, n_columns):
+    """CSR rows with a 1 in the column of each of their cells beside them.
+
+    Parameters
+    ----------
+    left : tuple of ndarray
+        Data, indices and row pointers.
+    X : ndarray of shape (n_later, n_columns)
+        What the cells of the last rows are made of; the rows before them have none.
+    knots, trees, width
+        As for `cells`.
+    n_columns : int
+        How many columns the rows have.
+
+    Returns
+    -------
+    tuple of ndarray
+        Data, indices and row pointers.
+    """
+    found = cells(X, knots, trees, width)
+    n_cells = np.arange(len(left[2])) - (len(left[2]) - 1 - len(X))  # rows that have cells, up to each
+    ends = np.maximum(n_cells, 0) * found.shape[1]
+    kind = np.int32 if found.size < 2**31 else np.int64
+    return beside(left, (np.ones(found.size), found.ravel(), ends.astype(kind)), n_columns)
+
+
 def room(left, right):
     """Empty data and indices, and row pointers of zeros, for the CSR rows of `beside`."""
     n = len(left[0]) + len(right[0])

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from .._typing import available_if
 from ..estimators._validation import unchanged_on_error
-from ._steps import check_step, is_left_out, keep, learn_step, learns, merge_steps, places_in
+from ._steps import (
+    check_step,
+    is_left_out,
+    keep,
+    learn_step,
+    learns,
+    merge_steps,
+    numeric_outputs,
+    places_in,
+    tell_numeric,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.utils import Bunch
 
 
 def _last_can(method):
@@ -120,7 +136,7 @@ class OnlinePipeline(Pipeline):
         self : object
             The fitted pipeline.
         """
-        self._undone_on_error(lambda: super(OnlinePipeline, self).fit(X, y, **params), refits=True)
+        self._undone_on_error(lambda told: self._telling(told).fit(X, y, **params), refits=True)
         return self
 
     @available_if(_last_can("transform"))
@@ -142,7 +158,7 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
-        return self._undone_on_error(lambda: super(OnlinePipeline, self).fit_transform(X, y, **params), refits=True)
+        return self._undone_on_error(lambda told: self._telling(told).fit_transform(X, y, **params), refits=True)
 
     @available_if(_can_learn)
     @unchanged_on_error
@@ -181,7 +197,7 @@ class OnlinePipeline(Pipeline):
         TypeError
             For a step that has to see all rows first.
         """
-        self._undone_on_error(lambda: self._partial_fit(X, y, classes, sample_weight, params))
+        self._undone_on_error(lambda told: self._partial_fit(X, y, classes, sample_weight, params, told))
         return self
 
     @available_if(_last_can("transform"))
@@ -200,21 +216,94 @@ class OnlinePipeline(Pipeline):
             The rows transformed.
         """
 
-        def learn():
+        def learn(told):
             self._check_steps(self.steps)
-            rows = X
+            rows, before = X, []
             for _, step in self.steps:
+                told.append(tell_numeric(step, before))
                 rows = learn_step(step, rows)
+                before.append(step)
             return rows
 
         return self._undone_on_error(learn)
 
-    def _partial_fit(self, X, y, classes, sample_weight, params):
+    @available_if(_last_can("predict_interval"))
+    def predict_interval(self, X: Any, coverage: float | ArrayLike = 0.9, **params: Any) -> np.ndarray:
+        """Interval for the target of each row, which holds it with the probability asked for.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows, as the first step takes them.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that an interval holds the target; or several.
+        **params : dict
+            Others of the last step's method, such as that of `sklearn_nag.NAGRegressor.predict_interval`.
+
+        Returns
+        -------
+        ndarray
+            What the last step returns for the rows transformed.
+        """
+        return self.steps[-1][1].predict_interval(self._transformed(X), coverage, **params)
+
+    @available_if(_last_can("predict_set"))
+    def predict_set(self, X: Any, coverage: float | ArrayLike = 0.9) -> np.ndarray:
+        """Set of classes for each row, which holds its class with the probability asked for.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows, as the first step takes them.
+        coverage : float or array-like of shape (n_coverages,), default=0.9
+            Probability that a set holds the class; or several.
+
+        Returns
+        -------
+        ndarray of bool
+            What the last step's method, such as that of `sklearn_nag.NAGClassifier.predict_set`, returns for the rows
+            transformed.
+        """
+        return self.steps[-1][1].predict_set(self._transformed(X), coverage)
+
+    @available_if(_last_can("coefficients"))
+    def coefficients(
+        self, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
+    ) -> pd.DataFrame | Bunch:
+        """Make a table of the weights of the last step, whose features have the names that the steps before give them.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,), optional
+            Names of the features of the last step, instead of those that ``pipeline[:-1].get_feature_names_out()``
+            gives: of columns, of words, and of hashed words as far as they are remembered.
+        as_frame : bool or "auto", default="auto"
+            Whether to return a pandas DataFrame; ``"auto"``: where pandas is installed.
+
+        Returns
+        -------
+        DataFrame or Bunch
+            As `sklearn_nag.NAGRegressor.coefficients`.
+        """
+        if feature_names is None and len(self.steps) > 1:
+            feature_names = self[:-1].get_feature_names_out()
+        return self.steps[-1][1].coefficients(feature_names, as_frame=as_frame)
+
+    def _transformed(self, X):
+        """Rows as the last step takes them."""
+        for _, step in self.steps[:-1]:
+            X = X if is_left_out(step) else step.transform(X)
+        return X
+
+    def _partial_fit(self, X, y, classes, sample_weight, params, told):
         self._check_steps(self.steps[:-1])
-        of_steps = self._params_of_steps(sample_weight, params)
+        of_steps, before = self._params_of_steps(sample_weight, params), []
         for name, step in self.steps[:-1]:
+            told.append(tell_numeric(step, before))
             X = learn_step(step, X, y, of_steps.get(name))
+            before.append(step)
         name, last = self.steps[-1]
+        told.append(tell_numeric(last, before))
         if is_left_out(last) or not learns(last):
             if not is_left_out(last):
                 check_step(name, last)
@@ -251,28 +340,58 @@ class OnlinePipeline(Pipeline):
         of_steps[self.steps[-1][0]].update(weights)
         return of_steps
 
+    def _telling(self, told):
+        """What fits the steps: a Pipeline that tells those which want to know it which of their columns hold numbers.
+
+        To ``told`` goes what takes that back.
+        """
+        steps = []
+        for i, (name, step) in enumerate(self.steps):
+            if hasattr(step, "set_numeric_columns"):
+                steps.append((f"before {name}", _Telling(step, [other for _, other in self.steps[:i]], told)))
+            steps.append((name, step))
+        if len(steps) == len(self.steps):
+            return super()
+        return Pipeline(steps, transform_input=self.transform_input, verbose=self.verbose)
+
     def _undone_on_error(self, learn, refits=False):
         """What ``learn`` returns; where it raises, the steps are as they were before. The last one sees to itself."""
         steps = [step for _, step in self.steps]
         last_is_ours = steps and hasattr(steps[-1], "_parts")
         restore = [keep(step, refits) for step in (steps if last_is_ours else steps[:-1])]
+        told: list = []
         try:
-            return learn()
+            return learn(told)
         except BaseException:
+            for undo in reversed(told):
+                undo()
             for undo in restore:
                 undo()
             raise
 
     @property
+    def numeric_outputs_(self) -> np.ndarray:
+        """Places of the columns that come out and hold numbers, where the last transformer tells them."""
+        steps = [step for _, step in self.steps]
+        numeric = numeric_outputs(steps)
+        if numeric is None:
+            raise AttributeError("no step of this pipeline tells which columns of what comes out hold numbers")
+        return numeric
+
+    @property
     def _takes_tables(self):
         return bool(parts := self._parts()) and getattr(parts[0], "_takes_tables", False)
+
+    @property
+    def _reads(self):
+        return getattr(parts[0], "_reads", frozenset()) if (parts := self._parts()) else frozenset()
 
     def _parts(self):
         return [step for _, step in self.steps if not is_left_out(step)]
 
-    def _merged(self, pipelines):
+    def _merged(self, pipelines, base=None):
         """A pipeline of the merged steps of several that end with a transformer, of which this is the first."""
-        steps, _ = merge_transformers(pipelines, len(self.steps))
+        steps, _ = merge_transformers(pipelines, len(self.steps), base)
         result = copy.copy(self)
         result.steps = steps
         return result
@@ -296,20 +415,37 @@ class OnlinePipeline(Pipeline):
         return router
 
 
+class _Telling(TransformerMixin, BaseEstimator):
+    """A step that tells the one behind it which columns hold numbers, and lets rows pass."""
+
+    def __init__(self, step, before, told):
+        self.step, self.before, self.told = step, before, told
+
+    def fit(self, X, y=None):
+        self.told.append(tell_numeric(self.step, self.before, refits=True))
+        return self
+
+    def transform(self, X):
+        return X
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
 def _is_foreign(step):
     return not hasattr(step, "learn_transform")
 
 
-def merge_transformers(pipelines: list, n: int) -> tuple[list, list]:
-    """Merge the first ``n`` steps of several pipelines, one by one.
+def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list, list]:
+    """Merge the first ``n`` steps of several pipelines, one by one; all went on from ``base``, if there is one.
 
     Returns
     -------
     steps : list of (str, transformer)
         With the names that they have in the first.
     places : list of ndarray or None
-        For each pipeline, where the columns that come out of its steps are in what comes out of the merged ones; -1 for
-        one that is none of these, None where all are the same.
+        For each pipeline, and for ``base`` behind these, where the columns that come out of its steps are in what comes
+        out of the merged ones; -1 for one that is none of these, None where all are the same.
 
     Raises
     ------
@@ -318,13 +454,15 @@ def merge_transformers(pipelines: list, n: int) -> tuple[list, list]:
     ValueError
         For steps that do not fit together.
     """
-    names = [[name for name, _ in pipeline.steps] for pipeline in pipelines]
+    known = [*pipelines, *([] if base is None else [base])]
+    names = [[name for name, _ in pipeline.steps] for pipeline in known]
     for number, own in enumerate(names):
         if own != names[0]:
-            raise ValueError(f"models[{number}] does not fit models[0]: its steps are {own}, there {names[0]}.")
-    steps, places = [], [None] * len(pipelines)
+            which = f"models[{number}]" if number < len(pipelines) else "base"
+            raise ValueError(f"{which} does not fit models[0]: its steps are {own}, there {names[0]}.")
+    steps, places = [], [None] * len(known)
     for i, (name, first) in enumerate(pipelines[0].steps[:n]):
-        of_all = [pipeline.steps[i][1] for pipeline in pipelines]
+        of_all = [pipeline.steps[i][1] for pipeline in known]
         moved = any(of_one is not None for of_one in places)
         if moved and not is_left_out(first):
             before = pipelines[0].steps[i - 1][0]
@@ -332,7 +470,7 @@ def merge_transformers(pipelines: list, n: int) -> tuple[list, list]:
                 f"the step {before!r} moves columns when it is merged, and {name!r} comes after it: the step that "
                 "makes words columns can be merged as the last one before the learner alone."
             )
-        step = merge_steps(name, of_all)
+        step = merge_steps(name, of_all[: len(pipelines)], None if base is None else of_all[-1])
         if not is_left_out(step):
             places = [places_in(one, step) for one in of_all]
         steps.append((name, step))

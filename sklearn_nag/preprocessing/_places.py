@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -50,6 +51,24 @@ def places_of(name: str, columns: Any, names: np.ndarray) -> np.ndarray:
     for entry in columns:
         found += _named(name, entry, names) if isinstance(entry, str) else [_place(name, entry, len(names))]
     return np.unique(np.asarray(found, dtype=np.intp))
+
+
+def numeric_places(positions: Iterable) -> tuple[int, ...]:
+    """Positions of columns as a tuple of int, ascending; raise for what is none."""
+    given = list(positions)
+    if any(not isinstance(place, int | np.integer) or isinstance(place, bool) or place < 0 for place in given):
+        raise ValueError(f"positions must be integers that are not negative; got {shown(given)}.")
+    return tuple(sorted({int(place) for place in given}))
+
+
+def warn_of_sparse_rows(owner: object, consequence: str) -> None:
+    """Tell that ``columns="auto"`` takes no columns of sparse rows, as long as nobody says which are numbers."""
+    warnings.warn(
+        f"columns='auto' of {type(owner).__name__} takes no columns of sparse rows, which may all be words and "
+        f"categories: {consequence}. Name those that are numbers by columns=[...], or columns=[] for none.",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def _place(name, entry, n_columns):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +26,21 @@ MOST_WORDS = 100  # columns of ones and zeros that a column of words gets; with 
 WORDS_OF_TEXT = 3.0  # words in the mean, from which on an entry is a text
 FEW_ROWS = 50  # with fewer, digits alone do not make a column one of identifiers
 LONGEST_QUANTITY = 1e11  # whole numbers from here on that are all different name rows: 12 digits
+LEAST_READ = 0.99  # of the rows with a value, that make a column one of numbers or dates though others cannot be read
 _NAMES_ROWS = re.compile(r"(?:^|[_\W])(?:id|key|uuid|guid)$|[a-z]I[Dd]$", re.ASCII)
 _LEADING_ZERO = re.compile(r"0\d+")
-_DAYS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d")
-DATE_FORMATS = (None, *(day + time for time in ("", " %H:%M", " %H:%M:%S") for day in _DAYS))  # None is ISO 8601
+_DAYS = (
+    *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y", "%d-%m-%Y"),
+    *("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%m-%d-%y", "%d-%m-%y"),
+    *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y%m%d"),
+)
+_TIMES = "%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"
+DATE_FORMATS = (None, *_DAYS, *(f"{day} {time}" for time in _TIMES for day in _DAYS), *_TIMES)  # None is ISO 8601
 NUMBER_FORMATS = ((".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"))
+_GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be thousands, or three decimals
+_EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
+_SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
+_DIGIT = re.compile(r"\d")
 _KEPT = "kinds={{{name!r}: {kind!r}}} keeps them"
 
 
@@ -47,9 +58,13 @@ class Choice(NamedTuple):
     n_missing, n_rows : int
         How many of its values are missing, and how many there are.
     form : object
-        Of words: the decimal mark and the mark of thousands of numbers, or the format of dates, None for ISO 8601.
+        Of words: the decimal mark and the mark of thousands of numbers; the format of dates, None for ISO 8601.
     has_times : bool
         Whether dates have hours.
+    has_days : bool
+        Whether they have days: times of the day have none.
+    has_others : bool
+        Whether there are words that are no numbers or dates, and count as missing.
     """
 
     kind: str
@@ -59,6 +74,8 @@ class Choice(NamedTuple):
     n_rows: int = 0
     form: Any = None
     has_times: bool = False
+    has_days: bool = True
+    has_others: bool = False
 
     @property
     def gaps(self) -> str:
@@ -66,7 +83,7 @@ class Choice(NamedTuple):
         return f"; {self.n_missing} missing ({self.n_missing / self.n_rows:.1%})" if self.n_missing else ""
 
 
-def choose(column: Column, asked: str | None = None, kept: str = _KEPT) -> Choice:
+def choose(column: Column, asked: str | None = None, kept: str = _KEPT, least: float = 1.0) -> Choice:
     """Decide what a column is.
 
     Parameters
@@ -77,6 +94,8 @@ def choose(column: Column, asked: str | None = None, kept: str = _KEPT) -> Choic
         One of `KINDS`, which somebody asks for.
     kept : str, optional
         What notes say of how to keep a column that is left out, with ``{name}`` and ``{kind}``.
+    least : float, default=1.0
+        Share of the rows with a value that must be numbers, or dates, where it holds words; the others are missing.
 
     Returns
     -------
@@ -90,12 +109,18 @@ def choose(column: Column, asked: str | None = None, kept: str = _KEPT) -> Choic
     """
     if asked == LEFT_OUT:
         return Choice(LEFT_OUT, "left out, as asked")
-    kind = column.kind
+    try:
+        kind = column.kind
+    except ValueError as error:
+        if asked is not None:
+            raise
+        what = str(error).partition(" holds ")[2].partition(":")[0]
+        return Choice(LEFT_OUT, f"left out: it holds {what}, neither numbers, words nor dates")
     if kind == NUMBERS:
         return _of_numbers(column, asked, kept)
     if kind == DATES and asked in (None, DATES):
         return _of_dates(column)
-    return _of_words(column, asked, kept)
+    return _of_words(column, asked, kept, least)
 
 
 def _useless(choice):
@@ -113,32 +138,56 @@ def _of_numbers(column, asked, kept):
     choice = Choice(NUMBERS, "", len(found), len(values) - len(present), len(values))
     if asked in (WORDS, TEXT):
         return choice._replace(kind=WORDS, note=f"{choice.n_different} words, as asked")
-    if asked == DATES:
+    times = _times_in(found)
+    if asked == DATES and times is None:
         return choice._replace(kind=DATES, note="dates, as days since 1970, as asked", has_times=True)
     if asked is None:
         useless = _useless(choice)
         if useless is not None:
             return useless
-        if _name_rows(present, len(found), str(column.name)):
+        if _name_rows(present, len(found), str(column.name), times is not None):
             keep = kept.format(name=column.name, kind=NUMBERS)
             return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that name rows ({keep})")
+    if asked in (None, DATES) and times is not None:
+        how = f"{times} since 1970" if times in _EPOCHS else "Ymd"
+        keep = "" if asked else f"; {kept.format(name=column.name, kind=NUMBERS)} as numbers"
+        note = f"dates ({how}{keep.replace(' keeps them', ' takes them')})"
+        return choice._replace(kind=DATES, note=note, form=times, has_times=times in _EPOCHS)
     ends = f" from {found[0]:.6g} to {found[-1]:.6g}" if len(found) else ""
     return choice._replace(note=f"numbers{ends}")
 
 
-def _name_rows(numbers, n_different, name):
+def _times_in(numbers):
+    """The format of numbers that tell times: since 1970, or as 20230228; None for others. They are sorted."""
+    if len(numbers) < 2:
+        return None
+    for unit, factor in _EPOCHS.items():
+        if factor * _SINCE <= numbers[0] and numbers[-1] <= factor * _UNTIL:
+            return unit
+    if numbers[0] < 19000101 or numbers[-1] > 21001231 or not (numbers == np.round(numbers)).all():
+        return None
+    return None if _all_dates([str(int(number)) for number in numbers.tolist()], "%Y%m%d") is None else "%Y%m%d"
+
+
+def _name_rows(numbers, n_different, name, are_times=False):
     """Whether numbers are names of rows: whole, and all different in one of the ways that names are."""
     if not (numbers == np.round(numbers)).all():
         return False
     if _NAMES_ROWS.search(name) and n_different > min(MOST_WORDS, len(numbers) // 2):
         return True
-    if n_different < max(len(numbers), 3):
+    if n_different == len(numbers) >= 3 and numbers.max() - numbers.min() == len(numbers) - 1:
+        return True
+    if are_times or n_different < max(0.9 * len(numbers), 3):
         return False
     sizes = np.abs(numbers)
-    if sizes.min() >= LONGEST_QUANTITY or numbers.max() - numbers.min() == len(numbers) - 1:
+    if n_different == len(numbers) and sizes.min() >= LONGEST_QUANTITY:
         return True
     digits = np.floor(np.log10(np.maximum(sizes, 1.0)))
-    return bool(len(numbers) >= FEW_ROWS and digits.min() == digits.max() >= 5)
+    if len(numbers) < FEW_ROWS or digits.min() < digits.max():
+        return False
+    if n_different == len(numbers):
+        return bool(digits[0] >= 5)
+    return bool(digits[0] >= 7 and (sizes % 10 == 0).mean() < 0.2)  # quantities that large are round, or of all sizes
 
 
 def _of_dates(column):
@@ -149,28 +198,24 @@ def _of_dates(column):
     return _useless(choice) or choice._replace(note="dates", has_times=has_times)
 
 
-def _of_words(column, asked, kept):
+def _of_words(column, asked, kept, least):
     codes, words = column.coded()
     counts: Counter = Counter()
     for word, times in zip(words, np.bincount(codes, minlength=len(words)).tolist()):
         counts[word] += times
     n, n_none = len(codes), counts.pop(None, 0)
-    values = [word for word in counts if not is_missing_word(word)]  # what may be numbers or dates
-    n_missing = n - sum(counts[word] for word in values)
+    values = {word: counts[word] for word in counts if not is_missing_word(word)}  # what may be numbers or dates
+    n_missing = n - sum(values.values())
     of_values = Choice(WORDS, "", len(values), n_missing, n)
     of_words = Choice(WORDS, "", len(counts), n_none, n)
+    if asked in (NUMBERS, DATES) and not values:
+        form = NUMBER_FORMATS[0] if asked == NUMBERS else None
+        return of_values._replace(kind=asked, note=f"{asked}, as asked, of which there is none yet", form=form)
     if asked is None and (useless := _useless(of_words if values else of_values)) is not None:
         return useless
-    if asked in (None, NUMBERS) and (read := _numbers_in(values, asked)) is not None:
-        numbers, form = read
-        every = np.repeat(numbers, [counts[word] for word in values])
-        choice = _of_numbers(Column(column.name, every), asked, kept)
-        note = choice.note
-        if choice.kind == NUMBERS and form != NUMBER_FORMATS[0]:
-            note = note.replace("numbers", f"numbers as {values[0]!r} is {numbers[0]:.10g},", 1)
-        return choice._replace(note=note, n_missing=n_missing, n_rows=n, form=form)
-    if asked in (None, DATES) and (choice := _dates_in(values, of_values)) is not None:
-        return choice
+    for kind, read_as in ((NUMBERS, _as_numbers), (DATES, _as_dates)):
+        if asked in (None, kind) and (choice := read_as(column, values, of_values, asked, kept, least)) is not None:
+            return choice
     if asked in (NUMBERS, DATES):
         raise ValueError(f"column {as_given(column.name)} is asked to be {asked}, but it holds other words.")
     length = sum(counts[word] * len(word.split()) for word in counts) / max(n - n_none, 1)
@@ -182,32 +227,114 @@ def _of_words(column, asked, kept):
     return of_words._replace(note=f"{len(counts)} words")
 
 
-def _numbers_in(words, asked):
-    """Words as numbers, and their format, where all are; else None."""
-    if asked is None and any(_LEADING_ZERO.fullmatch(word) for word in words):
+def _as_numbers(column, counts, choice, asked, kept, least):
+    """The choice for words that are numbers, but for few of them, or None."""
+    if asked is None and any(_LEADING_ZERO.fullmatch(word) for word in counts):
         return None  # codes, of which the zeros belong to the word
-    for form in NUMBER_FORMATS if words else ():
-        numbers = [read_number(word, *form) for word in words]
-        if None not in numbers and np.isfinite(numbers).all():
-            return np.array(numbers, dtype=np.float64), form
-    return None
-
-
-def _dates_in(words, choice):
-    """The choice for words all of which are dates, or None."""
-    if not words or not all(any(mark in word for mark in "-/.") for word in words):
+    form, found, others = _best(counts, NUMBER_FORMATS, _finite, least)
+    if found is None:
         return None
-    for form in DATE_FORMATS:
-        dates = _all_dates(words, form)
-        if dates is None:
-            continue
-        how = "ISO8601" if form is None else form.replace("%", "")
-        days_first = None if form is None else form.replace("%m/%d", "%d/%m")
-        if days_first != form and _all_dates(words, days_first) is not None:
-            how += ", or days first, which no date here tells"
-        has_times = any((date.hour, date.minute, date.second) != (0, 0, 0) for date in dates)
-        return choice._replace(kind=DATES, note=f"dates ({how})", form=form, has_times=has_times)
-    return None
+    every = np.repeat([*found.values()], [counts[word] for word in found])
+    made = _of_numbers(Column(column.name, every), asked, kept)
+    if made.kind == DATES and _all_dates(found, made.form) is None:
+        made = _of_numbers(Column(column.name, every), NUMBERS, kept)
+    note, form = made.note, made.form if made.kind == DATES else form
+    if made.kind == NUMBERS and form != NUMBER_FORMATS[0]:
+        word, number = next(iter(found.items()))
+        note = note.replace("numbers", f"numbers as {word!r} is {number:.10g},", 1)
+    if made.kind == NUMBERS and (other := _other_form(found, form)) is not None:
+        note += other
+    n_missing = choice.n_missing + sum(counts[word] for word in others)
+    if made.kind != LEFT_OUT:
+        note += _said_of(others, counts)
+    return made._replace(note=note, n_missing=n_missing, n_rows=choice.n_rows, form=form, has_others=bool(others))
+
+
+def _finite(word, form):
+    """A word as a number; ValueError where it is none, or infinite."""
+    number = read_number(word, *form)
+    if number is None or not np.isfinite(number):
+        raise ValueError(word)
+    return number
+
+
+def _other_form(numbers, form):
+    """What notes say of numbers with thousands that may be decimals, or the other way round; None for others."""
+    decimal, thousands = form
+    mark = thousands or decimal
+    with_mark = [word for word in numbers if mark in word]
+    if mark not in (".", ",") or not with_mark or not all(map(_GROUPS.fullmatch, with_mark)):
+        return None
+    word = with_mark[0]
+    other = read_number(word, mark, None) if thousands else read_number(word, "," if mark == "." else ".", mark)
+    return f" (or is {word!r} {other:.10g}? no number here tells)"
+
+
+def _best(counts, forms, read, least):
+    """Of some formats the one by which most rows can be read: with what words are by it, and others; see `_read`."""
+    best = None, None, []
+    for form in forms:
+        found, others = _read(counts, partial(read, form=form), least)
+        if found is not None and not others:
+            return form, found, others
+        n_others = sum(counts[word] for word in others)
+        if found is not None and (best[1] is None or n_others < sum(counts[word] for word in best[2])):
+            best = form, found, others
+    return best
+
+
+def _read(counts, read, least):
+    """Words as what ``read`` makes of them, with a list of others, where these are in few rows; else (None, [])."""
+    n_rows, n_others = sum(counts.values()), 0
+    found, others = {}, []
+    for word, times in counts.items():
+        try:
+            found[word] = read(word)
+        except ValueError:
+            others.append(word)
+            n_others += times
+            if n_others > (1.0 - least) * n_rows:
+                return None, []
+    return (found, others) if found else (None, [])
+
+
+def _said_of(others, counts):
+    """What notes say of words that cannot be read."""
+    if not others:
+        return ""
+    n = sum(counts[word] for word in others)
+    return f", but {others[0]!r} and the like in {n} row{'s' * (n > 1)}, taken as missing"
+
+
+def _as_dates(column, counts, choice, asked, kept, least):
+    """The choice for words that are dates, but for few of them, or None."""
+    if not counts or not _may_be_dates(counts, least):
+        return None
+    form, dates, others = _best(counts, DATE_FORMATS, read_date, least)
+    if dates is None:
+        return None
+    has_days = form not in _TIMES
+    how = "ISO8601" if form is None else form.replace("%", "")
+    days_first = None if form is None else re.sub("%m(.)%d", r"%d\1%m", form)
+    if days_first != form and _all_dates(dates, days_first) is not None:
+        how += ", or days first, which no date here tells"
+    has_times = any((date.hour, date.minute, date.second) != (0, 0, 0) for date in dates.values())
+    note = f"{'dates' if has_days else 'times of the day'} ({how}){_said_of(others, counts)}"
+    n_missing = choice.n_missing + sum(counts[word] for word in others)
+    return choice._replace(
+        kind=DATES, note=note, form=form, has_times=has_times, has_days=has_days, n_missing=n_missing,
+        has_others=bool(others),
+    )  # fmt: skip
+
+
+def _may_be_dates(counts, least):
+    """Whether words have digits, and marks beside them, as dates in words do."""
+
+    def read(word):
+        if not (_DIGIT.search(word) and any(mark in word for mark in "-/.: ")):
+            raise ValueError(word)
+
+    return _read(counts, read, least)[0] is not None
 
 
 def _all_dates(words, form):
@@ -237,17 +364,20 @@ def prepare(
     The rows shown are looked at, not learnt: give all of them, or as many as one can see at once. Then let the pipeline
     learn, from these and others.
 
-    - Numbers and booleans stay as they are, in their units. So do words that are all numbers, as ``$1,200.00``,
-      ``12.3 %`` or ``1.200,5``. Missing values are filled by the mean so far and, where there are any, marked in a
-      column of their own; "?", "n/a" and the like are missing values.
-    - Dates, also as words such as ``28.02.2023 10:00``, become days since 1970, months, weekdays and, where they have
-      them, hours.
+    - Numbers and booleans stay as they are, in their units. So do words that are numbers in 99 % of the rows, as
+      ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative) or ``1.200,5``. Missing values are filled by the
+      mean so far and, where there are any, marked in a column of their own; "?", "n/a" and the like, and the words that
+      are no numbers, are missing values.
+    - Dates become days since 1970, months, weekdays and, where they have them, hours. So do words that are dates in 99
+      % of the rows, such as ``28.02.2023 10:00`` or ``28 Feb 2023``; numbers as ``20230228``; and numbers that are
+      seconds or milliseconds since 1970, between 2001 and 2036. Times of the day (``10:30``) become parts of a day and
+      hours.
     - Words become columns of ones and zeros: of a vocabulary that grows, for up to 100 words, else by hashing. Digits
       with leading zeros are words.
     - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
     - Left out is what names rows (whole numbers that are all different and count up, have 12 digits or more, or all the
-      same number of digits; a column with such a name as ``customer_id``; more words than every second row has), and
-      columns of one value or none.
+      same number of digits, from 8 on also where some come again; a column with such a name as ``customer_id``; more
+      words than every second row has), columns of one value or none, and what is neither numbers, words nor dates.
 
     Parameters
     ----------
@@ -319,7 +449,7 @@ def prepare(
         if count > 1:
             raise ValueError(f"the table has {count} columns {as_given(name)}; names must differ.")
         asked = LEFT_OUT if name in drop else kinds.get(name)
-        choice = choose(_column(table, names.index(name)), asked)
+        choice = choose(_column(table, names.index(name)), asked, least=LEAST_READ)
         made, group = _made(choice)
         if say is not None:
             say(f"{as_given(name)}: {choice.note}{made}")
@@ -353,11 +483,13 @@ def _made(choice):
         return "", []
     if kind == NUMBERS:
         filled = f"{choice.gaps}, filled by means and marked" if choice.n_missing else ""
-        return filled, [(NUMBERS, choice.form, bool(choice.n_missing))]
+        return filled, [(NUMBERS, choice.form, choice.has_others, bool(choice.n_missing))]
     if kind == DATES:
-        parts = ("month", "weekday", "hour") if choice.has_times else ("month", "weekday")
-        hours = ", months, weekdays and hours" if choice.has_times else ", months and weekdays"
-        return f", as days since 1970{hours}{choice.gaps}", [(DATES, choice.form, part) for part in (("days",), parts)]
+        named = [*(("month", "weekday") if choice.has_days else ()), *(("hour",) if choice.has_times else ())]
+        parts = " and ".join(", ".join(f"{part}s" for part in named).rsplit(", ", 1))
+        made = f", as days since 1970, {parts}" if choice.has_days else f", as parts of a day and {parts}"
+        groups = [(DATES, choice.form, choice.has_others, tuple(some)) for some in (("days",), named) if some]
+        return f"{made}{choice.gaps}", groups
     if kind == TEXT:
         return f", as hashed words and pairs, by tf-idf{choice.gaps}", [(TEXT,)]
     if choice.n_different < MOST_WORDS - 1:
@@ -368,13 +500,15 @@ def _made(choice):
 def _transformer(group, errors, n_hashed):
     kind, *how = group
     if kind == NUMBERS:
-        form, has_gaps = how
+        form, has_others, has_gaps = how
         imputer = OnlineImputer(add_indicator=has_gaps)
         if form is None:
             return imputer
+        errors = "missing" if has_others else errors
         return make_online_pipeline(NumberReader(form[0], thousands=form[1], errors=errors), imputer)
     if kind == DATES:
-        form, parts = how
+        form, has_others, parts = how
+        errors = "missing" if has_others else errors
         if parts != ("days",):
             return DateEncoder(parts, format=form, errors=errors, sparse_output=True)
         return make_online_pipeline(DateEncoder(parts, format=form, errors=errors), OnlineImputer())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import joblib
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
@@ -87,6 +89,51 @@ def keep(step: Any, refits: bool = False) -> Callable[[], None]:
     return restore
 
 
+def numeric_outputs(steps: Iterable) -> np.ndarray | None:
+    """Places of the columns behind some steps that hold numbers, not words or marks; None where no step tells."""
+    numeric = None
+    for step in steps:
+        if not (is_left_out(step) or isinstance(step, OneToOneFeatureMixin)):
+            numeric = getattr(step, "numeric_outputs_", None)
+    return numeric
+
+
+def tell_numeric(step: Any, before: Iterable, refits: bool = False) -> Callable[[], None]:
+    """Tell a step, before its first rows, which of its columns hold numbers, if it wants to know.
+
+    A step wants to know it if it has the method ``set_numeric_columns``, which takes places of columns.
+
+    Parameters
+    ----------
+    step : estimator
+        It has not learnt anything, or nothing is done.
+    before : iterable
+        The steps before it, which have learnt.
+    refits : bool, default=False
+        Whether it is about to learn from scratch, whatever it has learnt.
+
+    Returns
+    -------
+    callable
+        Makes the step again what it was.
+    """
+    if not hasattr(step, "set_numeric_columns") or not (refits or _knows_nothing(step)):
+        return lambda: None
+    numeric = numeric_outputs(before)
+    if numeric is None:
+        return lambda: None
+    known = vars(step).copy()
+    step.set_numeric_columns(numeric)
+    changed = [name for name, value in vars(step).items() if name not in known or known[name] is not value]
+
+    def restore():
+        for name in changed:
+            vars(step).pop(name, None)
+        vars(step).update((name, known[name]) for name in changed if name in known)
+
+    return restore
+
+
 def _knows_nothing(step):
     """Whether a step that has been given rows is not fitted: some versions of scikit-learn do not tell it otherwise."""
     try:
@@ -96,8 +143,8 @@ def _knows_nothing(step):
     return False
 
 
-def merge_steps(name: str, steps: list) -> Any:
-    """One step of those that several pipelines have in one place.
+def merge_steps(name: str, steps: list, base: Any = None) -> Any:
+    """One step of those that several pipelines have in one place; all went on from ``base``, if there is one.
 
     Raises
     ------
@@ -109,7 +156,7 @@ def merge_steps(name: str, steps: list) -> Any:
     first = steps[0]
     if hasattr(first, "_parts"):
         try:
-            return merged(steps)
+            return merged(steps, base)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is of the step {name!r}.")
             raise

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from numbers import Integral
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
@@ -16,10 +19,18 @@ from ._frames import as_word, read_table
 
 
 class Documents(NamedTuple):
-    """How many documents there were, and in how many of them each hashed word was."""
+    """How many documents there were, and in how many of them each hashed word was; and how often words have come."""
 
     n: int
     counts: np.ndarray
+    words: dict = {}  # as far as they are remembered; no dict of a state changes
+
+
+class Texts(NamedTuple):
+    """Words of texts, and how often each hashed one is in each of them."""
+
+    words: list
+    hashed: sparse.csr_array
 
 
 class OnlineTfidf(OnlineTransformer):
@@ -48,6 +59,9 @@ class OnlineTfidf(OnlineTransformer):
         Whether a word that comes ``k`` times counts ``1 + log(k)``.
     norm : {"l1", "l2"} or None, default="l2"
         The norm that each row is divided by.
+    max_names : int, default=1000
+        Words and pairs to remember, for the names of columns: when after a text there are more than twice as many, the
+        half that has come more often stays.
 
     Attributes
     ----------
@@ -97,6 +111,7 @@ class OnlineTfidf(OnlineTransformer):
         strip_accents: Any = None,
         sublinear_tf: bool = False,
         norm: str | None = "l2",
+        max_names: int = 1000,
     ):
         self.n_features = n_features
         self.ngram_range = ngram_range
@@ -106,29 +121,39 @@ class OnlineTfidf(OnlineTransformer):
         self.strip_accents = strip_accents
         self.sublinear_tf = sublinear_tf
         self.norm = norm
+        self.max_names = max_names
 
     def _check_parameters(self):
         check_number("n_features", self.n_features, Integral, min_val=1, max_val=2**31 - 1)
+        check_number("max_names", self.max_names, Integral, min_val=0)
         check_flag("sublinear_tf", self.sublinear_tf)
         check_option("norm", self.norm, ("l1", "l2", None))
 
     def _rows(self, X, first):
-        """How often each hashed word is in each text."""
-        if first:
-            self.n_features_in_ = 1
         texts = _texts(X)
         vectorizer = HashingVectorizer(
             n_features=int(self.n_features), ngram_range=self.ngram_range, analyzer=self.analyzer,
             lowercase=self.lowercase, stop_words=self.stop_words, strip_accents=self.strip_accents,
-            alternate_sign=False, norm=None,
         )  # fmt: skip
-        return sparse.csr_array(vectorizer.transform(texts))
+        if first:
+            vectorizer.fit(texts)  # which checks its parameters
+            self.n_features_in_ = 1
+        analyze = vectorizer.build_analyzer()
+        words = [list(analyze(text)) for text in texts]
+        return Texts(words, self._hashed(words))
+
+    def _hashed(self, words):
+        """How often each hashed word is in each list of words, as HashingVectorizer has it."""
+        hasher = FeatureHasher(int(self.n_features), input_type="string", alternate_sign=False)
+        return sparse.csr_array(hasher.transform(words))
 
     def _new_state(self, rows):
-        return Documents(0, np.zeros(rows.shape[1], dtype=np.int64))
+        return Documents(0, np.zeros(int(self.n_features), dtype=np.int64))
 
     def _learn_rows(self, state, rows, transform):
-        after = Documents(state.n + rows.shape[0], state.counts + np.bincount(rows.indices, minlength=rows.shape[1]))
+        words, rows = rows
+        counts = state.counts + np.bincount(rows.indices, minlength=rows.shape[1])
+        after = Documents(state.n + rows.shape[0], counts, _counted(state.words, words, int(self.max_names)))
         if not transform:
             return after, None
         # How many documents of the batch, up to its own, have the word of an entry: its rank among those of its column.
@@ -142,7 +167,7 @@ class OnlineTfidf(OnlineTransformer):
         return after, self._weighed(rows, _idf(n, counts))
 
     def _transform_rows(self, state, rows):
-        return self._weighed(rows, _idf(state.n, state.counts[rows.indices]))
+        return self._weighed(rows.hashed, _idf(state.n, state.counts[rows.hashed.indices]))
 
     def _weighed(self, rows, idf):
         times = 1.0 + np.log(rows.data) if self.sublinear_tf else rows.data
@@ -150,10 +175,27 @@ class OnlineTfidf(OnlineTransformer):
         return rows if self.norm is None else normalize(rows, self.norm, copy=False)
 
     def _names_out(self, state, names):
-        return [f"{names[0]}_hashed{place}" for place in range(int(self.n_features))]
+        out = [f"{names[0]}_hashed{place}" for place in range(int(self.n_features))]
+        known = sorted(state.words, key=lambda word: (-state.words[word], word))
+        of_place: dict[int, list[str]] = {}
+        for word, place in zip(known, self._hashed([[word] for word in known]).indices.tolist() if known else ()):
+            of_place.setdefault(place, []).append(f"{names[0]}={word}")
+        for place, words in of_place.items():
+            out[place] = " or ".join(words)
+        return out
+
+    def _numeric_outputs(self):
+        return []
+
+    def _less(self, state, base):
+        words = dict(Counter(state.words) - Counter(base.words))
+        return Documents(state.n - base.n, state.counts - base.counts, words)
 
     def _merge_states(self, states):
-        return Documents(sum(state.n for state in states), np.sum([state.counts for state in states], axis=0))
+        total, n = sum((Counter(state.words) for state in states), Counter()), int(self.max_names)
+        words = dict(sorted(total.items()))
+        counts = np.sum([state.counts for state in states], axis=0)
+        return Documents(sum(state.n for state in states), counts, _most(words, n) if len(words) > 2 * n else words)
 
     @property
     def n_documents_(self) -> int:
@@ -178,6 +220,23 @@ class OnlineTfidf(OnlineTransformer):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _counted(known, texts, n):
+    """How often words have come, after more texts: whenever there are more than ``2 * n``, those seen most stay."""
+    if n == 0:
+        return known
+    known = Counter(known)
+    for words in texts:
+        known.update(words)
+        if len(known) > 2 * n:
+            known = Counter(_most(known, n))
+    return dict(known)
+
+
+def _most(counts, n):
+    """The ``n`` words that have come most often; of those that have come as often, the first."""
+    return dict(sorted(counts.items(), key=itemgetter(1), reverse=True)[:n])
 
 
 def _idf(n, counts):

@@ -59,6 +59,9 @@ class _OfWords(OnlineTransformer):
             words.append(list(places))
         return Coded(codes, words, table.n_rows)
 
+    def _numeric_outputs(self):
+        return []
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -280,6 +283,11 @@ class HashingEncoder(_OfWords):
         for place, words in of_place.items():
             out[place] = " or ".join(words)
         return out
+
+    def _less(self, state, base):
+        return Remembered(
+            tuple(dict(Counter(own) - Counter(of_base)) for own, of_base in zip(state.counts, base.counts))
+        )
 
     def _merge_states(self, states):
         n = int(self.max_names)

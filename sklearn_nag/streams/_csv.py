@@ -8,9 +8,12 @@ import re
 from array import array
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 
+from ..preprocessing._dates import read_date
+from ..preprocessing._frames import MISSING_WORDS
 from ._sources import PACKINGS, check_names, import_pyarrow, naming, suffixes
 from ._text import BadRow, WholeRows
 
@@ -25,6 +28,11 @@ _PEEK = 2**16  # bytes, in which a header ends that tells the delimiter
 _LEADING_ZERO = r"^\s*0\d+\s*$"
 _EXACT = 2.0**53  # float64 has all whole numbers up to here
 _WHOLE_NUMBER = re.compile(r"\s*[+-]?\d+\s*")
+# What stands for a missing number or date, where columns stay as they are: pyarrow compares words letter by letter.
+_MISSING = [
+    form for word in MISSING_WORDS for form in {word, word.upper(), word.capitalize(), word.title(), f" {word}"}
+]
+_ARE_MISSING = frozenset(_MISSING)
 _CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error of pyarrow
 
 
@@ -32,7 +40,9 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
     The first 4 MiB tell the types, or the first row where it is longer. Fields that are empty, NA, null or the like are
-    missing, in words as in numbers. An empty line is no row, but in a file of one column: there it is a missing value.
+    missing, in words as in numbers; with ``frames`` so are "?", "-", "none" and the like among numbers and dates, and a
+    column holds words from a field on that is no number, or no date, to the end of its block. An empty line is no row,
+    but in a file of one column: there it is a missing value.
 
     Parameters
     ----------
@@ -50,7 +60,8 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
     encoding : str
         Of the file.
     frames : bool
-        Whether whole numbers with leading zeros are words, and a column without any value at first holds words.
+        Whether whole numbers with leading zeros and times of the day are words, and a column without any value at first
+        holds words.
 
     Raises
     ------
@@ -59,18 +70,7 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
         such a field takes up the rows behind it.
     """
     pyarrow = import_pyarrow()
-    suffix, packing = suffixes(path)
-    with contextlib.ExitStack() as opened:
-        with naming(path):
-            packed = opened.enter_context(open(path, "rb"))  # as pyarrow opens no pipes
-            file = opened.enter_context(pyarrow.input_stream(packed, compression=PACKINGS[packing]))
-        with naming(path):
-            if codecs.lookup(encoding).name != "utf-8":
-                file = _Recoded(file, encoding)
-            file = _Peeked(file)
-            delimiter = delimiter or ("\t" if suffix == ".tsv" else _delimiter(file.first))
-            rows = CsvRows(file, delimiter, max_row_bytes)
-            names, text = _header(rows)
+    with _opened(path, delimiter, max_row_bytes, encoding) as (rows, delimiter, names, text):
         check_names(names, columns, path)
         check_names(names, targets, path)
         table = _Table(names, names if columns is None else columns, targets, delimiter, frames)
@@ -82,8 +82,8 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
             table.settle_types(text)
         for name, kind in table.types.items():
             if pyarrow.types.is_binary(kind):
-                raise ValueError(f"{path} has text in column {name!r} that is not UTF-8: write it as UTF-8, or leave "
-                                 "the column out by columns.")  # fmt: skip
+                raise ValueError(f"{path} has text in column {name!r} that is not UTF-8: say by encoding what it is, "
+                                 "such as latin-1, or leave the column out by columns.")  # fmt: skip
             if pyarrow.types.is_null(kind) and text:
                 raise ValueError(f"{path} has no value of column {name!r} in its first 4 MiB, which tell what it "
                                  "holds: fill it in, or leave it out by columns.")  # fmt: skip
@@ -94,6 +94,30 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
             del batches
             with naming(path):
                 text = _next(rows, table, block)
+
+
+def csv_names(path, delimiter, max_row_bytes, encoding) -> list[str]:
+    """Names of all columns of a CSV file; parameters are those of `csv_tables`."""
+    with _opened(path, delimiter, max_row_bytes, encoding) as (_, _, names, _):
+        return names
+
+
+@contextlib.contextmanager
+def _opened(path, delimiter, max_row_bytes, encoding):
+    """Rows of an open CSV file, its delimiter, the names of its columns, and text that has been read behind them."""
+    suffix, packing = suffixes(path)
+    with contextlib.ExitStack() as opened:
+        with naming(path):
+            packed = opened.enter_context(open(path, "rb"))  # as pyarrow opens no pipes
+            file = opened.enter_context(import_pyarrow().input_stream(packed, compression=PACKINGS[packing]))
+        with naming(path):
+            if codecs.lookup(encoding).name != "utf-8":
+                file = _Recoded(file, encoding)
+            file = _Peeked(file)
+            delimiter = delimiter or ("\t" if suffix == ".tsv" else _delimiter(file.first))
+            rows = CsvRows(file, delimiter, max_row_bytes)
+            names, text = _header(rows)
+        yield rows, delimiter, names, text
 
 
 class _Recoded:
@@ -148,7 +172,7 @@ def _header(rows):
     try:
         return [name.decode() for name in header], rest
     except UnicodeDecodeError as error:
-        raise ValueError(f"its header is {error}. Text must be UTF-8") from None
+        raise ValueError(f"its header is {error}. Text must be UTF-8, or encoding say what it is") from None
 
 
 def _next(rows, table, size):
@@ -298,7 +322,8 @@ class _Table:
         from pyarrow import compute
 
         features = {name: kind for name, kind in found.items() if name not in self.targets}
-        words = {name for name, kind in features.items() if pyarrow.types.is_null(kind)}
+        is_word = pyarrow.types.is_null, pyarrow.types.is_time
+        words = {name for name, kind in features.items() if any(is_kind(kind) for is_kind in is_word)}
         whole = [name for name, kind in features.items() if pyarrow.types.is_integer(kind)]
         if whole:
             texts = self._read(text, dict.fromkeys(whole, pyarrow.string()))
@@ -308,11 +333,38 @@ class _Table:
 
     def batches(self, text):
         """Record batches of the next rows."""
-        table = self._read(text, self.types)
+        tables = self._parts(text) if self.frames else [self._read(text, self.types)]
         for name in self.targets:
-            self._check_exact(table.column(name), name, text)
-        self.n_rows += table.num_rows
-        return table.to_batches()
+            self._check_exact(
+                import_pyarrow().chunked_array([chunk for table in tables for chunk in table.column(name).chunks]),
+                name,
+                text,
+            )
+        self.n_rows += sum(table.num_rows for table in tables)
+        return [batch for table in tables for batch in table.to_batches()]
+
+    def _parts(self, text):
+        """Tables of rows as text, two where fields are not of the type of their column, as words."""
+        changed = {}
+        while True:
+            try:
+                table = self._read(text, {**self.types, **dict.fromkeys(changed, import_pyarrow().string())})
+                break
+            except _Unconverted as error:
+                if error.column in self.targets or error.column in changed:
+                    raise
+                changed[error.column] = _reader(self.types[error.column])
+        if not changed:
+            return [table]
+        words = {name: table.column(name).to_pylist() for name in changed}
+        n = min(_n_readable(words[name], read) for name, (read, _) in changed.items())
+        parts = [table.slice(0, n), table.slice(n)]
+        for name, (read, kind) in changed.items():
+            for i, some in enumerate((words[name][:n], words[name][n:])):
+                if _n_readable(some, read) == len(some):
+                    values = import_pyarrow().array([_value(word, read) for word in some], kind)
+                    parts[i] = parts[i].set_column(table.schema.get_field_index(name), name, values)
+        return [part for part in parts if part.num_rows]
 
     def _read(self, text, types, columns=None):
         """A table of rows as text; columns without a type are given one by what they hold."""
@@ -327,8 +379,9 @@ class _Table:
 
         if text.startswith(codecs.BOM_UTF8):  # of the first word here, and not of the file
             text = codecs.BOM_UTF8 + text
+        known = csv.ConvertOptions().null_values
         try:
-            return csv.read_csv(
+            table = csv.read_csv(
                 pyarrow.BufferReader(text),
                 csv.ReadOptions(block_size=len(text) + 1, use_threads=False, column_names=self.names),
                 csv.ParseOptions(
@@ -336,9 +389,11 @@ class _Table:
                     invalid_row_handler=kept,
                 ),
                 csv.ConvertOptions(
-                    strings_can_be_null=True, column_types=types, include_columns=list(types) or columns
+                    strings_can_be_null=not self.frames, null_values=known + _MISSING if self.frames else known,
+                    column_types=types, include_columns=list(types) or columns,
                 ),
             )  # fmt: skip
+            return _with_gaps(table, known) if self.frames else table
         except pyarrow.ArrowInvalid as error:
             if bad:
                 raise ValueError(
@@ -349,8 +404,9 @@ class _Table:
                 name, row = self.names[int(found[1])], found[2]
                 where = "" if row is None else f", data row {self.n_rows + int(row)}"
                 raise _Unconverted(
-                    f"column {name!r}{where}: {found[3]}. Text must be UTF-8; types of columns are those of its first "
-                    "4 MiB"
+                    f"column {name!r}{where}: {found[3]}. Text must be UTF-8, or encoding say what it is; types of "
+                    "columns are those of its first 4 MiB",
+                    name,
                 ) from None
             raise
 
@@ -375,7 +431,61 @@ class _Table:
 
 
 class _Unconverted(ValueError):
-    """A field is not of the type of its column."""
+    """A field is not of the type of its ``column``."""
+
+    def __init__(self, message, column):
+        super().__init__(message)
+        self.column = column
+
+
+def _with_gaps(table, missing):
+    """A table whose words are null where they are ``missing`` ones."""
+    pyarrow = import_pyarrow()
+    from pyarrow import compute
+
+    missing = pyarrow.array(missing)
+    for i, (name, column) in enumerate(zip(table.schema.names, table.columns)):
+        if pyarrow.types.is_string(column.type):
+            gaps = compute.is_in(column, value_set=missing)
+            if compute.any(gaps).as_py():
+                column = compute.if_else(gaps, pyarrow.scalar(None, column.type), column)
+                table = table.set_column(i, name, column)
+    return table
+
+
+def _reader(kind):
+    """What reads words as numbers or dates, whichever ``kind`` is, and the type of Arrow that holds them."""
+    pyarrow = import_pyarrow()
+    if pyarrow.types.is_floating(kind):
+        return _number, pyarrow.float64()
+    if pyarrow.types.is_date(kind) or (pyarrow.types.is_timestamp(kind) and kind.tz is None):
+        return partial(read_date, form=None), pyarrow.timestamp("us")
+    return None, pyarrow.string()
+
+
+def _number(word):
+    """A word as a number, as pyarrow has it: without underscores."""
+    if "_" in word:
+        raise ValueError(word)
+    return float(word)
+
+
+def _value(word, read):
+    """What a word stands for; None for a missing one."""
+    return None if word is None or word.lstrip(" ") in _ARE_MISSING else read(word)
+
+
+def _n_readable(words, read):
+    """Number of words before the first one that cannot be read."""
+    known = set()
+    for n, word in enumerate(words):
+        if word not in known:
+            try:
+                _value(word, read)
+            except (ValueError, TypeError):  # TypeError: nothing can
+                return n
+            known.add(word)
+    return len(words)
 
 
 def _lasting_type(kind):

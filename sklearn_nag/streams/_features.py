@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
 from ..preprocessing._frames import as_word, side_by_side
+from ..preprocessing._prepare import MOST_WORDS, WORDS_OF_TEXT
 from ..preprocessing._words import hashed_word
 from ._sources import check_names, import_pyarrow
 
@@ -18,14 +20,14 @@ _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index
 
 
 class Place(NamedTuple):
-    """Where rows are from: a file or a table, as errors call it, and how many rows of it come before them."""
+    """Where rows are from: a file or a table, as errors call it, and the number of each of them in it, from 0 on."""
 
     where: object
-    n_before: int
+    numbers: np.ndarray
 
     def of_first_missing(self, column):
         """Where the first missing value of a column is."""
-        return f"{self.where}, data row {self.n_before + int(np.argmax(column.is_null())) + 1}"
+        return f"{self.where}, data row {self.numbers[int(np.argmax(column.is_null()))] + 1}"
 
 
 class TableReader:
@@ -45,13 +47,21 @@ class TableReader:
         Fitted transformer, which makes ``X`` of a pandas data frame instead.
     frames : bool
         Whether ``X`` is a table of Arrow, with all columns as they are.
+    drop : bool
+        Whether rows without a target are left out.
+
+    Attributes
+    ----------
+    n_left_out : int
+        How many of the last rows read have been left out.
     """
 
-    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames):
+    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop):
         self.target, self.columns, self.sample_weight = target, columns, sample_weight
         self.targets = [target] if isinstance(target, str) else list(target or ())
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
-        self.transformer, self.frames = transformer, frames
+        self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
+        self.seen: set[str] = set()  # columns with so many words that they were looked at
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
@@ -75,7 +85,7 @@ class TableReader:
         tuple
             ``(X, y)`` or ``(X, y, sample_weight)``.
         """
-        schema, features, words, file, n_rows = None, None, {}, None, 0
+        schema, features, words, file, n_rows, self.n_left_out = None, None, {}, None, 0, 0
         for where, table in tables:
             if table.num_rows == 0:  # types of columns without values say nothing
                 continue
@@ -89,8 +99,20 @@ class TableReader:
                 _check_words(where, schema, () if self.frames else features, self.targets, words)
             for start in range(0, table.num_rows, batch_size):
                 rows = table.slice(start, batch_size)
-                yield self._read(rows, features, Place(where, n_rows + start))
+                numbers = np.arange(n_rows + start, n_rows + start + rows.num_rows)
+                if self.drop and (gaps := self._without_target(rows)).any():
+                    self.n_left_out += int(gaps.sum())
+                    rows, numbers = rows.filter(import_pyarrow().array(~gaps)), numbers[~gaps]
+                if rows.num_rows:
+                    yield self._read(rows, features, Place(where, numbers))
             n_rows += table.num_rows
+
+    def _without_target(self, table):
+        """Which rows lack a target: NaN is none, in Arrow a value."""
+        gaps = np.zeros(table.num_rows, dtype=bool)
+        for column in map(table.column, self.targets):
+            gaps |= column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        return gaps
 
     def _features(self, where, schema):
         """Names of the columns of one table that are features."""
@@ -134,10 +156,24 @@ class TableReader:
             column = column.dictionary_encode()
         codes = column.indices.to_numpy(zero_copy_only=False)
         words = column.dictionary.to_pylist()
+        if name not in self.seen and len(words) > MOST_WORDS:
+            self.seen.add(name)
+            _warn_of_text(name, [word for word in words[:MOST_WORDS] if isinstance(word, str)])
         if column.null_count:  # a missing word is a word of its own
             codes = np.where(np.isnan(codes), len(words), codes).astype(np.int64)
         table = self.hasher.transform([[_hashed(name, word)] for word in [*words, None]])
         return sparse.csr_array(table[codes])
+
+
+def _warn_of_text(name, words):
+    """Warn where words are texts."""
+    if words and sum(len(word.split()) for word in words) >= WORDS_OF_TEXT * len(words):
+        warnings.warn(
+            f"column {name!r} holds texts, and each whole text is hashed as one word, which tells little of others: "
+            "read frames=True, and let prepare make a pipeline, which takes texts word by word, or leave it out.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _with_codes(table):
@@ -195,13 +231,13 @@ def _numbers(column, name, place):
     kind = column.type
     if not (_is_number(kind) or types.is_decimal(kind)):
         raise ValueError(
-            f"column {name!r} holds {kind} in {place.where}: features are numbers or words; give transformer for "
-            "others."
+            f"column {name!r} holds {kind} in {place.where}: features are numbers or words; read frames=True, and "
+            "let prepare make a pipeline, for others."
         )
     if column.null_count:
         raise ValueError(
-            f"column {name!r} has missing values in {place.of_first_missing(column)}: fill them, or give a transformer "
-            "that does."
+            f"column {name!r} has missing values in {place.of_first_missing(column)}: read frames=True, and "
+            "let prepare make a pipeline that fills them, or fill them."
         )
     return column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 

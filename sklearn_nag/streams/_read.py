@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -12,18 +12,20 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators._validation import check_flag, check_number
+from ..estimators._validation import check_flag, check_number, check_option
 from ..model_selection._streams import cut_batches
 from ..preprocessing import OnlinePipeline, prepare
 from ._aside import Aside, apart
-from ._csv import csv_tables
+from ._csv import csv_names, csv_tables
 from ._features import TableReader
 from ._sources import (
     find_paths,
     format_of,
     join_tables,
     naming,
+    object_names,
     object_tables,
+    parquet_names,
     parquet_rows,
     parquet_tables,
     svmlight_blocks,
@@ -52,13 +54,31 @@ class Batches:
         Whether rows can be read more than once.
     settings : dict, optional
         What the rows depend on: the files and the parameters of `read_batches`, by which a checkpoint knows them again.
+    names : callable, optional
+        Returns the names of all columns of the source, features or not; by default nothing is known of them.
+    left_out : callable, optional
+        Returns how many rows have been left out since the last iteration began; by default none are.
     """
 
-    def __init__(self, read: Any, n_rows: int | None, repeatable: bool, settings: dict | None = None):
+    def __init__(
+        self,
+        read: Any,
+        n_rows: int | None,
+        repeatable: bool,
+        settings: dict | None = None,
+        names: Callable[[], list] | None = None,
+        left_out: Callable[[], int] | None = None,
+    ):
         self._read, self.n_rows, self.repeatable, self.settings = read, n_rows, repeatable, settings or {}
+        self._names, self._left_out = names or list, left_out or int
 
     def __iter__(self) -> Iterator[tuple]:
         return self._read()
+
+    @property
+    def n_left_out(self) -> int:
+        """How many rows without a target have been left out since the last iteration began."""
+        return self._left_out()
 
     def head(self, n_rows: int = ROWS_SHOWN) -> Any:
         """The features of the first rows as one table of Arrow; of batches that are frames.
@@ -100,11 +120,18 @@ class Batches:
         Returns
         -------
         OnlinePipeline
-            Not fitted, for `fit_stream`. It knows names, kinds and hashing of the columns from the first batch on.
+            Not fitted, for `fit_stream`. It knows names, kinds and hashing of the columns from the first batch on. The
+            target and other columns of the source that are no features may be in tables later, and are left out.
         """
         if not self.repeatable:
             raise ValueError("these rows can be read only once: nobody can look at the first ones and learn them.")
-        return prepare(self.head(n_rows), learner, **options)
+        return self._prepared(self.head(n_rows), learner, options)
+
+    def _prepared(self, first, learner, options):
+        """As `prepare`, by a ``first`` table."""
+        pipeline = prepare(first, learner, **options)
+        unused = [name for name in self._names() if name not in first.schema.names]
+        return pipeline.set_params(columns__unused=unused)
 
 
 def read_batches(
@@ -113,6 +140,7 @@ def read_batches(
     *,
     columns: Sequence[str] | None = None,
     sample_weight: str | None = None,
+    missing_target: str = "raise",
     batch_size: int = 2**13,
     n_hashed: int = 2**16,
     transformer: Any = None,
@@ -126,9 +154,11 @@ def read_batches(
     """Read rows in batches from files or streams that need not fit in memory.
 
     Numbers are taken as they are, in the units they come in. Words are hashed: a row has a 1 in the column that its
-    word leads to, and a missing word is a word of its own. In CSV files a field is missing where it is empty, ``NA``,
-    ``null``, ``NaN`` or the like, with quotes or without. Memory is bounded by a batch; for text also by a few
-    blocks of 2 to 4 MiB, or of a row where that is longer.
+    word leads to, and a missing word is a word of its own. That is all for arrays: missing numbers and dates are
+    refused, and of texts there is a warning. ``frames=True`` and `Batches.prepare` take all of these. In CSV files a
+    field is missing where it is empty, ``NA``, ``null``, ``NaN`` or the like, with quotes or without; with
+    ``frames=True`` also "?", "-" and "none" among numbers and dates. Memory is bounded by a batch; for text also by a
+    few blocks of 2 to 4 MiB, or of a row where that is longer.
 
     Each row of a file is read, or named in an error. In CSV files quotes are taken as in RFC 4180: a quote that begins
     a field and is not closed, or has text behind the quote that closes it, is an error, as it would make one row of
@@ -151,9 +181,14 @@ def read_batches(
         rows to predict. Not for svmlight, where each line begins with it.
     columns : list of str, optional
         The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and the index
-        of a frame of pandas, also where it lies in a file.
+        of a frame of pandas, also where it lies in a file. Arrays have no names: a model that learnt from them must get
+        the columns in the same order where it predicts, and nobody tells if it does not. With ``frames=True`` a
+        pipeline knows its columns by their names.
     sample_weight : str, optional
         The column with weights of the rows.
+    missing_target : {"raise", "drop"}, default="raise"
+        What happens to rows without a target: an error, or they are left out, and counted in ``n_left_out`` of what is
+        returned.
     batch_size : int, default=8192
         Most rows of a batch. What learners of this package learn does not depend on it.
     n_hashed : int, default=65536
@@ -213,6 +248,7 @@ def read_batches(
     check_number("n_hashed", n_hashed, Integral, min_val=1)
     check_flag("zero_based", zero_based)
     check_flag("frames", frames)
+    check_option("missing_target", missing_target, ("raise", "drop"))
     check_number("n_features", n_features, Integral, min_val=1, options=(None,))
     check_number("max_row_bytes", max_row_bytes, Integral, min_val=1, max_val=_MOST_BYTES)
     _check_target(target, sample_weight)
@@ -227,9 +263,9 @@ def read_batches(
             f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';', and no quote or line end."
         )
     return open_batches(
-        source, target, columns=columns, sample_weight=sample_weight, batch_size=batch_size, n_hashed=n_hashed,
-        transformer=transformer, frames=bool(frames), delimiter=delimiter, encoding=encoding,
-        n_features=n_features, zero_based=bool(zero_based), max_row_bytes=int(max_row_bytes),
+        source, target, columns=columns, sample_weight=sample_weight, missing_target=missing_target,
+        batch_size=batch_size, n_hashed=n_hashed, transformer=transformer, frames=bool(frames), delimiter=delimiter,
+        encoding=encoding, n_features=n_features, zero_based=bool(zero_based), max_row_bytes=int(max_row_bytes),
     )  # fmt: skip
 
 
@@ -296,6 +332,7 @@ def open_batches(
     *,
     columns,
     sample_weight,
+    missing_target,
     batch_size,
     n_hashed,
     transformer,
@@ -333,7 +370,7 @@ def open_batches(
                     yield rows
 
         return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings)
-    reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames)
+    reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop")
 
     def tables():
         for path in paths or ():
@@ -355,9 +392,18 @@ def open_batches(
         n_rows = sum(apart(parquet_rows, path) for path in paths)
     elif hasattr(source, "__len__") and hasattr(source, "columns"):
         n_rows = len(source)
+
+    def names():
+        if paths is None:
+            return object_names(source)
+        if formats == {"parquet"}:
+            return parquet_names(paths[0])
+        return csv_names(paths[0], delimiter, max_row_bytes, encoding)
+
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
-    return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings)
+    return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings, names,
+                   lambda: reader.n_left_out)  # fmt: skip
 
 
 def _sizes(paths):

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .._extras import how_to_install
+from ..preprocessing._frames import as_word
 from ._text import BadRow, WholeRows
 
 FORMATS = {
@@ -102,6 +103,15 @@ def parquet_tables(path, columns, batch_size):
             yield from file.iter_batches(batch_size=batch_size, columns=columns, use_threads=False)
 
 
+def parquet_names(path):
+    """Names of all columns of a Parquet file."""
+    import_pyarrow()
+    from pyarrow import parquet
+
+    with naming(path), parquet.ParquetFile(path) as file:
+        return file.schema_arrow.names
+
+
 def parquet_rows(path):
     """Number of rows of a Parquet file, which its footer says."""
     import_pyarrow()
@@ -112,10 +122,28 @@ def parquet_rows(path):
 
 
 def join_tables(tables):
-    """One table of Arrow of several with the same columns; one that has no values becomes what another has there."""
+    """One table of Arrow of several with the same columns.
+
+    One that has no values becomes what another has there; where some have words, numbers and dates become words.
+    """
     pyarrow = import_pyarrow()
     tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
+    for name in tables[0].schema.names if len({table.schema for table in tables}) > 1 else ():
+        kinds = [table.schema.field(name).type for table in tables]
+        if any(map(pyarrow.types.is_dictionary, kinds)) and not all(map(pyarrow.types.is_dictionary, kinds)):
+            tables = [_as_words(table, name) for table in tables]
     return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+
+
+def _as_words(table, name):
+    """A table in which a column holds words by number."""
+    types, column = import_pyarrow().types, table.column(name)
+    if types.is_dictionary(column.type):
+        return table
+    if not types.is_null(column.type):
+        column = import_pyarrow().chunked_array([list(map(as_word, column.to_pylist()))], import_pyarrow().string())
+        column = column.dictionary_encode()
+    return table.set_column(table.schema.get_field_index(name), name, column)
 
 
 def check_names(names, columns, where):
@@ -170,6 +198,14 @@ def object_tables(source, columns, batch_size) -> Iterator:
         if isinstance(frame, tuple | list | str | bytes | dict):
             raise TypeError(f"source yields a {type(frame).__name__}; it must yield data frames or Arrow tables.")
         yield from object_tables(frame, columns, batch_size)
+
+
+def object_names(source):
+    """Names of all columns of such a source; of an iterable, those of the first frame."""
+    if hasattr(source, "collect_schema"):  # a polars LazyFrame
+        return source.collect_schema().names()
+    first = next(object_tables(source, None, 1), None)
+    return [] if first is None else first.schema.names
 
 
 # -- svmlight

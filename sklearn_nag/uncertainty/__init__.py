@@ -4,11 +4,11 @@ Nothing here knows an estimator, a kernel's state or a feature. What is kept is 
 never changed in place: whoever learns makes another one.
 """
 
-from . import probabilities, quantiles
+from . import alarm, probabilities, quantiles
 from .probabilities import Probabilities
 from .quantiles import Quantiles
 
-__all__ = ["Probabilities", "Quantiles", "merge", "probabilities", "quantiles"]
+__all__ = ["Probabilities", "Quantiles", "alarm", "merge", "probabilities", "quantiles"]
 
 
 def merge(parts, base=None):

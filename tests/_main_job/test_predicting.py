@@ -60,6 +60,24 @@ def test_predictions_beside_columns_that_are_kept(run, suffix, tmp_path):
     np.testing.assert_array_equal(out["decision"], MODEL.decision_function(FRAME))
 
 
+def test_intervals(run):
+    y = RNG.normal(size=(N, 2))
+    for target, names in ((y[:, 0], ["lower", "upper"]), (y, ["lower_0", "lower_1", "upper_0", "upper_1"])):
+        model = prepare(FRAME, NAGRegressor()).partial_fit(FRAME, target)
+        joblib.dump(model, "numbers.joblib")
+        FRAME.to_csv("rows.csv", index=False)
+        run("numbers.joblib", "rows.csv", "--out", "out.parquet", "--interval", "0.8")
+        out = pd.read_parquet("out.parquet")
+        ends = model.predict_interval(FRAME, 0.8)
+        np.testing.assert_array_equal(out[names], np.moveaxis(ends, -1, 1).reshape(N, -1))
+    assert (
+        "--interval: this NAGClassifier has no predict_interval"
+        in run("model.joblib", "rows.csv", "--out", "out.csv", "--interval", "0.8")[1]
+    )
+    said = run("numbers.joblib", "rows.csv", "--out", "out.csv", "--interval", "90")[1]
+    assert "--interval 90: it must be above 0 and below 1." in said
+
+
 def test_models_that_do_not_know_their_columns(run):
     X, y = RNG.normal(size=(N, 3)), RNG.normal(size=(N, 2))
     joblib.dump(NAGRegressor().partial_fit(X, y), "plain.pkl")
@@ -71,6 +89,17 @@ def test_models_that_do_not_know_their_columns(run):
         dump_svmlight_file(X[:, ::-1], y[:, 0], file)
     run("plain.pkl", "abc.svm", "--out", "out.parquet")
     np.testing.assert_allclose(pd.read_parquet("out.parquet")[["prediction_0", "prediction_1"]], expected, rtol=1e-12)
+
+
+def test_the_target_and_columns_that_were_not_chosen_may_be_in_the_file(run):
+    FRAME.assign(key=KEYS, sold=SOLD, weight=1.0).to_csv("rows.csv", index=False)
+    for arguments in ([], ["--columns", "town", "size"]):
+        command.main(["train", "rows.csv", "--target", "sold", "--sample-weight", "weight", *arguments])
+        assert run("model.joblib", "rows.csv", "--out", "out.csv").endswith("300 predictions by model.joblib\n")
+        FRAME.assign(other=1.0).to_csv("new.csv", index=False)
+        code, err = run("model.joblib", "new.csv", "--out", "out.csv")
+        assert code == 2
+        assert "--fill would go on with a warning" in err
 
 
 def test_columns_are_filled_with_a_note(run):

@@ -7,13 +7,10 @@ import lzma
 import numpy as np
 import pytest
 
-from sklearn_nag._main_job.tables import Choices, read_column, read_task
+from sklearn_nag._main_job.tables import Choices, read_own
+from sklearn_nag.preprocessing import prepare
 
 pd = pytest.importorskip("pandas")
-
-
-def column(values, name="c", **choices):
-    return read_column(pd.Series(values), name, Choices(**choices))
 
 
 @pytest.fixture
@@ -34,70 +31,65 @@ def ugly(rng, tmp_path):
 
 
 def read(path, target="y", most_rows=10_000, folds=3, **options):
-    return read_task(path, target, most_rows=most_rows, folds=folds, **options)
+    return read_own(path, target, most_rows=most_rows, folds=folds, **options)
 
 
-def test_numbers_keep_their_units_and_gaps():
-    taken = column([1.5, np.nan, -2e9, 7.0])
-    np.testing.assert_array_equal(taken.values, [1.5, np.nan, -2e9, 7.0])
-    assert taken.is_number
-    assert taken.note == "numbers from -2e+09 to 7; 1 missing (25.0%)"
+def test_columns_are_what_prepare_makes_of_them(rng, tmp_path):
+    days = [f"{day}.02.2024" for day in rng.integers(10, 29, 60)]
+    frame = pd.DataFrame({
+        "id": range(60), "size": rng.normal(size=60), "sold": days, "empty": None, "y": rng.normal(size=60),
+        "money": [f"${x:.2f}" for x in rng.random(60) + 1000],
+    })  # fmt: skip
+    path = tmp_path / "own.csv"
+    frame.to_csv(path, index=False)
+    table = read(path)
+    said = []
+    features = frame.drop(columns="y")
+    expected = prepare(features, say=said.append)
+    said[0] = "'id': left out: whole numbers that name rows (--as id=numbers keeps them)"
+    assert [note.strip() for note in table.notes[2:-1]] == said
+    in_order = features.iloc[np.argsort([int(day[:2]) for day in days], kind="stable")]
+    found, made = (pipeline.fit_transform(X) for pipeline, X in ((table.prepare, table.X), (expected, in_order)))
+    np.testing.assert_array_equal(found.toarray(), made.toarray())
 
 
-@pytest.mark.parametrize(
-    "values", [range(1, 41), range(1000, 1040), np.random.default_rng(0).integers(10**15, 10**16, 40)]
-)
-def test_numbers_that_name_rows_are_left_out_unless_they_are_asked_for(values):
-    taken = column(list(values))
-    assert taken.values is None
-    assert "name rows (--numbers c keeps them)" in taken.note
-    assert column(list(values), numbers=["c"]).is_number
+def test_rows_are_in_the_order_of_dates_unless_one_says_otherwise(ugly):
+    path = ugly(b={i: f"2024-01-{28 - i % 28:02}" for i in range(60)})
+    table = read(path)
+    assert table.time == "b"
+    assert (np.diff(pd.to_datetime(table.X["b"]).astype("int64")) >= 0).all()
+    assert table.notes[-1].startswith("  rows are in the order of 'b', and later ones are predicted")
+    assert sorted(read(path, most_rows=20).X["b"]) == sorted(table.X["b"])[-20:]  # the latest
+    assert read(path, choices=Choices(shuffle=True)).time is None
+    table = read(path, choices=Choices(time="a"))
+    assert (np.diff(table.X["a"]) >= 0).all()
+    with pytest.raises(ValueError, match="--time b: the column holds neither dates nor numbers"):
+        read(ugly(), choices=Choices(time="b"))
+    with pytest.raises(ValueError, match="--time and --shuffle do not go together"):
+        read(path, choices=Choices(time="b", shuffle=True))
 
 
-def test_whole_numbers_with_gaps_or_repeats_are_quantities():
-    assert column([1, 5, 9, 20]).is_number
-    assert column([10**15, 10**15, 10**15 + 7]).is_number
+def test_of_several_dates_those_count_that_the_rows_follow(ugly):
+    path = ugly(
+        a={i: f"2024-01-{1 + i % 28:02}" for i in range(60)}, b={i: f"2024-{1 + i // 6:02}-03" for i in range(60)}
+    )
+    assert read(path).time == "b"
 
 
-@pytest.mark.parametrize(
-    "dates",
-    [
-        ["1970-01-02", "2000-01-01", None],
-        ["01/02/1970", "01/01/2000", None],
-        ["02.01.1970", "01.01.2000", None],
-        ["1970-01-02T00:00:00", "2000-01-01T00:00:00", None],
-    ],
-)
-def test_dates_are_days(dates):
-    taken = column(dates)
-    np.testing.assert_array_equal(taken.values, [1.0, 10957.0, np.nan])
-    assert taken.note.endswith("as days since 1970-01-01; 1 missing (33.3%)")
-    assert not column(dates, words=["c"]).is_number
-
-
-@pytest.mark.skipif(int(pd.__version__.split(".")[0]) < 3, reason="dates of pandas 2 end in 2262")
-def test_dates_may_be_far_away():
-    taken = column(["9999-12-31", "1970-01-02T12:00:00", "0001-01-01"])
-    np.testing.assert_array_equal(taken.values, [2932896.0, 1.5, -719162.0])
-
-
-def test_words_that_only_look_like_dates_stay_words():
-    taken = column(["1-2", "a-b", "1970-01-02"])
-    assert not taken.is_number
-    assert taken.note == "3 words, one-hot"
-
-
-def test_text_is_left_out_and_many_words_are_counted():
-    names = [f"n{i}" for i in range(300)]
-    assert column(names).note == "left out: text, or names of rows (300 different; --words c keeps them)"
-    assert "300 words, one-hot; one column for all but the 99 most frequent" in column(names, words=["c"]).note
-    assert column(names * 2, "c").values is not None
-
-
-def test_columns_without_a_difference_are_left_out():
-    assert column([1.0, 1.0]).note == "left out: one value only"
-    assert column([np.nan, np.nan]).note == "left out: no values"
-    assert column([1.0, 2.0], drop=["c"]).note == "left out (--drop)"
+def test_what_is_said_of_columns_is_said_to_prepare(ugly):
+    table = read(ugly(), choices=Choices(columns=("a", "b"), drop=("b",), kinds={"a": "words"}))
+    assert table.preparing == {"columns": ["a", "b"], "drop": ["b"], "kinds": {"a": "words"}}
+    assert "'b': left out, as asked" in "\n".join(table.notes)
+    for choices, message in [
+        (Choices(kinds={"a": "colour"}), "--as a=colour: 'colour' is none of numbers, words, dates, text, drop"),
+        (Choices(kinds={"y": "text"}), "--as y=text: the target is numbers or words"),
+        (Choices(drop=("c",)), "has no column 'c'; its columns are 'a', 'b', 'y'"),
+        (Choices(columns=("c",)), "has no column 'c'"),
+        (Choices(time="c"), "has no column 'c'"),
+    ]:
+        with pytest.raises(ValueError, match=".") as raised:
+            read(ugly(), choices=choices)
+        assert message in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -107,73 +99,68 @@ def test_other_separators_decimal_marks_and_encodings(rng, tmp_path, separator, 
     frame = pd.DataFrame({"größe": rng.normal(size=30), "ort": ["Köln", "Bath"] * 15, "y": rng.normal(size=30)})
     path = tmp_path / "own.csv"
     frame.to_csv(path, sep=separator, decimal=decimal, encoding=encoding, index=False)
-    task, notes = read(path, encoding=encoding)
-    np.testing.assert_allclose(task.X["größe"], frame["größe"])
-    np.testing.assert_allclose(task.y, frame["y"])
-    assert "  'ort': 2 words, one-hot" in notes
-
-
-def test_rows_that_learners_get(rng, tmp_path):
-    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 6.0] * 5, "w": ["u", "v", None, "v"] * 5, "y": range(0, 40, 2)})
-    path = tmp_path / "own.csv"
-    frame.to_csv(path, index=False)
-    task, _ = read(path)
-    assert not task.is_classification
-    rows = task.raw.fit_transform(task.X)
-    np.testing.assert_array_equal(rows[:4], [[1, 0, 1, 0], [3, 0, 0, 1], [3, 1, 0, 0], [6, 0, 0, 1]])
-    scaled = task.scaled.fit_transform(task.X)
-    np.testing.assert_allclose(scaled[:, 0].mean(), 0, atol=1e-12)
-    np.testing.assert_array_equal(scaled[:, 1:], rows[:, 1:])
+    table = read(path, encoding=encoding)
+    np.testing.assert_allclose(table.y, frame["y"])
+    assert "  'ort': 2 words, a column for each" in table.notes
+    again = pd.read_csv(path, **table.reading)
+    np.testing.assert_array_equal(
+        table.prepare.fit_transform(again[["größe", "ort"]]).toarray(), table.prepare.transform(table.X).toarray()
+    )
 
 
 def test_classes_words_and_few_whole_numbers(ugly):
-    task, notes = read(ugly(y={i: str(i % 3) for i in range(60)}))
-    assert task.is_classification
-    assert "  'y' is the target: classification, 3 classes" in notes
-    task, notes = read(ugly(y={i: "ab"[i % 2] for i in range(59)} | {59: "c"}))
-    assert len(task.y) == 59
-    assert "  1 rows left out, whose class no other row has" in notes
-    assert not read(ugly())[0].is_classification
+    table = read(ugly(y={i: str(i % 3) for i in range(60)}))
+    assert table.is_classification
+    assert "  'y' is the target: classification, 3 classes" in table.notes
+    table = read(ugly(y={i: "ab"[i % 2] for i in range(59)} | {59: "c"}))
+    assert len(table.y) == 59
+    assert "  1 rows left out, whose class no other row has" in table.notes
+    assert not read(ugly()).is_classification
 
 
 def test_what_the_target_is_can_be_said(ugly):
     path = ugly(y={i: str(i % 3) for i in range(60)})
-    assert not read(path, choices=Choices(numbers=["y"]))[0].is_classification
+    assert not read(path, choices=Choices(kinds={"y": "numbers"})).is_classification
     path = ugly(y={i: str(i % 29) for i in range(60)})
-    assert not read(path)[0].is_classification
-    assert read(path, choices=Choices(words=["y"]))[0].is_classification
+    assert not read(path).is_classification
+    assert read(path, choices=Choices(kinds={"y": "words"})).is_classification
 
 
 def test_rows_without_a_target_and_too_many_rows(ugly):
-    task, notes = read(ugly(y={3: "", 4: ""}), most_rows=20)
-    assert len(task.y) == 20
-    assert "  2 rows left out, which have no 'y'" in notes
-    assert "  20 rows drawn at random (--rows)" in notes
+    table = read(ugly(y={3: "", 4: ""}), most_rows=20)
+    assert len(table.y) == 20
+    assert "  2 rows left out, which have no 'y'" in table.notes
+    assert "  20 rows drawn at random (--rows)" in table.notes
 
 
 def test_digits_with_leading_zeros_are_words(ugly):
-    task, notes = read(ugly(a={i: ["01234", "10115"][i % 2] for i in range(60)}))
-    assert set(task.X["a"]) == {"01234", "10115"}
-    assert "  'a': 2 words, one-hot" in notes
+    table = read(ugly(a={i: ["01234", "10115"][i % 2] for i in range(60)}))
+    assert set(table.X["a"]) == {"01234", "10115"}
+    assert "  'a': 2 words, a column for each" in table.notes
+
+
+def test_quotes_may_begin_a_row(ugly):
+    table = read(ugly(a={i: f'"${1000 + i},000"' for i in range(60)} | {0: '"$7,000"'}))
+    assert table.notes[2].startswith("  'a': numbers as ")
 
 
 def test_numbers_as_people_write_them(ugly):
     texts = ["$1200.50", "$7", "?"]
-    task, notes = read(ugly(a={i: texts[i % 3] for i in range(60)}))
-    assert task.X["a"].iloc[:2].tolist() == [1200.5, 7.0]
-    assert "  'a': numbers from 7 to 1200.5; 20 missing (33.3%)" in notes
+    table = read(ugly(a={i: texts[i % 3] for i in range(60)}))
+    np.testing.assert_array_equal(table.prepare.fit_transform(table.X[:2])[:, [0]].toarray(), [[1200.5], [7.0]])
+    assert "  'a': numbers from 7 to 1200.5; 20 missing (33.3%), filled by means and marked" in table.notes
 
 
 def test_what_names_rows_is_found_in_all_rows_before_some_are_drawn(ugly):
-    task, notes = read(ugly(a={i: str(1000 + i) for i in range(60)}), most_rows=20)
-    assert "a" not in task.X
-    assert "  'a': left out: whole numbers that name rows (--numbers a keeps them)" in notes
+    table = read(ugly(a={i: str(1000 + i) for i in range(60)}), most_rows=20)
+    assert "  'a': left out: whole numbers that name rows (--as a=numbers keeps them)" in table.notes
+    assert len(table.prepare.fit(table.X).get_feature_names_out()) == 100  # of words alone
 
 
 def test_a_boolean_column_with_blanks(ugly):
-    task, notes = read(ugly(b={3: "", 4: ""}))
-    assert task.X["b"].dropna().unique().tolist() == ["True", "False"]
-    assert "  'b': 2 words, one-hot; 2 missing (3.3%)" in notes
+    table = read(ugly(b={3: "", 4: ""}))
+    assert table.X["b"].dropna().unique().tolist() == ["True", "False"]
+    assert "  'b': 2 words, a column for each; 2 missing (3.3%)" in table.notes
 
 
 @pytest.mark.parametrize(
@@ -228,4 +215,4 @@ def test_damaged_archives(rng, tmp_path, suffix, pack):
 
 def test_the_target_cannot_be_left_out(ugly):
     with pytest.raises(ValueError, match="--drop must not name it"):
-        read(ugly(), choices=Choices(drop=["y"]))
+        read(ugly(), choices=Choices(drop=("y",)))

@@ -83,6 +83,8 @@ def models():
     return {
         "nag_classifier": (NAGClassifier(eta0="auto"), np.asarray, classes),
         "nag_classes": (NAGClassifier(), sparse.csr_array, classes),
+        "nag_averaged_half_life": (NAGClassifier(half_life=20, average=True), np.asarray, classes),
+        "nag_sparse_half_lives": (NAGClassifier(half_life="auto"), sparse.csr_array, classes),
         "nag_regressor": (NAGRegressor(normalization="max", penalty="l1", average=True), sparse.csr_array, {}),
         "scale_invariant_classifier": (ScaleInvariantClassifier("hinge", update="scinol1"), np.asarray, classes),
         "scale_invariant_regressor": (ScaleInvariantRegressor(invariance="full"), np.asarray, {}),

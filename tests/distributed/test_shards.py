@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import (
     FTRLClassifier,
@@ -32,6 +34,12 @@ from sklearn_nag.distributed._rounds import (
     plan,
     run_rounds,
     with_steps,
+)
+from sklearn_nag.preprocessing import (
+    OnlineColumnTransformer,
+    OnlineImputer,
+    OnlineOneHotEncoder,
+    make_online_pipeline,
 )
 
 from ..estimators.helpers import bits
@@ -274,3 +282,42 @@ def test_frames_keep_the_names_of_their_features():
 def test_half_life_is_refused_before_anything_is_learnt():
     with pytest.raises(ValueError, match="models with half_life cannot be merged"):
         shard_fit(NAGClassifier(half_life=100.0), [["not a number"]], [0])
+
+
+def test_pipelines_are_merged_with_their_learners(rng):
+    n = 600
+    towns = rng.choice(["Rome", "Oslo", "Lima", "Bonn"], n)
+    X = np.array([rng.normal(5.0, 1.0, n), towns], dtype=object).T
+    X[rng.random(n) < 0.1, 0] = None
+    y = 3.0 * (towns == "Rome") - 2.0 * (towns == "Oslo") + rng.normal(0.0, 0.1, n)
+    columns = OnlineColumnTransformer([("number", OnlineImputer(), [0]), ("word", OnlineOneHotEncoder(9), [1])])
+    pipeline = make_online_pipeline(columns, NAGRegressor())
+    model = shard_fit(pipeline, X.tolist(), y, n_shards=3, rounds=2)
+    assert model[-1].t_ == n
+    assert model[-1].eta0 == pipeline[-1].eta0
+    present = np.array([x for x in X[:, 0] if x is not None], dtype=float)
+    np.testing.assert_allclose(model[0].named_transformers_["number"].statistics_, [present.mean()])
+    assert model.score(X, y) > 0.95
+    assert not hasattr(pipeline[0], "transformers_")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (
+            make_pipeline(OnlineImputer(), NAGRegressor()),
+            "is a Pipeline, which has no partial_fit: make it a .*OnlinePip",
+        ),
+        (
+            make_online_pipeline(StandardScaler(), NAGRegressor()),
+            "is a StandardScaler, whose models cannot be merged: use",
+        ),
+        (
+            make_online_pipeline(OnlineImputer(), SGDRegressor()),
+            "is a SGDRegressor; models of the learners of sklearn_nag",
+        ),
+    ],
+)
+def test_pipelines_that_cannot_be_merged_are_told_so_before(estimator, message):
+    with pytest.raises(TypeError, match=message):
+        shard_fit(estimator, np.zeros((9, 2)), np.zeros(9))

@@ -11,11 +11,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, SGDClassifier, SGDRegressor
+from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor, merge
+from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor, merge
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.uncertainty.perturbation import exponential_weights
 
@@ -144,3 +145,20 @@ def test_what_cannot_be():
     boot = OnlineBootstrap(NAGRegressor(), 2).partial_fit(X, Y)
     with pytest.raises(ValueError, match="n_models was 2"):
         boot.set_params(n_models=3).partial_fit(X, Y)
+
+
+@pytest.mark.usefixtures("in_numpy")
+def test_counts_are_scored_as_by_the_learner(rng):
+    rows = rng.normal(size=(300, 3))
+    counts = rng.poisson(np.exp(0.5 * rows[:, 0] + 1.0))
+    learner = NAGRegressor(loss="poisson")
+    for ensemble in (
+        OnlineBootstrap(learner, n_models=3),
+        HedgeRegressor([("a", learner), ("b", learner)]),
+    ):
+        expected = d2_tweedie_score(counts, ensemble.fit(rows, counts).predict(rows), power=1)
+        assert ensemble.score(rows, counts) == pytest.approx(expected, rel=1e-12)
+    mixed = HedgeRegressor([("a", NAGRegressor()), ("b", NAGRegressor(loss="poisson"))]).partial_fit(rows, counts)
+    assert mixed.score(rows, counts) == r2_score(counts, mixed.predict(rows))
+    with pytest.raises(ValueError, match="targets must not be negative"):
+        OnlineBootstrap(NAGRegressor(loss="poisson"), n_models=2).fit(rows, counts).score(rows, counts - 5.0)

@@ -6,15 +6,18 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_friedman1
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
-from sklearn_nag import HedgeRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
+from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor, merge
 from sklearn_nag.io import trusted_types
 from sklearn_nag.kernels import FixedRate, FixedShare, Mixture
-from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+from sklearn_nag.model_selection import progressive_validation
+from sklearn_nag.preprocessing import OnlineCells, OnlineCurves
 
 from ..kernels.helpers import KERNELS
 
@@ -25,6 +28,7 @@ REASON = "the result depends on the order of rows, as it does for scikit-learn's
 X, Y = make_friedman1(600, noise=0.5, random_state=0)
 
 
+@pytest.mark.filterwarnings("ignore:columns='auto'")
 @parametrize_with_checks(
     [NAGCellsClassifier(**SMALL, max_iter=5), NAGCellsRegressor(**SMALL, max_iter=5)],
     expected_failed_checks=lambda estimator: {
@@ -37,19 +41,28 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_it_plays_three_pipelines(kernel):
+def test_it_mixes_what_three_pipelines_play(kernel):
     steps = [OnlineCurves(n_knots=0, first_rows=40), OnlineCurves(first_rows=40)]
     steps += [OnlineCells(n_trees=20, depth=4, first_rows=40, random_state=0)]
-    mixture = HedgeRegressor([(f"{i}", make_online_pipeline(step, NAGRegressor())) for i, step in enumerate(steps)])
     with sklearn_nag.config_context(kernel=kernel):
-        ours = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X, Y)
-        mixture.partial_fit(X, Y)
-        for own, other in zip(ours.estimators_, mixture.estimators_):
-            assert own.predict(X).tobytes() == other.predict(X).tobytes()
-        assert ours.predict(X).tobytes() == mixture.predict(X).tobytes()
-    np.testing.assert_array_equal(ours.expert_losses_, mixture.expert_losses_)
-    assert list(ours.named_estimators_) == ["lines", "curves", "cells"]
-    assert ours.weights_.shape == (3,)
+        model = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X, Y)
+        played, predicted = [], []
+        for step, own in zip(steps, model.estimators_, strict=True):
+            learner = NAGRegressor()
+            played.append(learner._play(step.learn_transform(X), Y)[:, 0])
+            predicted.append(learner.predict(step.transform(X)))
+            assert predicted[-1].tobytes() == own.predict(X).tobytes()
+    low, high = np.minimum.accumulate(Y)[:-1], np.maximum.accumulate(Y)[:-1]
+    errors = np.clip(np.transpose(played)[1:], (2 * low - high)[:, None], (2 * high - low)[:, None]) - Y[1:, None]
+    blend, mixture = Mixture.new(3), Mixture.new(4)
+    of_blend = (blend.blend(errors[:, :, None], "squared_error", np.ones(599)) * errors).sum(axis=1)
+    mixture.play(np.column_stack([errors, of_blend]) ** 2 / 2)
+    np.testing.assert_allclose(model.expert_losses_, (errors**2).mean(axis=0) / 2, rtol=1e-10)
+    shares = mixture.weights()[0]
+    shares = shares[:3] + shares[3] * blend.weights()[0]
+    np.testing.assert_allclose(model.weights_, shares, rtol=1e-3)  # which rounding moves: all three begin alike
+    np.testing.assert_allclose(model.predict(X), shares @ predicted, rtol=1e-4)
+    assert list(model.named_estimators_) == ["lines", "curves", "cells"]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -87,8 +100,6 @@ def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
 
 
 def test_no_second_generation_joins_where_there_is_nothing_to_cut():
-    words = sparse.random_array((200, 50), density=0.1, format="csr", random_state=0)
-    assert len(NAGCellsRegressor(**SMALL).fit(words, np.arange(200.0)).weights_) == 3
     assert len(NAGCellsRegressor(**SMALL).fit(np.ones((200, 3)), np.ones(200)).weights_) == 3
     assert len(NAGCellsRegressor(**{**SMALL, "first_rows": 150}).fit(X[:200], Y[:200]).weights_) == 3
     assert len(NAGCellsRegressor(**SMALL, max_columns=200).fit(X[:200], Y[:200]).weights_) == 3
@@ -103,7 +114,7 @@ def test_units_of_several_targets_count_alike():
 def test_models_of_one_generation_go_on():
     model = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X[:50], Y[:50])
     state = copy.deepcopy(model.__getstate__())
-    for new in ("focus_rows", "half_life"):
+    for new in ("focus_rows", "half_life", "loss"):
         del state[new], state["_made_with"][new]
     earlier = object.__new__(NAGCellsRegressor)
     earlier.__setstate__(state)
@@ -118,6 +129,26 @@ def test_early_losses_are_forgotten_by_a_fixed_share(rng):
     assert losses[0] < 1.1 * min(losses[1:])
 
 
+def test_progressive_validation_scores_what_is_played():
+    """Not what `predict` has before batches, of which labels come late."""
+    labels = (Y > np.median(Y)).astype(int)
+    weight = np.where(np.arange(600) % 50 < 3, 0.0, 1.0)
+    for kind, y, scoring in (
+        (NAGCellsRegressor, Y, "neg_mean_squared_error"),
+        (NAGCellsClassifier, labels, "neg_log_loss"),
+    ):
+        model = kind(**SMALL)
+        result = progressive_validation(model, X, y, scoring=scoring, curve_at=[150, 600])
+        loss = -result.score if kind is NAGCellsClassifier else -result.score / 2
+        assert loss == pytest.approx(result.loss, rel=1e-9) == result.curve["loss"][1]
+        assert (result.n_rows, result.n_scored) == (600, 599)
+        weighted = progressive_validation(model, X, y, scoring=scoring, sample_weight=weight)
+        seen = weight > 0
+        assert weighted.loss == progressive_validation(model, X[seen], y[seen]).loss
+        assert weighted.n_scored == 597 - 1
+        assert weighted.score != result.score
+
+
 def test_half_lives_follow_a_change_that_is_not_linear(rng):
     Z = rng.uniform(-1, 1, size=(2400, 2))
     y = (Z[:, 0] * Z[:, 1] > 0) ^ (np.arange(2400) >= 2250)  # the classes flip
@@ -127,6 +158,9 @@ def test_half_lives_follow_a_change_that_is_not_linear(rng):
         model = NAGCellsClassifier(**small, half_life=half_life).partial_fit(Z, y, classes=[False, True])
         scores[half_life] = model.score(Z[:500], ~y[:500])
     assert scores[None] < 0.6 < 0.8 < scores["auto"]
+    assert model.half_lives_.tolist() == [np.inf, 5120.0, 1280.0, 320.0, 80.0, 20.0]
+    np.testing.assert_allclose(model.half_life_.sum(), 1.0)
+    assert model.half_life_[0] < 0.5
     begun = NAGCellsClassifier(**small, half_life="auto").partial_fit(Z[:700], y[:700], classes=[False, True])
     again = pickle.loads(pickle.dumps(begun))
     for start, stop in ((700, 701), (701, 1500), (1500, 2400)):
@@ -174,12 +208,29 @@ def test_missing_values_and_frames_are_welcome():
         model.partial_fit(frame.fillna(np.inf), Y)
 
 
-def test_sparse_rows_have_lines():
+def test_sparse_rows_have_lines_alone():
     words = sparse.random_array((200, 50), density=0.1, format="csr", random_state=0)
     y = words @ np.arange(50.0)
-    model = NAGCellsRegressor(**SMALL, max_iter=10).fit(words, y)
+    with pytest.warns(UserWarning, match="columns='auto' of NAGCellsRegressor takes no columns of sparse rows"):
+        model = NAGCellsRegressor(**SMALL, max_iter=10).fit(words, y)
+    assert list(model.named_estimators_) == ["lines"]
     assert model.score(words, y) > 0.9
-    np.testing.assert_allclose(*(e.predict(words) for e in model.estimators_[:2]))
+    assert pickle.loads(pickle.dumps(model)).predict(words).tobytes() == model.predict(words).tobytes()
+
+
+def test_of_sparse_rows_the_columns_that_are_said_to_be_numbers_have_curves_and_cells():
+    rows, told = sparse.csr_array(np.column_stack([np.eye(3)[np.arange(600) % 3], X[:, :5]])), range(3, 8)
+    model = NAGCellsRegressor(**SMALL).set_numeric_columns(told).partial_fit(rows[:300], Y[:300])
+    model = pickle.loads(pickle.dumps(model)).partial_fit(rows[300:], Y[300:])
+    named = NAGCellsRegressor(**SMALL, columns=list(told)).partial_fit(rows, Y)
+    assert model.predict(rows).tobytes() == named.predict(rows).tobytes()
+    assert len(model.named_estimators_["curves"][0].knots_) == 5
+    with pytest.raises(ValueError, match="set_numeric_columns was .* when this model was new"):
+        model.set_numeric_columns([3]).partial_fit(rows, Y)
+    for wrong, why in (([0, 9], "no column of X"), ([-1], "not negative"), ([0.5], "must be integers")):
+        with pytest.raises(ValueError, match=why):
+            NAGCellsRegressor(**SMALL).set_numeric_columns(wrong).fit(rows, Y)
+    assert list(clone(model).set_numeric_columns([]).fit(rows, Y).named_estimators_) == ["lines"]  # without a warning
 
 
 def test_what_a_model_is_made_of_may_not_change():
@@ -204,6 +255,78 @@ def test_a_failed_call_leaves_no_trace():
     with pytest.raises(ValueError, match="30 features"):
         model.partial_fit(np.zeros((2, 29)), [0, 1])
     assert pickle.dumps(model) == before
+
+
+def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
+    labels = (Y > np.median(Y)).astype(int)
+    for kind, y in ((NAGCellsRegressor, Y), (NAGCellsClassifier, labels)):
+        options = {} if kind is NAGCellsRegressor else {"classes": [0, 1]}
+        base = kind(**SMALL).partial_fit(X[:100], y[:100], **options)
+        shards = [copy.deepcopy(base).partial_fit(X[a::2], y[a::2]) for a in (100, 101)]
+        model = merge(shards, base)
+        assert model.t_ == 599.0
+        np.testing.assert_allclose(model.progressive_loss_ * 599, sum(s._totals[-1] for s in shards) - base._totals[-1])
+        for i, own in enumerate(model.estimators_):
+            assert own[0].knots_[0].tobytes() == base.estimators_[i][0].knots_[0].tobytes()
+            learners = [s.estimators_[i][-1] for s in shards]
+            expected = merge(learners, base.estimators_[i][-1])
+            np.testing.assert_array_equal(own[-1].coef_, expected.coef_)
+        np.testing.assert_allclose(model.weights_.sum(), 1.0)
+        assert model.score(X, y) > base.score(X, y)
+        model = pickle.loads(pickle.dumps(model))
+        assert model.partial_fit(X, y).predict(X).shape == (600,)
+        alone = merge([shards[0]])
+        assert alone.predict(X).tobytes() == shards[0].predict(X).tobytes()
+    with pytest.raises(ValueError, match="models with other knots cannot be merged"):
+        merge([kind(**SMALL).partial_fit(X[a::2], y[a::2], **options) for a in (0, 1)])
+    with pytest.raises(ValueError, match="its second generation of cells joins"):
+        merge([base, kind(**SMALL).partial_fit(X[:50], y[:50], **options)])
+    with pytest.raises(ValueError, match="models.1. does not fit models.0.: its parameters"):
+        merge([base, kind(**{**SMALL, "depth": 3}).partial_fit(X[:50], y[:50], **options)])
+    with pytest.raises(TypeError, match="models.1. is a NAGCellsRegressor"):
+        merge([base, NAGCellsRegressor(**SMALL).partial_fit(X, Y)])
+    with pytest.raises(NotFittedError, match="models.1. is not fitted"):
+        merge([base, kind(**SMALL)])
+
+
+def test_losses_and_weights_of_classes_are_those_of_all_learners():
+    counts = np.random.default_rng(0).poisson(np.exp(Y / 10))
+    model = NAGCellsRegressor(**SMALL, loss="poisson").partial_fit(X, counts)
+    assert (model.predict(X) > 0).all()
+    assert model.score(X, np.exp(Y / 10)) > 0.7
+    assert {pipeline[-1].loss for pipeline in model.estimators_} == {"poisson"}
+    model = NAGCellsRegressor(**SMALL, loss="huber").partial_fit(X, Y)
+    assert model._begun_with["loss"] == "absolute_error"
+    with pytest.raises(ValueError, match="The 'loss' parameter must be one of 'squared_error'"):
+        NAGCellsRegressor(**SMALL, loss="quantile").fit(X, Y)
+    rare = (Y > np.quantile(Y, 0.9)).astype(int)
+    plain, weighted = (NAGCellsClassifier(**SMALL, class_weight=w).fit(X, rare) for w in (None, {0: 1.0, 1: 9.0}))
+    assert plain.predict(X).mean() < weighted.predict(X).mean()
+    with pytest.raises(AttributeError, match='half_life_ and half_lives_ are there with half_life="auto"'):
+        assert plain.half_life_.size
+
+
+def test_intervals_are_of_the_errors_of_the_mixture():
+    model = NAGCellsRegressor(**SMALL)
+    played = model._play(X[:400], Y[:400])[:, 0]
+    low, high = model.predict_interval(X, 0.8).T
+    np.testing.assert_allclose((low + high) / 2, model.predict(X))
+    errors = np.abs(played - Y[:400])[1:]
+    width = (high - low)[0] / 2
+    assert np.quantile(errors, 0.5) < width < np.quantile(errors, 0.95)
+    parts = NAGCellsRegressor(**SMALL).partial_fit(X[:150], Y[:150])
+    parts = pickle.loads(pickle.dumps(parts)).partial_fit(X[150:400], Y[150:400])
+    assert parts.predict_interval(X, [0.5, 0.8]).tobytes() == model.predict_interval(X, [0.5, 0.8]).tobytes()
+    base = copy.deepcopy(parts)
+    whole = merge([copy.deepcopy(base).partial_fit(X[a::2], Y[a::2]) for a in (400, 401)], base)
+    assert np.isfinite(whole.predict_interval(X)).all()
+    earlier = copy.deepcopy(base.__getstate__())
+    del earlier["_evidence"]
+    loaded = object.__new__(NAGCellsRegressor)
+    loaded.__setstate__(earlier)
+    with pytest.raises(ValueError, match="knows no errors of its own"):
+        loaded.predict_interval(X)
+    assert np.isfinite(loaded.partial_fit(X, Y).predict_interval(X)).all()
 
 
 def test_skops_keeps_models():

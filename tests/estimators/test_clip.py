@@ -3,25 +3,31 @@
 import copy
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from sklearn_nag import (
+    ClippingWarning,
     FTRLRegressor,
     HedgeRegressor,
     NAGRegressor,
     ScaleInvariantRegressor,
     config_context,
+    losses,
     merge,
 )
-from sklearn_nag.model_selection import progressive_validation
+from sklearn_nag.model_selection import NAGRegressorCV, progressive_validation
 
 from ..kernels.helpers import on_both
 from .helpers import bits
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn_nag.ClippingWarning")  # as most rows here are far
 
 LEARNERS = {
     "snag": NAGRegressor(),
@@ -55,6 +61,28 @@ def played(model, X, y):
     return model._play(X, y)[:, 0]
 
 
+def growth_and_margin(y, weight=None):
+    """The slope of targets, by least squares, on the time that their weights fill, times all of it; the margin for it.
+
+    That is 2.5 times the growth less 1.5 times its standard error; each target stands at the middle of its time.
+    """
+    weight = np.ones(len(y)) if weight is None else weight
+    t = np.cumsum(weight)
+    time = (t - weight / 2.0 - t[-1] / 2.0)[:, None] / t[-1]
+    apart = y - np.average(y, axis=0, weights=weight)
+    growth = np.average(time * apart, axis=0, weights=weight) * 12.0
+    left = np.average(apart**2, axis=0, weights=weight) - growth**2 / 12.0
+    return growth, 2.5 * np.maximum(np.abs(growth) - 1.5 * np.sqrt(12.0 * np.maximum(left, 0.0) / t[-1]), 0.0)
+
+
+def ranges(y, has_margin=True):
+    """Between which predictions of each row but the first are to be, by the targets before it."""
+    y = y[:, None]
+    low, high = (end.accumulate(y)[:-1] for end in (np.minimum, np.maximum))
+    growth, margin = np.transpose([growth_and_margin(y[:n]) for n in range(1, len(y))], (1, 0, 2)) * has_margin
+    return (low - margin * (growth < 0))[:, 0], (high + margin * (growth > 0))[:, 0]
+
+
 @pytest.mark.parametrize(
     ("name", "target_normalization", "kernel"), on_both(itertools.product(LEARNERS, ["standard", None]), 4)
 )
@@ -66,10 +94,11 @@ def test_predictions_stay_within_the_range(rng, name, target_normalization, kern
             model = make(name, clip="targets", target_normalization=target_normalization)
             p = played(model, container(X), y)
             slack = 1e-12 * np.abs(y).max()
-            assert (p[1:] >= np.minimum.accumulate(y)[:-1] - slack).all()
-            assert (p[1:] <= np.maximum.accumulate(y)[:-1] + slack).all()
+            low, high = ranges(np.append(y, 0.0), target_normalization is not None)
+            assert (p[1:] >= low[:-1] - slack).all()
+            assert (p[1:] <= high[:-1] + slack).all()
             p = model.predict(container(far))
-            assert (p.min(), p.max()) == pytest.approx((y.min(), y.max()))
+            assert (p.min(), p.max()) == pytest.approx((low[-1], high[-1]))
             model = make(name, clip=(5.0, 8.0), target_normalization=target_normalization)
             for p in (played(model, container(X), y), model.predict(container(far))):
                 assert p.min() >= 5.0 - 1e-12
@@ -102,13 +131,87 @@ def test_outlying_rows_do_less_harm(rng, name):
     assert score["targets"] > 0.9
 
 
-def test_the_cost_is_a_trend_that_leaves_the_range():
+def test_trends_go_on_where_rows_came_in_the_order_of_time():
     X, y = np.arange(2000.0)[:, None], 3.0 * np.arange(2000.0) + 1.0
     free, clipped = (make("least squares", clip=clip).partial_fit(X[:1000], y[:1000]) for clip in (None, "targets"))
     assert np.array_equal(free.coef_, clipped.coef_)
-    np.testing.assert_allclose(free.predict(X), y, rtol=1e-9)
-    np.testing.assert_allclose(clipped.predict(X), np.minimum(y, y[999]), rtol=1e-9)
+    np.testing.assert_allclose(clipped.predict(X), y, rtol=1e-9)
+    assert clipped.predict([[1e9]]) == pytest.approx(3.5 * y[999], rel=0.01)
+    assert clipped.predict([[-1e9]]) == y[0]
+    falling = make("least squares").partial_fit(X[:1000], -y[:1000])
+    assert falling.predict([[1e9], [-1e9]]) == pytest.approx([-clipped.predict([[1e9]])[0], -y[0]])
     assert NAGRegressor().clip == ScaleInvariantRegressor().clip == FTRLRegressor().clip == "targets"
+
+
+def test_no_trend_is_seen_whose_rows_came_in_no_order(rng):
+    X, y = np.arange(2000.0)[:, None], 3.0 * np.arange(2000.0) + 1.0
+    order = rng.permutation(1000)
+    with pytest.warns(ClippingWarning, match=r"\d+ of 2000 predictions of this \w+Regressor .* range, 1 to [23]\d\d\d"):
+        p = make("least squares").partial_fit(X[order], y[order]).predict(X + 500.0)
+    assert p.max() < 1.2 * y[999]
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_the_margin_is_that_of_the_line_through_the_targets(rng, kernel):
+    X, weight = rng.normal(size=(90, 2)), rng.uniform(0.1, 3.0, 90)
+    y = np.column_stack([0.3 * np.arange(90), -0.1 * np.arange(90)]) + rng.normal(size=(90, 2))
+    with config_context(kernel=kernel):
+        model = make("snag").partial_fit(X, y, weight)
+    growth, margin = growth_and_margin(y, weight)
+    np.testing.assert_allclose(model._state.targets.growth, growth, rtol=1e-9)
+    low, high = model._state.clip_range()
+    np.testing.assert_allclose(low, [y[:, 0].min(), y[:, 1].min() - margin[1]], rtol=1e-9)
+    np.testing.assert_allclose(high, [y[:, 0].max() + margin[0], y[:, 1].max()], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["snag", "least squares"])
+def test_fit_takes_growth_from_the_order_it_was_given(rng, name):
+    X, y = data(rng, outlying=False)
+    y = y + np.linspace(0.0, 30.0, 250)
+    once = make(name).partial_fit(X, y)._state.clip_range()
+    for options in ({"shuffle": True}, {"shuffle": False}, {"shuffle": True, "max_iter": 1}):
+        model = make(name, random_state=0, **options).fit(X, y)
+        np.testing.assert_allclose(model._state.clip_range(), once, rtol=1e-7)
+    mixed = make(name, random_state=0).fit(*(a[rng.permutation(250)] for a in (X, y)))
+    assert mixed._state.clip_range()[1] < once[1] - 20.0
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_rates_have_the_same_margin(rng, loss):
+    X, y = rng.normal(size=(80, 2)), rng.uniform(0.5, 1.0, 80) * np.linspace(1.0, 9.0, 80)
+    margin = growth_and_margin(y[:, None])[1][0]
+    for kernel in ("numpy", "numba"):
+        with config_context(kernel=kernel):
+            for model in (NAGRegressor(loss=loss).partial_fit(X, y), NAGRegressor(loss=loss, random_state=0).fit(X, y)):
+                low, high = np.exp(np.ravel(model._state.clip_range()))
+                assert low == pytest.approx(y.min())
+                assert high == pytest.approx(y.max() + margin)
+    falling = NAGRegressor(loss=loss).partial_fit(X, y[::-1])
+    assert falling._state.clip_range()[0] == losses.ZERO  # as it would be below 0
+    assert falling.predict(1e9 * X).min() == 0.0
+
+
+def test_what_is_played_of_growing_targets_is_what_predict_returns(rng):
+    X = np.column_stack([np.arange(60.0), rng.normal(size=60)])
+    y = 2.0 * X[:, 0] + rng.normal(size=60)
+    for name, options in [("snag", {}), ("auto", {}), ("snag", {"half_life": 10.0}), ("proximal", {})]:
+        for loss in ("squared_error", "poisson"):
+            whole = make(name, loss=loss, **options)
+            p, model = played(whole, X, np.abs(y)), make(name, loss=loss, **options)
+            for i in range(60):
+                held = model._state.clip_range() if i else None
+                assert played(model, X[i : i + 1], np.abs(y[i : i + 1]))[0] == p[i]
+                if held is not None:
+                    assert held[0][0] - 1e-9 <= p[i] <= held[1][0] + 1e-9
+
+
+def test_a_model_of_before_clips_as_it_did(rng):
+    X, y = data(rng)
+    state = make("snag").partial_fit(X, y + np.arange(250.0))._state
+    old = {"table": state.targets.table[:-1], "lift": state.targets.lift}
+    state.targets.__setstate__(old)
+    y = y + np.arange(250.0)
+    np.testing.assert_allclose(np.ravel(state.clip_range()), [y.min(), y.max()], rtol=1e-15)
 
 
 @pytest.mark.usefixtures("in_numpy")
@@ -163,9 +266,11 @@ def test_a_merged_model_knows_the_range_of_all(rng, name, target_normalization):
         make(name, clip="targets", target_normalization=target_normalization).partial_fit(X[rows], y[rows])
         for rows in np.array_split(order, 3)
     ]
+    growth = np.mean([growth_and_margin(y[rows][:, None])[0] for rows in np.array_split(order, 3)])
+    margin = 2.5 * (growth - 1.5 * np.sqrt((12.0 * np.var(y) - growth**2) / 250.0)) if target_normalization else 0.0
     p = merge(models).predict(1e5 * np.vstack([X, -X]))
     assert p.min() == pytest.approx(y.min())
-    assert p.max() == pytest.approx(y.max())
+    assert p.max() == pytest.approx(y.max() + margin, rel=1e-3)  # as parts have 84, 83 and 83 rows
 
 
 def test_rows_of_weight_0_widen_nothing(rng):
@@ -192,18 +297,75 @@ def test_other_tools_clip_as_well(rng):
 
 
 @pytest.mark.parametrize(
-    "clip", ["range", (1.0, 1.0), (2.0, 1.0), (0.0, np.inf), (0.0, np.nan), (1.0,), 3.0, ("a", "b")]
+    "clip", ["range", (1.0, 1.0), (2.0, 1.0), (np.inf, np.inf), (0.0, np.nan), (1.0,), np.eye(2), ("a", "b")]
 )
 @pytest.mark.parametrize("name", ["snag", "proximal", "scinol2"])
 def test_a_range_that_is_none(name, clip):
-    with pytest.raises(ValueError, match=r"'clip' parameter of \w+Regressor must be None, 'targets' or two finite"):
+    with pytest.raises(ValueError, match=r"'clip' parameter of \w+Regressor must be None, 'targets' or two numbers"):
         make(name, clip=clip).fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+@pytest.mark.usefixtures("in_numpy")
+@pytest.mark.parametrize("name", ["snag", "auto", "proximal", "scinol2", "least squares"])
+def test_one_end_may_be_infinite_and_pairs_may_be_arrays(rng, name):
+    X, y = data(rng)
+    y = np.maximum(np.round(y), 0.0)
+    wide = make(name, clip=(0.0, np.finfo(float).max)).partial_fit(X, y)
+    for clip in ((0, np.inf), [0.0, np.inf], np.array([0.0, np.inf])):
+        model = make(name, clip=clip)
+        p = played(model, X, y)
+        assert p.min() == 0.0
+        assert np.isfinite(p).all()
+        model = pickle.loads(pickle.dumps(clone(model).partial_fit(X, y)))
+        q = model.partial_fit(X, y).predict(X)
+        assert np.array_equal(q, copy.deepcopy(wide).partial_fit(X, y).predict(X))
+        interval = model.predict_interval(X, [0.9, 0.9999])
+        assert interval.min() == 0.0
+        assert not np.isnan(interval).any()
+        assert (model.to_sklearn().predict(-1e6 * X) >= 0.0).all()
+    above = make(name, clip=(-np.inf, 3.0)).partial_fit(X, -y)
+    assert above.predict(1e5 * X).max() == 3.0
+    assert above.predict(1e5 * X).min() < -1e4
+
+
+def test_infinite_ends_of_rates_sweeps_and_mixtures(rng):
+    X, y = data(rng)
+    y = np.maximum(np.round(y), 0.0)
+    p = NAGRegressor(loss="poisson", clip=(0.5, np.inf)).partial_fit(X, y).predict(1e3 * X)
+    assert p.min() == pytest.approx(0.5)
+    assert p.max() > 1e6
+    assert np.isfinite(p).all()
+    swept = NAGRegressorCV(NAGRegressor(clip=[0.0, np.inf]), eta0s=[0.1, 1.0], cv=2).fit(X, y)
+    mixed = HedgeRegressor([(name, make(name, clip=(0.0, np.inf))) for name in ("snag", "proximal")]).fit(X, y)
+    parts = (make("snag", clip=np.array([0.0, np.inf])).partial_fit(X[k::2], y[k::2]) for k in (0, 1))
+    merged = merge(list(parts))
+    for model in (swept, mixed, merged):
+        p = model.predict(1e5 * X)
+        assert np.isfinite(p).all()
+        assert (p.min(), p.max() > 2.0 * y.max()) == (0.0, True)
+
+
+def test_a_few_predictions_at_the_ends_are_no_reason_to_warn(rng):
+    X, y = data(rng, n=400, outlying=False)
+    model = make("snag").partial_fit(X, y)
+    bounded = make("snag").partial_fit(X, (y > 7.0).astype(float))  # of which predictions go a little beyond 0 and 1
+    outlying = X.copy()
+    outlying[:40] *= 1e3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in (X, outlying, *1e3 * X[:20, None]):
+            model.predict(rows)
+        bounded.predict(X)
+        make("snag", clip=(5.0, 8.0)).partial_fit(X, y).predict(1e3 * X)
+        outlying[:150] = 1e3 * X[:150]
+        with pytest.raises(ClippingWarning, match="far beyond"):
+            model.predict(outlying)
 
 
 def test_a_range_may_change_where_it_is_known(rng):
     X, y = data(rng)
     model = make("snag", clip=None).partial_fit(X, y).set_params(clip="targets").partial_fit(X, y)
-    assert model.predict(1e9 * X).max() == pytest.approx(y.max())
+    assert model.predict(1e9 * X).max() == pytest.approx(ranges(np.tile(y, 2))[1][-1], rel=1e-2)
     model = (
         make("snag", target_normalization=None, clip=None)
         .partial_fit(X, y)

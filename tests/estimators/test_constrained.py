@@ -192,7 +192,7 @@ def test_classifiers(rng, estimator, n_classes):
 @pytest.mark.parametrize(
     ("estimator", "error"),
     [
-        (NAGRegressor(constraint=3.0), "'constraint' parameter of NAGRegressor must be None, or L2Ball"),
+        (NAGRegressor(constraint=3.0), "'constraint' parameter of NAGRegressor must be None, 'nonnegative', a dict"),
         (NAGRegressor(constraint=L2Ball(0.0)), "'constraint.radius' parameter of NAGRegressor must be"),
         (FTRLRegressor(regularizer="l2", constraint=L2Ball("1")), "'constraint.radius' parameter"),
         (

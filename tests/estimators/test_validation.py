@@ -78,7 +78,7 @@ CLASSIFIER = {
     "other kinds of labels": ({"y": np.array(["a", 1] * 15, dtype=object)}, "y has labels of another kind"),
     "numbers for classes": ({"y": X[:, 0]}, "Unknown label type"),
     "NaN in y": ({"y": spoilt(np.nan, 30)}, "NaN"),
-    "several outputs": ({"y": np.column_stack([Y, Y])}, "y should be a 1d array"),
+    "several outputs": ({"y": np.column_stack([Y, Y])}, "row 0 of y adds up to"),
 }
 REGRESSOR = {
     "NaN in y": ({"y": spoilt(np.nan, 30)}, "y contains NaN"),

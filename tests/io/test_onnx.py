@@ -18,7 +18,14 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag._extras import how_to_install
 from sklearn_nag.io import register_onnx, to_onnx
-from sklearn_nag.preprocessing import make_online_pipeline
+from sklearn_nag.preprocessing import (
+    NumberReader,
+    OnlineColumnTransformer,
+    OnlineImputer,
+    OnlineOneHotEncoder,
+    OnlineTfidf,
+    make_online_pipeline,
+)
 
 from ..estimators.test_exporting import CASES, QUICK
 
@@ -119,6 +126,44 @@ def test_online_pipelines(run):
     labels, probabilities = run(to_onnx(pipeline), X)
     np.testing.assert_array_equal(labels, pipeline.predict(X))
     np.testing.assert_allclose(probabilities, pipeline.predict_proba(X), rtol=1e-6, atol=1e-12)
+
+
+def test_columns_of_words_and_numbers_with_gaps(run):
+    pd = pytest.importorskip("pandas")
+    X, y = CANCER
+    towns = np.where(X[:, 1] > 20, "Bath", "York").astype(object)
+    towns[::9] = None
+    frame = pd.DataFrame(
+        {"size": X[:, 0], "unused": X[:, 2], "town": towns, "price": X[:, 3], "sex": ["f", "m"] * 284 + ["f"]}
+    )
+    frame.loc[::7, "size"] = np.nan
+    columns = OnlineColumnTransformer(
+        [
+            ("gaps", OnlineImputer(add_indicator=True), ["size", "price"]),
+            ("words", OnlineOneHotEncoder(5), ["town", "sex"]),
+            ("read", make_online_pipeline(NumberReader(), OnlineImputer("constant", fill_value=1.0)), ["price"]),
+        ]
+    )  # fmt: skip
+    pipeline = make_online_pipeline(columns, NAGClassifier(**QUICK)).partial_fit(frame, y, classes=[0, 1])
+    frame.loc[3, "town"] = "elsewhere"
+    given = {name: frame[[name]].to_numpy(np.float64) for name in ("size", "price")}
+    given |= {name: frame[[name]].fillna("").to_numpy(dtype=object) for name in ("town", "sex")}
+    labels, probabilities = run(to_onnx(pipeline), given)
+    np.testing.assert_array_equal(labels, pipeline.predict(frame))
+    np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=1e-9, atol=1e-14)
+    plain = make_online_pipeline(OnlineImputer(), NAGRegressor()).partial_fit([[1.0, np.nan], [3.0, 2.0]], [1.0, 2.0])
+    rows = np.array([[np.nan, 5.0], [2.0, np.nan]])
+    np.testing.assert_allclose(run(to_onnx(plain), rows)[0][:, 0], plain.predict(rows))
+
+
+def test_transformers_that_graphs_cannot_hold_are_named():
+    pytest.importorskip("skl2onnx")
+    texts = make_online_pipeline(OnlineTfidf(64), NAGRegressor()).partial_fit(["a b", "c"], [0.0, 1.0])
+    with pytest.raises(TypeError, match="this OnlineTfidf has none: export the steps behind it alone, as to_onnx"):
+        to_onnx(texts)
+    words = make_online_pipeline(OnlineOneHotEncoder(4), NAGRegressor()).partial_fit([["a"], ["c"]], [0.0, 1.0])
+    with pytest.raises(TypeError, match="OnlineOneHotEncoder takes words: give its columns as inputs of StringTensor"):
+        to_onnx(words)
 
 
 def test_options(run):

@@ -10,11 +10,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import mean_poisson_deviance
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.model_selection import ProgressiveSearch
 from sklearn_nag.streams import fit_stream
 
@@ -190,3 +191,51 @@ def test_sparse_rows():
     )
     assert csr.best_params_ == dense.best_params_
     assert csr.best_score_ == pytest.approx(dense.best_score_)
+
+
+def counts(rng, n=600):
+    X = rng.normal(size=(n, 3))
+    return X, rng.poisson(np.exp(0.5 * X[:, 0] + 1.0)).astype(float)
+
+
+def test_counts_are_judged_by_their_deviance(rng):
+    X, y = counts(rng)
+    reg = NAGRegressor(loss="poisson")
+    search = ProgressiveSearch(reg, {"eta0": [0.01, 1.0]}, min_rows=10_000).fit(X, y)
+    losses = []
+    for candidate in search.cv_results_["params"]:
+        model = clone(reg).set_params(**candidate)
+        p = np.exp(model._play(X, y)[1:, 0])
+        losses.append(mean_poisson_deviance(y[1:], p))
+    np.testing.assert_allclose(-search.cv_results_["mean_test_score"], losses, rtol=1e-9)
+    assert search.score(X, y) == search.best_estimator_.score(X, y)
+    mixed = ProgressiveSearch(NAGRegressor(), {"loss": ["poisson", "squared_error"]}, min_rows=10_000).fit(X, y)
+    p = np.exp(NAGRegressor(loss="poisson")._play(X, y)[1:, 0])
+    assert -mixed.cv_results_["mean_test_score"][0] == pytest.approx(np.mean((y[1:] - p) ** 2))
+
+
+def test_a_list_of_estimators(rng):
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=400) > 0).astype(int)
+    learners = [NAGClassifier(), FTRLClassifier(), ScaleInvariantClassifier()]
+    search = ProgressiveSearch(learners, min_rows=100).fit(X, y)
+    assert [type(one) for one in search.cv_results_["param_estimator"]] == [type(one) for one in learners]
+    alone = [
+        ProgressiveSearch(one, {}, min_rows=100).fit(X[:100], y[:100]).cv_results_["mean_test_score"][0]
+        for one in learners
+    ]
+    first = ProgressiveSearch(learners, min_rows=101).fit(X[:100], y[:100])
+    np.testing.assert_array_equal(first.cv_results_["mean_test_score"], alone)
+    assert isinstance(search.best_params_["estimator"], type(search.best_estimator_))
+    assert search.score(X, y) > 0.85
+    grid = ProgressiveSearch([NAGClassifier(), FTRLClassifier()], {"eta0": [0.1, 1.0]}, min_rows=100).fit(X, y)
+    assert len(grid.cv_results_["params"]) == 4
+    assert clone(grid).fit(X, y).best_index_ == grid.best_index_
+
+
+@pytest.mark.parametrize("estimator", [[], [3], "nag", None, [("nag", NAGClassifier())]])
+def test_what_is_no_estimator_is_refused(estimator):
+    with pytest.raises(TypeError, match="estimator must be a classifier or regressor with partial_fit, or a list"):
+        ProgressiveSearch(estimator, {}).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="estimator has classifiers and regressors"):
+        ProgressiveSearch([NAGClassifier(), NAGRegressor()]).fit([[0.0], [1.0]], [0, 1])

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import NAGClassifier
-from sklearn_nag.preprocessing import OnlineColumnTransformer, make_online_pipeline
+from sklearn_nag.preprocessing import DateEncoder, NumberReader, OnlineColumnTransformer, make_online_pipeline
 from sklearn_nag.preprocessing._column_transformer import stacked
 
 from .helpers import Centred
@@ -317,3 +317,38 @@ def test_empty_batches_are_refused(frame):
     columns.partial_fit(frame)
     with warnings.catch_warnings(), pytest.raises(ValueError, match="0 sample"):
         columns.transform(frame[:0])
+
+
+def test_words_that_become_numbers_and_the_other_way_round():
+    words, others = pd.DataFrame({"a": ["$1", "2"]}), pd.DataFrame({"a": [3.5, 4.0]})
+    bad = pd.DataFrame({"a": ["7", "abc"]})
+    for first, second in ((words, others), (others, words)):
+        columns = OnlineColumnTransformer([("read", NumberReader(), ["a"])]).fit(first)
+        assert columns.transform(second).tolist() == NumberReader().fit_transform(second).tolist()
+        with pytest.raises(ValueError, match="column 'a' must hold numbers; it has 'abc'"):
+            columns.transform(bad)
+    filling = OnlineColumnTransformer([("read", NumberReader(), ["a"])], mismatch="fill").fit(others)
+    with pytest.warns(UserWarning, match="holds words in this table"):
+        np.testing.assert_array_equal(filling.transform(bad), [[7.0], [np.nan]])
+    lenient = OnlineColumnTransformer([("read", NumberReader(errors="missing"), ["a"])], mismatch="fill").fit(others)
+    np.testing.assert_array_equal(lenient.transform(bad.replace("7", "$7")), [[7.0], [np.nan]])
+
+
+def test_dates_that_come_as_words_are_read():
+    frame = pd.DataFrame({"d": pd.to_datetime(["2024-01-01", "2024-01-02"])})
+    days = DateEncoder(("days",))
+    columns = OnlineColumnTransformer([("days", days, ["d"])]).fit(frame)
+    assert columns.transform(frame.astype(str)).tolist() == columns.transform(frame).tolist()
+    filling = OnlineColumnTransformer([("days", days, ["d"])], mismatch="fill").fit(frame)
+    with pytest.warns(UserWarning, match="holds words"):
+        later = filling.transform(pd.DataFrame({"d": ["2024-01-02", "soon"]}))
+    np.testing.assert_array_equal(later, [[19724.0], [np.nan]])
+
+
+def test_names_that_are_known_and_not_used(frame):
+    columns = OnlineColumnTransformer(numbers(), unused=["sold"]).fit(frame)
+    assert columns.transform(frame.assign(sold=1)).tobytes() == columns.transform(frame).tobytes()
+    with pytest.raises(ValueError, match="X has the column 'other', which"):
+        columns.transform(frame.assign(sold=1, other=2))
+    with pytest.raises(ValueError, match="unused"):
+        OnlineColumnTransformer(numbers(), unused="sold").fit(frame)

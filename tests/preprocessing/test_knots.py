@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
@@ -40,6 +41,7 @@ def rows_with_gaps(rng, n=80):
     return X
 
 
+@pytest.mark.filterwarnings("ignore:columns='auto'")
 @parametrize_with_checks(SMALL)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -135,8 +137,26 @@ def test_entries_of_one_place_add_up(kind):
 @KINDS
 def test_sparse_columns_go_through_untouched_unless_they_are_named(kind, rng):
     X = sparse.csr_array(rng.poisson(0.3, size=(40, 5)).astype(float))
-    assert bits(small(kind, first_rows=20).learn_transform(X)) == bits(X)
-    assert list(small(kind).fit(X).get_feature_names_out()) == ["x0", "x1", "x2", "x3", "x4"]
+    with pytest.warns(UserWarning, match=f"columns='auto' of {kind.__name__} takes no columns of sparse rows"):
+        assert bits(small(kind, first_rows=20).learn_transform(X)) == bits(X)
+    untouched = small(kind, columns=[]).fit(X)
+    assert list(untouched.get_feature_names_out()) == ["x0", "x1", "x2", "x3", "x4"]
+
+
+@KINDS
+def test_columns_that_are_said_to_be_numbers_are_those_of_auto(kind, rng):
+    X = sparse.csr_array(rng.poisson(1.0, size=(40, 5)).astype(float))
+    told = small(kind, first_rows=20).set_numeric_columns([3, 1]).partial_fit(X[:30])
+    told = pickle.loads(pickle.dumps(told)).partial_fit(X[30:])
+    named = small(kind, first_rows=20, columns=[1, 3]).partial_fit(X)
+    assert bits(told.transform(X)) == bits(named.transform(X))
+    assert bits(clone(told).set_numeric_columns([]).fit_transform(X)) == bits(X)
+    assert bits(named.set_numeric_columns([0]).transform(X)) == bits(told.transform(X))  # which auto alone heeds
+    named.partial_fit(X)
+    with pytest.raises(ValueError, match=r"named \[0\], and columns \[1, 3\] had knots when this"):
+        told.set_numeric_columns([0]).partial_fit(X)
+    with pytest.raises(ValueError, match="set_numeric_columns has 5, which is no column of X"):
+        small(kind).set_numeric_columns([5]).fit(X)
 
 
 @KINDS

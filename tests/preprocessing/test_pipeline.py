@@ -1,11 +1,14 @@
 """Pipelines that learn from streams."""
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
 import pytest
 import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -13,12 +16,19 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import sklearn_nag
 from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import ProgressiveSplit, eta_sweep, progressive_score, progressive_validation
-from sklearn_nag.preprocessing import OnlinePipeline, make_online_pipeline
+from sklearn_nag.preprocessing import (
+    OnlineColumnTransformer,
+    OnlinePipeline,
+    OnlineTfidf,
+    make_online_pipeline,
+    prepare,
+)
 from sklearn_nag.streams import fit_stream
 
 from .helpers import Centred
@@ -259,3 +269,124 @@ def test_is_a_pipeline():
     assert issubclass(OnlinePipeline, Pipeline)
     pipeline = make_online_pipeline(Centred(), Centred())
     assert list(pipeline.named_steps) == ["centred-1", "centred-2"]
+
+
+class Told(FTRLRegressor):
+    """A learner that wants to know which columns hold numbers."""
+
+    def set_numeric_columns(self, positions):
+        self.told_ = positions
+
+
+class Ahead(MaxAbsScaler):
+    """A transformer that wants to know it, too."""
+
+    def set_numeric_columns(self, positions):
+        self.told_ = positions
+
+
+MIXED = pd.DataFrame({
+    "age": [20.0, 31.0, np.nan, 54.0], "town": ["Rome", "Oslo", "Rome", "Lima"],
+    "sold": pd.to_datetime(["2024-01-01", "2024-02-03", "2024-03-07", "2024-01-09"]), "height": [1.5, 1.8, 1.6, 1.7],
+    "seen": ["$1", "$2", "?", "$4"],
+})  # fmt: skip
+TARGET = [1.0, 2.0, 3.0, 4.0]
+
+
+def numeric_names(pipeline, positions):
+    return pipeline[0].get_feature_names_out()[positions].tolist()
+
+
+@pytest.mark.parametrize("way", ["fit", "partial_fit", "fit_stream", "progressive_validation"])
+def test_steps_that_want_to_know_it_are_told_which_columns_hold_numbers(way):
+    pipeline = OnlinePipeline([*prepare(MIXED).steps, ("ahead", Ahead()), ("learn", Told(max_iter=1))])
+    if way == "fit_stream":
+        pipeline = fit_stream(pipeline, [(MIXED, TARGET)])
+    elif way == "progressive_validation":
+        pipeline = progressive_validation(pipeline, MIXED, TARGET).estimator
+    else:
+        getattr(pipeline, way)(MIXED, TARGET)
+    known = ["age", "height", "seen", "sold_days"]
+    assert sorted(numeric_names(pipeline, pipeline["ahead"].told_)) == known
+    assert pipeline["learn"].told_.tolist() == pipeline["ahead"].told_.tolist()  # which a scaler does not move
+    assert pipeline[0].get_feature_names_out().size > len(known)
+
+
+def test_positions_count_through_passed_and_foreign_columns():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [3.0, 5.0], "d": [1, 2], "e": ["u", "v"]})
+    columns = OnlineColumnTransformer(
+        [
+            ("words", OneHotEncoder(handle_unknown="ignore"), ["b"]), ("scaled", StandardScaler(), ["c"]),
+            ("made", FunctionTransformer(lambda X: np.hstack([X, X])), ["a"]), ("same", "passthrough", ["d", "e"]),
+        ]
+    )  # fmt: skip
+    columns.fit(frame)
+    assert columns.numeric_outputs_.tolist() == [2, 3, 4, 5]
+    pipeline = make_online_pipeline(columns, "passthrough", StandardScaler(with_mean=False))
+    assert pipeline.fit(frame[["a", "b", "c", "d"]].assign(e=["1", "2"])).numeric_outputs_.tolist() == [2, 3, 4, 5]
+
+
+def test_nobody_is_told_anew_but_by_fit_and_a_failed_call_takes_it_back():
+    pipeline = OnlinePipeline([*prepare(MIXED).steps, ("learn", Told(max_iter=1))])
+    with pytest.raises(ValueError, match="NaN"):
+        pipeline.partial_fit(MIXED, [np.nan, 1.0, 2.0, 3.0])
+    assert not hasattr(pipeline["learn"], "told_")
+    pipeline.partial_fit(MIXED, TARGET)
+    first = pipeline["learn"].told_
+    assert pipeline.partial_fit(MIXED, TARGET)["learn"].told_ is first
+    with pytest.raises(ValueError, match="NaN"):
+        pipeline.fit(MIXED, [np.nan, 1.0, 2.0, 3.0])
+    assert pipeline["learn"].told_ is first
+    assert pipeline.fit(MIXED, TARGET)["learn"].told_ is not first
+
+
+def test_coefficients_have_the_names_that_the_steps_give():
+    pipeline = prepare(MIXED, FTRLRegressor()).partial_fit(MIXED, TARGET)
+    table = pipeline.coefficients(as_frame=False)
+    assert {"age", "town=Rome", "sold_days", "height", "seen"} < set(table.feature)
+    np.testing.assert_array_equal(table.weight, pipeline[-1].coef_)
+    plain = make_online_pipeline(FTRLRegressor()).partial_fit([[1.0, 2.0]], [1.0])
+    assert plain.coefficients(as_frame=False).feature.tolist() == ["x0", "x1"]
+    assert plain.coefficients(["a", "b"], as_frame=False).feature.tolist() == ["a", "b"]
+    assert not hasattr(prepare(MIXED), "coefficients")
+
+
+def test_intervals_and_sets_of_what_the_steps_make():
+    X = np.linspace(0.0, 1.0, 40)[:, None]
+    pipeline = make_online_pipeline(Centred(), NAGRegressor()).partial_fit(X, X[:, 0])
+    expected = pipeline[-1].predict_interval(pipeline[0].transform(X), [0.5, 0.8])
+    np.testing.assert_array_equal(pipeline.predict_interval(X, [0.5, 0.8]), expected)
+    with pytest.raises(ValueError, match="gaussian"):
+        pipeline.predict_interval(X, method="gaussian")
+    assert not hasattr(pipeline, "predict_set")
+    pipeline = make_online_pipeline(Centred(), "passthrough", NAGClassifier(calibration="progressive")).partial_fit(
+        X, X[:, 0] > 0.5, classes=[0, 1]
+    )
+    expected = pipeline[-1].predict_set(pipeline[0].transform(X), 0.8)
+    np.testing.assert_array_equal(pipeline.predict_set(X, 0.8), expected)
+    assert not hasattr(pipeline, "predict_interval")
+
+
+CUT = prepare(MIXED.assign(note=["a b", "c", "a b c", "d"]), FTRLRegressor(), kinds={"note": "text"}, n_hashed=64)
+CUT[0].set_params(
+    **{name: OnlineTfidf(64, max_names=3) for name, _, _ in CUT[0].transformers if name.startswith("text")}
+)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+@sklearn_nag.config_context(kernel="numpy")
+def test_no_cut_of_a_stream_changes_a_bit_of_what_a_pipeline_learns(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    rows = MIXED.assign(note=["a b", "c", "a b c", "d"]).iloc[rng.integers(0, 4, 12)].reset_index(drop=True)
+    rows["town"] = rng.choice(["Rome", "Oslo", None], 12)
+    rows["seen"] = rng.choice(["$1", "?", None, "$7.5"], 12)
+    y = rng.normal(size=12)
+    whole = clone(CUT).partial_fit(rows, y)
+    cuts = sorted(data.draw(st.sets(st.integers(1, 11), max_size=3)))
+    parts = clone(CUT)
+    for start, stop in itertools.pairwise([0, *cuts, 12]):
+        parts.partial_fit(rows[start:stop], y[start:stop])
+    assert parts[-1].coef_.tobytes() == whole[-1].coef_.tobytes()
+    assert parts.predict(rows).tobytes() == whole.predict(rows).tobytes()
+    assert parts[0].get_feature_names_out().tolist() == whole[0].get_feature_names_out().tolist()

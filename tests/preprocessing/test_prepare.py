@@ -39,6 +39,11 @@ def rest(values):
     return (values * N)[:N]
 
 
+DAYS = [datetime.datetime(2023, 1, 13) + datetime.timedelta(days=int(k), minutes=7 * int(k)) for k in range(1, N + 1)]
+FEW_AGAIN = RNG.choice(9 * 10**7, N, replace=False) + 10**7
+FEW_AGAIN[:15] = FEW_AGAIN[15:30]
+TWO_DIGITS = [f"{x:.2f}" for x in RNG.uniform(1, 99, N)]
+
 NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers'} keeps them)"
 
 
@@ -48,6 +53,13 @@ NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers
         (np.arange(N) + 1000, NUMBERS_LEFT_OUT),
         (RNG.integers(10**7, 10**8, N), NUMBERS_LEFT_OUT),
         (RNG.integers(10**14, 10**15, N), NUMBERS_LEFT_OUT),
+        (FEW_AGAIN, NUMBERS_LEFT_OUT),
+        (
+            pd.to_timedelta(np.arange(N), unit="s"),
+            "left out: it holds timedelta64[",
+        ),
+        ([b"x"] * N, "left out: it holds bytes, neither numbers, words nor dates"),
+        ([[1], [2]] * (N // 2), "left out: it holds list, neither"),
         ([str(i) for i in RNG.integers(10**7, 10**8, N)], NUMBERS_LEFT_OUT),
         (
             [f"C{i:05d}" for i in range(N)],
@@ -97,6 +109,10 @@ def test_numbers_with_gaps_are_filled_and_marked():
         (["3,14", "-2,5"], 3.14, "numbers as '3,14' is 3.14, from -2.5 to 3.14"),
         (["1.200,5", "3.400,25"], 1200.5, "numbers as '1.200,5' is 1200.5"),
         (["1 200", "999"], 1200.0, "numbers as '1 200' is 1200"),
+        (["EUR 5.00", "1.5 USD"], 5.0, "numbers from 1.5 to 5"),
+        (["(3.20)", "($1.50)", "2"], -3.2, "numbers from -3.2 to 2"),
+        (["1.234", "20.500"], 1.234, "numbers from 1.234 to 20.5 (or is '1.234' 1234? no number here tells)"),
+        (["1,234", "20,500"], 1234.0, "numbers as '1,234' is 1234, from 1234 to 20500 (or is '1,234' 1.234? no number"),
         (["4", "n/a", "17"], 4.0, "numbers from 4 to 17; 100 missing (33.3%), filled by means and marked"),
     ],
 )
@@ -115,6 +131,17 @@ def test_words_that_are_numbers(words, first, note):
         (["02/28/2023", "03/01/2023"], datetime.date(2023, 2, 28), "m/d/Y"),
         (["28/02/2023", "01/03/2023", "?"], datetime.date(2023, 2, 28), "d/m/Y"),
         (["01/02/2023", "03/04/2023"], datetime.date(2023, 1, 2), "m/d/Y, or days first, which no date here tells"),
+        (["01-02-2023", "03-04-2023"], datetime.date(2023, 1, 2), "m-d-Y, or days first, which no date here tells"),
+        (["28/02/23", "01/03/23"], datetime.date(2023, 2, 28), "d/m/y"),
+        (["28-02-2023", "01-03-2023"], datetime.date(2023, 2, 28), "d-m-Y"),
+        (["28 Feb 2023", "1 Mar 2023"], datetime.date(2023, 2, 28), "d b Y"),
+        (["02/28/2023 3:30 PM", "03/01/2023 1:00 AM"], datetime.datetime(2023, 2, 28, 15, 30), "m/d/Y I:M p"),
+        (["20230228", "20230301"], datetime.date(2023, 2, 28), "Ymd; kinds={'c': 'numbers'} takes them as numbers"),
+        (
+            ["1677542400", "1677542401.5"],
+            datetime.datetime(2023, 2, 28),
+            "seconds since 1970; kinds={'c': 'numbers'} takes them as numbers",
+        ),
     ],
 )
 def test_words_that_are_dates(words, day, how):
@@ -242,3 +269,52 @@ def test_later_words_that_are_no_numbers(rng):
         strict.transform(pd.DataFrame({"price": ["cheap"]}))
     lenient = prepare(frame, mismatch="fill").fit(frame)
     assert lenient.transform(pd.DataFrame({"price": ["cheap"]})) == [[2.0]]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "note"),
+    [
+        ([day.timestamp() for day in DAYS], "dates (seconds since 1970; "),
+        ([int(day.timestamp() * 1000) for day in DAYS], "dates (milliseconds since 1970; "),
+        ([int(f"{day:%Y%m%d}") for day in DAYS], "dates (Ymd; "),
+    ],
+)
+def test_numbers_that_are_dates(numbers, note):
+    said, transformer = chosen(numbers)
+    assert said.startswith(note + "kinds={'c': 'numbers'} takes them as numbers), as days since 1970, months")
+    assert isinstance(transformer, DateEncoder)
+    days = prepare(pd.DataFrame({"c": numbers})).fit_transform(pd.DataFrame({"c": numbers})).toarray()[:, 0]
+    midnights = [np.datetime64(day.date()).astype(int) for day in DAYS]
+    np.testing.assert_array_equal(np.floor(days), midnights)
+    assert isinstance(chosen(numbers, kinds={"c": "numbers"})[1], OnlineImputer)
+
+
+def test_times_of_the_day():
+    said, transformer = chosen(rest(["10:30", "23:59", "0:00"]))
+    assert said == "times of the day (H:M), as parts of a day and hours"
+    assert transformer.parts == ("hour",)
+    frame = pd.DataFrame({"c": ["12:00", "18:00"]})
+    assert prepare(frame).fit_transform(frame).toarray()[:, 0].tolist() == [0.5, 0.75]
+
+
+def test_a_few_words_among_numbers_or_dates_are_missing():
+    said, transformer = chosen(["abc", "n/a", *TWO_DIGITS[2:]])
+    assert ", but 'abc' and the like in 1 row, taken as missing; 2 missing (0.7%), filled by means and marked" in said
+    assert transformer[0].errors == "missing"
+    said, transformer = chosen(["31.02.2023", *(f"{day:%d.%m.%Y}" for day in DAYS[1:])])
+    assert said.startswith("dates (d.m.Y), but '31.02.2023' and the like in 1 row, taken as missing")
+    assert transformer.errors == "missing"
+    said, _ = chosen(["28/02/2023", *(f"0{i % 9 + 1}/03/2023" for i in range(1, N))])
+    assert said.startswith("dates (d/m/Y), as days")  # though 99 % could be months first
+    assert chosen(["abc"] * 4 + TWO_DIGITS[4:])[1] is None  # 1.3 %
+
+
+def test_a_column_without_values_becomes_what_is_asked_for():
+    frame = pd.DataFrame({"e": [None, "?"], "a": [1.0, 2.0]})
+    said = []
+    pipeline = prepare(frame, kinds={"e": "numbers"}, say=said.append)
+    assert said[0].startswith("'e': numbers, as asked, of which there is none yet; 2 missing (100.0%)")
+    pipeline.learn_transform(frame)
+    assert pipeline.learn_transform(frame.assign(e=["5", "6"]))[:, 0].tolist() == [5.0, 6.0]
+    with pytest.raises(ValueError, match="holds timedelta64"):
+        prepare(frame.assign(t=pd.to_timedelta([1, 2], unit="s")), kinds={"t": "numbers"})

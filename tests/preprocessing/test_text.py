@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.pipeline import make_pipeline
 
-from sklearn_nag import NAGClassifier
+from sklearn_nag import NAGClassifier, merge
 from sklearn_nag.preprocessing import OnlineColumnTransformer, OnlineTfidf, make_online_pipeline
 from sklearn_nag.preprocessing._base import merged
 
@@ -83,7 +83,7 @@ def test_texts_of_all_kinds():
     for columns in ("note", ["note"]):
         transformer = OnlineColumnTransformer([("text", OnlineTfidf(64), columns)])
         np.testing.assert_array_equal(transformer.learn_transform(pd.DataFrame({"note": texts})).toarray(), expected)
-        assert transformer.get_feature_names_out()[3] == "text__note_hashed3"
+        assert transformer.get_feature_names_out()[3] == "text__note=bad"
 
 
 def test_what_is_no_list_of_texts():
@@ -98,7 +98,7 @@ def test_what_is_no_list_of_texts():
 def test_a_call_that_fails_leaves_no_trace():
     tfidf = OnlineTfidf(16).fit(["a text"])
     counts = tfidf.document_counts_
-    with pytest.raises(ValueError, match="not a built-in stop list"):
+    with pytest.raises(ValueError, match="stop_words"):
         tfidf.set_params(stop_words="klingon").fit(["other"])
     assert (tfidf.document_counts_ == counts).all()
 
@@ -133,3 +133,39 @@ def test_before_a_learner(rng):
 def test_wrong_parameters(tfidf, message):
     with pytest.raises(ValueError, match=message):
         tfidf.fit(["a text"])
+
+
+def test_the_words_seen_most_name_their_columns():
+    tfidf = OnlineTfidf(2**10, ngram_range=(1, 2)).fit(["good film", "bad film", "good"])
+    names = tfidf.get_feature_names_out(["review"])
+    places = tfidf.transform(["film"]).indices
+    assert names[places] == ["review=film"]
+    assert {"review=good", "review=bad", "review=good film", "review=bad film"} < set(names)
+    assert sum("_hashed" in name for name in names) >= 2**10 - 5
+    assert not any("=" in name for name in OnlineTfidf(2**10, max_names=0).fit(["good"]).get_feature_names_out())
+
+
+def test_words_are_remembered_whatever_the_cuts():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{k}" for k in rng.zipf(1.5, 9) % 300) for _ in range(200)]
+    whole = OnlineTfidf(2**10, max_names=20).partial_fit(texts)
+    parts = OnlineTfidf(2**10, max_names=20)
+    for start in range(0, 200, 7):
+        parts.partial_fit(texts[start : start + 7])
+    assert list(whole._state.words.items()) == list(parts._state.words.items())
+    assert 20 <= len(whole._state.words) <= 40
+    assert "w1" in whole._state.words
+    halves = [OnlineTfidf(2**10, max_names=20).partial_fit(texts[i::2]) for i in range(2)]
+    counts = merge(halves)._state.words
+    assert counts["w1"] == sum(half._state.words["w1"] for half in halves)
+    assert len(counts) <= 40
+
+
+def test_models_of_before_names_were_remembered_go_on():
+    saved = OnlineTfidf(2**10).fit(["good film"])
+    vars(saved).pop("max_names")
+    saved._begun_with.pop("max_names")
+    saved._state = type(saved._state)(saved._state.n, saved._state.counts)
+    read = pickle.loads(pickle.dumps(saved))
+    assert read.max_names == 1000
+    assert "x0=bad" in read.partial_fit(["bad film"]).get_feature_names_out()

@@ -28,15 +28,16 @@ def to_ball(w, radius):
     return w * np.minimum(1.0, radius / np.maximum(np.linalg.norm(w, axis=1, keepdims=True), 1e-300))
 
 
-def ogd(X, y, gradient, eta, radius=np.inf, lazy=True):
-    """Gradient descent with projection on a ball: of the sum of the steps (lazy), or after each step."""
+def ogd(X, y, gradient, eta, radius=np.inf, lazy=True, project=None):
+    """Gradient descent with projection, on a ball by default: of the sum of the steps (lazy), or after each step."""
     state = {"w": np.zeros(X[:, 0].shape)}
+    project = project or (lambda w: to_ball(w, radius))
 
     def update(v):
         state["w"] = state["w"] - eta * v
         if not lazy:
-            state["w"] = to_ball(state["w"], radius)
-        return to_ball(state["w"], radius)
+            state["w"] = project(state["w"])
+        return project(state["w"])
 
     return play(X, y, gradient, state["w"], update)
 

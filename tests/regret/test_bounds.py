@@ -16,7 +16,7 @@ from sklearn_nag import (
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
 )
-from sklearn_nag.constraints import L2Ball, WeightedL1Ball
+from sklearn_nag.constraints import Box, L2Ball, WeightedL1Ball
 from sklearn_nag.kernels import Mixture
 from sklearn_nag.losses import AbsoluteError, Log, Perceptron, SquaredError
 from sklearn_nag.regret import (
@@ -581,6 +581,25 @@ def test_the_packages_lazy_gradient_descent(constraint):
     radius = np.inf if constraint is None else 2.0
     np.testing.assert_allclose(run.predictions, plain.ogd(X, y, plain.log_gradient, 0.5, radius), rtol=0, atol=1e-9)
     check(run, lambda run, u: ogd_bound(run, u, 0.5), us)
+
+
+@pytest.mark.usefixtures("in_numpy")
+@pytest.mark.parametrize("lazy", [True, False])
+def test_the_packages_gradient_descent_in_a_box(lazy):
+    X, y = (values[::10] for values in with_both_classes(*sequences()))
+    X = X / np.linalg.norm(X, axis=2).max(axis=1)[:, None, None]
+    box = Box([-0.2, 0.0, -np.inf], [0.3, 1.0, 0.0])
+    options = {"eta0": 0.5, "normalization": None, "fit_intercept": False, "constraint": box}
+    if lazy:
+        run = stacked(lambda: FTRLClassifier(regularizer="l2", power_t=0.0, **options), X, y)
+    else:
+        run = stacked(lambda: NAGClassifier(**{**PLAIN, **options}), X, y)
+    expected = plain.ogd(X, y, plain.log_gradient, 0.5, lazy=lazy, project=lambda w: np.clip(w, box.low, box.high))
+    np.testing.assert_allclose(run.predictions, expected, rtol=0, atol=1e-9)
+    us = [np.clip(u, box.low, box.high) for u in comparators(X, y)]
+    check(run, lambda run, u: ogd_bound(run, u, 0.5), us)
+    wrong = Run(X, y, -30.0 * run.predictions, run.loss)
+    assert breaks(wrong, lambda run, u: ogd_bound(run, u, 0.5), us)
 
 
 def test_the_packages_exponentiated_gradient():

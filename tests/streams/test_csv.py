@@ -255,3 +255,31 @@ def test_frames_have_columns_as_they_are(csv_file):
         read_batches(path, "y", columns=["zip"]).head()
     with pytest.raises(ValueError, match="do not go together"):
         read_batches(path, "y", frames=True, transformer=Kept())
+
+
+def test_frames_have_words_from_a_field_on_that_is_no_number(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_SAMPLE", 64)
+    monkeypatch.setattr(_csv, "_BLOCK", 2**20)
+    rows = [f"{i}.5,2024-01-{i % 28 + 1:02},1,none" for i in range(40)]
+    rows += ["?,n/a,1,?", " ?,2024-02-01 10:30,2,NA", "7,2024-02-02,1,x", "abc,2024-02-03,1,y", "8,2024-02-04,2,z"]
+    path = csv_file("\n".join(["a,b,c,d", *rows]) + "\n")
+    tables = [X for X, _ in read_batches(path, "c", frames=True)]
+    assert [type(table.column("a").type).__name__ for table in tables][-1] == "DictionaryType"
+    *before, last = tables
+    numbers = np.concatenate([table.column("a").to_numpy(zero_copy_only=False) for table in before])
+    np.testing.assert_array_equal(numbers, [*(i + 0.5 for i in range(40)), np.nan, np.nan, 7.0])
+    assert last.column("a").to_pylist() == ["abc", "8"]
+    assert last.column("d").to_pylist() == ["y", "z"]
+    dates = [str(date)[:16] for table in before for date in table.column("b").to_pylist()]
+    assert dates[-3:] == ["None", "2024-02-01 10:30", "2024-02-02 00:00"]
+    words = [word for table in before for word in table.column("d").to_pylist()]
+    assert words[-4:] == ["none", "?", None, "x"]  # among words these are words
+
+
+def test_only_columns_with_something_else_become_words(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_SAMPLE", 64)
+    rows = [f"{i}.5,2024-01-{i % 28 + 1:02},1" for i in range(20)]
+    path = csv_file("\n".join(["a,b,c", *rows, "1_000,2024-02-01 10:30,1", "?,2024-02-02,1"]) + "\n")
+    last = [X for X, _ in read_batches(path, "c", frames=True)][-1]
+    assert last.column("a").to_pylist() == ["1_000", "?"]
+    assert str(last.column("b").type) == "timestamp[us]"

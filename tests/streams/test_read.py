@@ -503,3 +503,11 @@ def test_a_frame_with_complex_numbers():
     frame = FRAME[["a", "label"]].assign(b=FRAME["a"] * 1j)
     with pytest.raises(ValueError, match="column 'b' holds complex128"):
         list(read_batches(frame, "label"))
+
+
+def test_texts_are_hashed_with_a_warning():
+    frame = pd.DataFrame({"note": [f"a good film {i}" for i in range(300)], "town": [f"t{i}" for i in range(300)]})
+    with pytest.warns(UserWarning, match="column 'note' holds texts, .* read frames=True, and let prepare") as caught:
+        for _ in read_batches([frame], batch_size=150):
+            pass
+    assert len(caught) == 1

@@ -1,6 +1,7 @@
 """The loops over rows, dense and sparse, of all families that learn columns one by one.
 
-A family says by five functions what a row does to a model, and `bind` makes its loops of those here. ``table`` has the
+A family says by five functions what a row does to a model, and `bind` makes its loops of those here. Those whose models
+can forget have a sixth. ``table`` has the
 columns that the row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
 
 ========================================================================= ==============================================
@@ -12,6 +13,8 @@ columns that the row visits, ``model`` what only the family reads, ``rule`` at l
 ``must_wait(heads, rule, model, c)``                                      whether the step needs preparation first
 ``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights
 ``note(noted, row, heads, rule, c)``                                      writes down what the caller is to know of it
+``fade(table, transposed, f, rule, model, clock, c)``                    lets all columns fade, and what no column has,
+                                                                          if that is due after the row
 ========================================================================= ==============================================
 """
 
@@ -38,7 +41,7 @@ from .heads import PLAYED
 from .jit import bound, entry, fast
 from .targets import read_row
 
-settle = predict = must_wait = step = note = UNBOUND  # of a family
+settle = predict = must_wait = step = note = fade = UNBOUND  # of a family
 
 
 @fast
@@ -61,8 +64,14 @@ def note_played(noted, row, heads, rule, c):
             noted[row, j] = heads[PLAYED, j]
 
 
+@fast
+def nothing_fades(table, transposed, f, rule, model, clock, c):
+    """``fade`` of families that do not forget."""
+
+
 def bind(module, **functions):
     """The loops for dense and for sparse rows of a family, by its functions."""
+    functions = {"fade": nothing_fades, **functions}
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
@@ -110,6 +119,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
                 return place
         clock[PENDING] = 0.0
         step(table, heads, f, rule, model, clock, c, bias, width, n)
+        fade(table, False, f, rule, model, clock, c)
     return n_rows if all_finite(table, f.lift, f.x, n) else -1
 
 
@@ -158,4 +168,5 @@ def learn_sparse(
         if not all_finite(subset, f.largest + 1, fields, n):
             return -1
         scatter(subset, columns, index, width, f.largest, fields)
+        fade(columns, True, f, rule, model, clock, c)
     return n_rows

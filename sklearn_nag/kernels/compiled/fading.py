@@ -1,23 +1,103 @@
-"""Columns that fade, in one pass over their table: many columns are faded after few rows."""
+"""What was learnt fades while compiled loops learn; see `nag.forgetting`."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from ..state.fading import EVERY, MOST, PARTS
 from ..state.lifts import TINY
-from .jit import entry
+from .jit import entry, slow, strict
+
+LEAST = TINY * (1.0 + 1e-15)  # products below `TINY` would take a hundred times as long
+
+
+class Fading(NamedTuple):
+    """How the columns of a model fade, by row of their table.
+
+    Attributes
+    ----------
+    powers : ndarray of shape (n_fields, 2)
+        By which powers of what sums, and of what weights, are multiplied by.
+    least : ndarray of shape (n_fields,)
+        What it does not fall below: of ``G``, of which a root is divided by, the least number with all its digits.
+    factors : ndarray of shape (n_fields,)
+        What each is multiplied by.
+    """
+
+    powers: np.ndarray
+    least: np.ndarray
+    factors: np.ndarray
+
+
+def fading_by(rows, powers):
+    """`Fading` of a table with the fields in some ``rows``, by name, of which some fade by ``powers``."""
+    n = max(own.stop for own in rows.values())
+    fading = Fading(np.zeros((n, 2)), np.full(n, -np.inf), np.ones(n))
+    for name in powers.keys() & rows.keys():
+        fading.powers[rows[name]] = powers[name]
+    fading.least[rows.get("G", range(0))] = LEAST
+    return fading
+
+
+@strict
+def factor_due(clock, age, per_weight, c):
+    """By what all fades after a row of weight ``c``, 1 where nothing is due.
+
+    In the clock ``age`` is the place of the total weight of all rows, and the next one that of the parts that faded.
+    """
+    if per_weight == 0.0:
+        return 1.0
+    clock[age] += c
+    due = EVERY * np.floor(clock[age] * per_weight)
+    if not due > clock[age + 1]:
+        return 1.0
+    passed, clock[age + 1] = due - clock[age + 1], due
+    return 0.5 ** min(passed / PARTS, MOST)
+
+
+@slow
+def move_past(table, transposed, past, weight, n_heads, moved):
+    """Take ``moved`` times the weights from ``past``, as `Columns.multiply`."""
+    if transposed:
+        for j in range(table.shape[0]):
+            for k in range(n_heads):
+                table[j, past + k] -= moved * table[j, weight + k]
+        return
+    for k in range(n_heads):
+        for j in range(table.shape[1]):
+            table[past + k, j] -= moved * table[weight + k, j]
+
+
+@slow
+def fade_table(table, transposed, largest, fading, factor, kept):
+    """Let all columns fade: sums by ``factor``, weights by ``kept``."""
+    for i in range(fading.factors.size):
+        fading.factors[i] = factor ** fading.powers[i, 0] * kept ** fading.powers[i, 1]
+    multiply_table(table, transposed, largest, fading)
+
+
+@slow
+def multiply_table(table, transposed, largest, fading):
+    """Multiply the fields of all columns; those of a ``transposed`` table that no row has named are 0, and stay so."""
+    if transposed:
+        for j in range(table.shape[0]):
+            if table[j, largest] > 0.0:
+                for i in range(fading.factors.size):
+                    table[j, i] = max(table[j, i], fading.least[i] / fading.factors[i]) * fading.factors[i]
+        return
+    for i in range(fading.factors.size):
+        factor, least = fading.factors[i], fading.least[i] / fading.factors[i]
+        if factor != 1.0:
+            for j in range(table.shape[1]):
+                table[i, j] = max(table[i, j], least) * factor
 
 
 @entry
-def multiply_columns(columns, factors, first_G, G_factors, least, weight, past, n_heads, moved):
-    """As `Columns.multiply`, for a table with a row for each column; ``factors`` of ``G`` are 1."""
-    for j in range(columns.shape[0]):
-        for k in range(n_heads):
-            columns[j, past + k] -= moved * columns[j, weight + k]
-        for i in range(columns.shape[1]):
-            columns[j, i] *= factors[i]
-        for k in range(G_factors.shape[0]):
-            columns[j, first_G + k] = max(columns[j, first_G + k], least[k]) * G_factors[k]
+def multiply_columns(columns, largest, fading):
+    """As `multiply_table`, of a transposed table."""
+    multiply_table(columns, True, largest, fading)
 
 
 def multiply(columns, factors, moved=0.0):
@@ -25,12 +105,9 @@ def multiply(columns, factors, moved=0.0):
     if not columns.table.flags.f_contiguous or columns.table.flags.c_contiguous:  # few columns, of dense rows
         columns.multiply(factors, moved)
         return
-    rows = columns.ranges()
-    of_row, G, past = np.ones(len(columns.table)), rows.get("G", range(0)), rows.get("past", range(0))
+    if moved:
+        columns.past -= moved * columns.weight
+    rows, fading = columns.ranges(), fading_by(columns.ranges(), {})
     for name, factor in factors.items():
-        of_row[rows[name]] = factor
-    G_factors = of_row[G.start : G.stop].copy()
-    of_row[G.start : G.stop] = 1.0
-    least = TINY / G_factors * (1.0 + 1e-15)  # products below `TINY` would take a hundred times as long
-    places = rows["weight"].start, past.start, len(past) if moved else 0
-    multiply_columns(columns.table.T, of_row, G.start, G_factors, least, *places, float(moved))
+        fading.factors[rows[name]] = factor
+    multiply_columns(columns.table.T, rows["largest"].start, fading)

@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...losses import FARTHEST, HALLEY_STEPS, LARGEST, LEAST_MARGIN, LONGEST, MOST_MARGIN, NEAR, NOTHING, deviance_move
+from ...losses import (
+    FARTHEST,
+    HALLEY_STEPS,
+    LARGEST,
+    LEAST_MARGIN,
+    LONGEST,
+    MOST_MARGIN,
+    NEAR,
+    NOTHING,
+    deviance_move,
+    soft_move,
+)
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
 from .jit import fast, slow, strict, strict_slow
@@ -64,7 +75,7 @@ def loss_constants(loss):
 def loss_and_gradient(loss, parameter, p, y):
     """Value of a loss and its derivative by ``p``; see `sklearn_nag.losses`."""
     if OF_MARGIN:
-        return loss_of_margin(loss, y * p, y)
+        return soft_loss(loss, p, y) if abs(y) < 1.0 else loss_of_margin(loss, y * p, y)
     if OF_RATE:
         return deviance(parameter, p, y), deviance_slope(parameter, p, y)
     return loss_of_residual(loss, parameter, p - y)
@@ -87,6 +98,18 @@ def loss_of_margin(loss, margin, y):
         gap = max(0.0, 1.0 - margin)
         return (-4.0 * margin if margin < -1.0 else gap * gap), -2.0 * y * min(gap, 2.0)
     return (-margin, -y) if margin <= 0.0 else (0.0, 0.0)
+
+
+@slow
+def soft_loss(loss, p, y):
+    """As `loss_and_gradient`, of a soft label; `SOFTMAX` has in each head the share of its class."""
+    e, share, other = np.exp(-abs(p)), 0.5 * (1.0 + y), 0.5 * (1.0 - y)
+    above = 1.0 / (1.0 + e) if p > 0 else e / (1.0 + e)
+    below = e / (1.0 + e) if p > 0 else 1.0 / (1.0 + e)
+    value = share * (np.log1p(e) + max(0.0, -p))
+    if loss == LOG:
+        value += other * (np.log1p(e) + max(0.0, p))
+    return value, other * above - share * below
 
 
 @slow
@@ -136,7 +159,7 @@ def deviance_slope(power, p, y):
     return min(up, LARGEST) - min(down, LARGEST)
 
 
-move_of_rate = strict_slow(deviance_move)
+move_of_rate, move_of_soft = strict_slow(deviance_move), strict_slow(soft_move)
 
 
 @strict
@@ -147,7 +170,7 @@ def loss_of(heads, row, loss, of_target, unit, k, n_targets):
     """
     p, y = heads[row, k], heads[TARGET, k]
     if IS_COUPLED:
-        if y < 0.0:
+        if y <= -1.0:
             return 0.0
         p = margin(heads, row, k, n_targets)
     if OF_MARGIN and not HAS_TARGET_UNIT:
@@ -176,7 +199,7 @@ def margin(heads, row, k, n_targets):
 def importance_aware_move(loss, parameter, p, y, a):
     """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`."""
     if OF_MARGIN:
-        return y * move_of_margin(loss, y * p, a)
+        return move_of_soft(p, y, a) if abs(y) < 1.0 else y * move_of_margin(loss, y * p, a)
     if OF_RATE:
         return move_of_rate(parameter, p, y, a)
     return move_of_residual(loss, parameter, p - y, a)

@@ -105,6 +105,9 @@ def project(table, v, metric, key, inverse, n, code, radius):
         table[v, i] /= power
 
 
-def compiled_constraint(constraint):
-    """Code and radius of a set; a code of no set where there is none."""
-    return (NO_SET, 0.0) if constraint is None else (constraint.code, float(constraint.radius))
+def compiled_constraint(state):
+    """Code and radius of the set of a model; a code of no set and the lift of targets where there is none, or a box."""
+    constraint = state.rule.constraint
+    if not state.rule.projected:
+        return NO_SET, float(state.targets.lift)
+    return constraint.code, float(constraint.radius)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
+from ..state.targets import FURTHER, PER_ROW, SURE
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
@@ -28,13 +29,30 @@ from .heads import (
 from .jit import fast, slow, strict, strict_slow
 from .losses import loss_and_gradient, loss_of, margins
 
-ORIGIN, SUM, SPREAD, LEAST, MOST = range(5)  # rows of `state.targets.Targets.table`
+ORIGIN, SUM, SPREAD, LEAST, MOST, GROWTH = range(6)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
 
 
 def compiled_clip(rule):
     """How a rule clips predictions."""
     return FREE if rule.clip is None else TO_TARGETS if rule.clip == "targets" else TO_NUMBERS
+
+
+@fast
+def margin(growth, spread, t):
+    """As `state.targets.margin`."""
+    if growth == 0.0 or spread == 0.0:
+        return FURTHER * abs(growth)
+    deviation = spread / np.sqrt(t)
+    ratio = growth / deviation
+    return max(FURTHER * (abs(growth) - SURE * deviation * np.sqrt(max(12.0 - ratio * ratio, 0.0) / t)), 0.0)
+
+
+@fast
+def grown(growth, before, c, t, difference):
+    """As `state.targets.grown`."""
+    kept = before / t
+    return growth * kept * kept + PER_ROW * kept * (c / t) * difference
 
 
 @fast
@@ -46,7 +64,10 @@ def range_before(heads, target, clip, before, j):
     if clip == FREE:
         width = high - low
         return low - width, high + width
-    return (low, high) if before > 0 else (-LARGEST, LARGEST)
+    if before == 0.0:
+        return -LARGEST, LARGEST
+    further = margin(target[GROWTH, j], target[SPREAD, j], before)
+    return (low - further, high) if target[GROWTH, j] < 0.0 else (low, high + further)
 
 
 @fast
@@ -57,6 +78,18 @@ def range_after(heads, target, clip, j):
     if clip == TO_NUMBERS:
         return heads[LOW, j] - target[ORIGIN, j], heads[HIGH, j] - target[ORIGIN, j]
     return target[LEAST, j], target[MOST, j]
+
+
+@strict_slow
+def widened_rates(low, high, growth, spread, mean, t):
+    """As `state.targets.widened_rates`."""
+    further = margin(growth, spread, t)
+    if further == 0.0:
+        return low, high
+    if growth > 0.0:
+        return low, high + np.log1p(further / np.exp(min(high - mean, FARTHEST)))
+    bottom = np.exp(min(low - mean, FARTHEST))
+    return (low + np.log1p(-further / bottom) if further < bottom else ZERO), high
 
 
 @strict
@@ -86,10 +119,12 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
             target[SUM, j] += c * y
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
-        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         least, most = range_before(heads, target, clip, before, j)
+        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
+        if intercept:
+            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], y - old)
         unit = target[SPREAD, j] / np.sqrt(clock[T])
         heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = old, least, most
         for k in range(j, n_heads, n_targets):
@@ -114,10 +149,12 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
             target[SUM, j] += c * y
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
-        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         least, most = range_before(heads, target, clip, before, j)
+        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, j)
+        if intercept:
+            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], y - old)
         heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[CLIPPED, j], least), most)
         heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
         heads[PREDICTION, j] = min(max(mean + heads[UNIT, j] * heads[PREDICTION, j], floor), ceiling)
@@ -148,6 +185,7 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
         y = heads[TARGET, j]
         log_y = np.log(y) if y > 0.0 else ZERO
         mean, mean_before, heads[RATIO, j] = 0.0, 0.0, y
+        growth, spread = target[GROWTH, j], target[SPREAD, j]
         if HAS_TARGET_UNIT:
             total = target[SUM, j] if before > 0.0 else NOTHING
             mean_before = total - np.log(before) if total > NOTHING / 2.0 else NOTHING
@@ -158,12 +196,16 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
             if total > NOTHING / 2.0:
                 mean = total - np.log(clock[T])
                 heads[RATIO, j] = np.exp(min(max(log_y - mean, -FARTHEST), FARTHEST)) if y > 0.0 else 0.0
+            fallen = np.exp(min(mean_before - mean, FARTHEST)) if mean_before != NOTHING else heads[RATIO, j]
+            difference = heads[RATIO, j] - fallen
+            target[GROWTH, j] = grown(growth * fallen, before, c, clock[T], difference)
+            target[SPREAD, j] = np.hypot(spread * fallen, np.sqrt(c * (before / clock[T])) * abs(difference))
         least, most = -LARGEST, FARTHEST
         if clip == TO_NUMBERS:
             least, most = heads[LOW, j], heads[HIGH, j]
         floor, ceiling = least, most
         if clip == TO_TARGETS and (before > 0.0 or not HAS_TARGET_UNIT):
-            least, most = target[LEAST, j], target[MOST, j]
+            least, most = widened_rates(target[LEAST, j], target[MOST, j], growth, spread, mean_before, before)
         if before == 0.0 and HAS_TARGET_UNIT:
             target[LEAST, j] = target[MOST, j] = log_y
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], log_y), max(target[MOST, j], log_y)
@@ -177,6 +219,17 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
         for k in range(j, n_heads, n_targets):
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor - mean), ceiling - mean)
             heads[UNIT, k] = 1.0
+
+
+@slow
+def fade_targets(target, factor):
+    """Multiply by ``factor`` what are sums over rows."""
+    for j in range(target.shape[1]):
+        if OF_RATE:
+            target[SUM, j] = max(target[SUM, j] + np.log(factor), NOTHING)
+        else:
+            target[SUM, j] *= factor
+        target[SPREAD, j] *= np.sqrt(factor)
 
 
 @slow

@@ -18,6 +18,7 @@ from ..compiled.columns import (
 )
 from ..compiled.constants import (
     AUTO,
+    HAS_BOUNDS,
     HAS_CONSTRAINT,
     HAS_RARE,
     IS_CENTRED,
@@ -30,11 +31,11 @@ from ..compiled.constants import (
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
 from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, UNIT, new_heads
-from ..compiled.jit import contracted, fast, for_rule, slow
+from ..compiled.jit import contracted, fast, for_rule, slow, strict_slow
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import compiled_clip, suffer
-from ..state.lifts import TINY
+from ..state.lifts import LARGEST, TINY
 from ..state.model import Diverged
 from .numpy_rows import FAR
 from .rule import Rule
@@ -135,6 +136,22 @@ def play_quadratic(table, f, k, rule, factor, growth, bias, n):
     return p
 
 
+@strict_slow
+def play_bounded(table, f, k, length, unit, target_lift, n):
+    """Cut what `play_quadratic` has left off at its bounds, and return the prediction."""
+    p, rest = 0.0, target_lift / (unit if unit > 0.0 else 1.0)
+    for i in range(n):
+        v = table[f.v + k, i]
+        factor = min(table[f.size, i] * length / table[f.lift, i] * rest, LARGEST)
+        if table[f.low, i] > -LARGEST:
+            v = max(v, table[f.low, i] * factor)
+        if table[f.high, i] < LARGEST:
+            v = min(v, table[f.high, i] * factor)
+        table[f.v + k, i] = v
+        p += v * table[f.z, i]
+    return p
+
+
 @slow
 def play_constrained(table, f, k, rule, length, bias, width):
     """Project what `play_quadratic` has left on the set of the rule, and return the prediction."""
@@ -215,6 +232,8 @@ def predict(table, heads, f, rule, model, clock, c, bias, width, n):
             p = play_quadratic(table, f, k, rule, factor, growth, bias, n)
             if HAS_CONSTRAINT:
                 p = play_constrained(table, f, k, rule, length, bias, width)
+            if HAS_BOUNDS:
+                p = play_bounded(table, f, k, length, heads[UNIT, k], rule.bound, n)
         heads[PREDICTION, k] = heads[CLIPPED, k] = p / length
     return suffer(heads, rule, model.loss, clock, before, c, model.target, model.losses)
 
@@ -275,6 +294,7 @@ class Constants(NamedTuple):
     is_selective: bool
     has_rare: bool
     has_constraint: bool
+    has_bounds: bool
     is_lifted: bool
     counts_entries: bool
     has_target_unit: bool
@@ -296,7 +316,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     model = (
         *tables,
         table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head),
-        compiled_rule(rule),
+        compiled_rule(rule, *compiled_constraint(state)),
         heads,
         clock,
         Model(compiled_loss(loss), state.loss, state.targets.table),
@@ -319,11 +339,10 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 @lru_cache
-def compiled_rule(rule):
-    """`CompiledRule` of a rule."""
+def compiled_rule(rule, code, bound):
+    """`CompiledRule` of a rule with such a set, of which a box is none, and its radius."""
     named = ("shrinks", "clip", "constraint", "bound")
     values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
-    code, bound = compiled_constraint(rule.constraint)
     return CompiledRule(shrinks=rule.shrinks_rows(), clip=compiled_clip(rule), constraint=code, bound=bound, **values)
 
 
@@ -336,7 +355,8 @@ def compiled_constants(rule, loss, has_rare=True):
         is_centred=rule.centred,
         is_selective=rule.selective,
         has_rare=has_rare,
-        has_constraint=rule.constraint is not None,
+        has_constraint=rule.projected,
+        has_bounds=rule.bounded,
         is_lifted=rule.lifted,
         counts_entries=rule.counts_entries,
         has_target_unit=rule.target_unit,

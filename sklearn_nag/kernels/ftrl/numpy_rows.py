@@ -42,7 +42,8 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
     for i in range(len(c)):
         t = inputs.t[i + 1]
         length = mean_length(rule, N[i + 1], t)
-        v = leader(rule, columns, inputs.sizes[i] * length, t, target_rows.unit_before[i], length)
+        sizes, unit = inputs.sizes[i] * length, target_rows.unit_before[i]
+        v = leader(rule, columns, sizes, t, unit, length, state.targets.lift)
         p = np.add.reduce(v * inputs.z[i], axis=1) / length
         g, played[i] = suffer(loss, target_rows, i, p, p)
         slope = c[i] * g

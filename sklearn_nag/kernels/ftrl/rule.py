@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...constraints import L2Ball, Simplex, WeightedL1Ball
+from ...constraints import Box, L2Ball, Simplex, WeightedL1Ball
 from ..state.fields import INPUTS, WEIGHT, Field, once
 from ..state.lifts import LARGEST, positive
 from ..state.model import LinearState
@@ -61,7 +61,8 @@ class Rule(LinearRule):
     centred, target_unit, degree, coupled, clip, log_link
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
-        Where ``u`` of the features is held, in units of the target, for "l2".
+        Where ``u`` of the features is held, in units of the target, for "l2"; or a `Box`, which holds weights in raw
+        units, also for "proximal".
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("eta", "radius")
@@ -83,7 +84,7 @@ class Rule(LinearRule):
     degree: int
     coupled: bool
     clip: tuple[float, float] | Literal["targets"] | None = None
-    constraint: L2Ball | Simplex | WeightedL1Ball | None = None
+    constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
     log_link: bool = False
 
     experts = 1
@@ -99,7 +100,7 @@ class Rule(LinearRule):
     @property
     def lazy(self):
         """The weights of "entropy" share their sum, and others a constraint, so each row changes all of them."""
-        of_all = self.regularizer == "entropy" or self.constraint is not None
+        of_all = self.regularizer == "entropy" or self.projected
         return (self.selective or not self.centred) and not of_all
 
     @property
@@ -147,7 +148,7 @@ class State(LinearState):
         """
         length, size = mean_length(self.rule, self.N, self.t), self.size()
         with np.errstate(all="ignore"):
-            v = leader(self.rule, self.columns, size * length, self.t, self.unit(), length)
+            v = leader(self.rule, self.columns, size * length, self.t, self.unit(), length, self.targets.lift)
             return np.where(size > 0, v / length * self.unit()[:, None], 0.0)
 
 
@@ -159,7 +160,7 @@ def mean_length(rule, N, t):
     return np.sqrt(N / t) if rule.shrinks_rows() and N > 0 else 1.0
 
 
-def leader(rule, columns, size, t, unit, length):
+def leader(rule, columns, size, t, unit, length, target_lift):
     """Weights ``v`` that minimise the regularised sum of losses.
 
     Parameters
@@ -176,17 +177,22 @@ def leader(rule, columns, size, t, unit, length):
         Of the targets.
     length : float
         `mean_length`.
+    target_lift : float
+        Of the targets.
 
     Returns
     -------
     ndarray of shape (n_heads, n_columns)
         ``v``.
     """
-    z = columns.weight
+    z, sizes = columns.weight, size
     size = size * (unit ** (rule.degree - 1))[:, None]
     growth = min(np.float_power(max(t, 1.0), rule.power_t), LARGEST)  # as a power of Python's would be an error
     if rule.regularizer != "entropy":
         v = quadratic_leader(rule, z, columns.root, size, growth)
+        if rule.bounded:  # what is minimised is a sum over the weights, each term of which is convex
+            factor = sizes / columns.lift * target_lift / positive(unit)[:, None]
+            return np.clip(v, *columns.ends(factor)) + 0.0
         if rule.constraint is not None:  # all weights have the same curvature
             for own in v[:, : z.shape[1] - rule.intercept]:
                 own[:] = rule.constraint.scaled(length).nearest(own)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..state.lifts import TINY, positive
 from ..state.merging import finish, intercept_move, prepare
-from .rule import constrain, penalty_clock, settle
+from .rule import constrain, hold, penalty_clock, settle
 
 HAVE_FADED = "models with half_life cannot be merged: what they keep has faded, and is no sum over rows."
 
@@ -87,7 +87,9 @@ def _merge(parts, power):
         moves = parts.intercept_moves(weights, np.ones(len(weights)))
         columns.weight[:, -1] += sum(share[..., -1] * move for share, move in zip(shares, moves))
     columns.weight *= _unit(merged)
-    if rule.constraint is not None:
+    if rule.bounded:
+        hold(merged)
+    if rule.projected:
         constrain(rule, columns, merged.size(), merged.unit(), range(rule.n_heads))
 
     if rule.averaged:
@@ -122,10 +124,12 @@ def lead(state, before, momentum, renew):
             weight = before.columns.weight / _unit(before)
             if rule.intercept:
                 weight[:, -1] += intercept_move(before, here, weight)
-            move = momentum * (here.columns.weight - weight * _unit(here))
-            ahead.columns.weight += move
+            before = ahead.columns.weight.copy()
+            ahead.columns.weight += momentum * (here.columns.weight - weight * _unit(here))
+            if rule.bounded:
+                hold(ahead)
             if rule.averaged:
-                ahead.columns.past += ahead.averaged * move
+                ahead.columns.past += ahead.averaged * (ahead.columns.weight - before)
         ahead = ahead if ahead.columns.finite() else state.copy()
     if renew and rule.averaged:
         ahead.averaged = 0.0

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.constants import HAS_TARGET_UNIT, OF_RATE
+from ..compiled.fading import factor_due
 from ..compiled.heads import (
     AVERAGE,
     CLIPPED,
@@ -34,6 +35,7 @@ from ..compiled.losses import compiled_loss, loss_constants, loss_of
 from ..compiled.mixture import expert_shares, judge, mix, suffer
 from ..compiled.targets import ORIGIN
 from ..state.lifts import LARGEST
+from .forgetting import fades_per_weight
 from .rule import ROUND
 
 AT_ONCE = 2**17  # numbers that are noted before rows are played, which then are in a cache still
@@ -127,9 +129,28 @@ def share_average(heads, trust):
         trust.share[group] = heads[SHARE, 1]
 
 
+@strict_slow
+def fade_played(heads, rule, mixture, trust, factor):
+    """As `forgetting.fade`, of what is played alone."""
+    if mixture is not None:
+        for group in range(mixture[1].size):
+            mixture[1][group] *= factor
+            for k in range(mixture[0].shape[1]):
+                mixture[0][group, k] *= factor
+    if rule.judged:
+        for group in range(trust.gap.size):
+            trust.gap[group] *= factor
+            for k in range(2):
+                trust.excess[group, k] *= factor
+                trust.due[group, k] *= factor
+        share_average(heads, trust)
+
+
 @entry
-def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, begins, played):
+def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, begins, played):
     """Play the rows that were noted; ``begins`` tells whether the first of them is the first of all.
+
+    ``ages`` is the total weight of the rows before, and by how many parts of a half-life what was learnt has faded.
 
     ``mixture`` is None for models that mix no experts, so that nothing is compiled for it. Returns whether all
     predictions are finite.
@@ -167,6 +188,9 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, begins, 
             trust.waiting[0] += 1.0
             if trust.waiting[0] >= ROUND:
                 end_round(heads, trust)
+        factor = factor_due(ages, 0, rule.fades, c)
+        if factor != 1.0:
+            fade_played(heads, rule, mixture, trust, factor)
     return wrong == 0
 
 
@@ -189,6 +213,7 @@ class PlayedRule(NamedTuple):
     judged: bool
     plays_latest: bool
     told: bool  # whether the loss that has been noted is that of the latest weights
+    fades: float  # how often all fades for a weight of 1
 
 
 class Constants(NamedTuple):
@@ -232,6 +257,7 @@ class Player:
             (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
             Trust(state.trust.excess, state.trust.gap, state.due, self.waiting, share.copy(), groups),
             target,
+            np.array([state.age, state.faded]),
         )
 
     def room(self, n_rows):
@@ -252,4 +278,5 @@ def compiled(rule, loss):
     told = not rule.target_unit and rule.clip is None and rule.n_played == rule.n_heads
     groups = rule.groups(np.arange(rule.n_heads))
     shares = np.full(groups.max() + 1, 1.0 - rule.last if rule.averaged else 0.0)
-    return function, PlayedRule(rule.n_targets, rule.n_heads, rule.judged, rule.plays_latest, told), groups, shares
+    values = rule.n_targets, rule.n_heads, rule.judged, rule.plays_latest, told, fades_per_weight(rule)
+    return function, PlayedRule(*values), groups, shares

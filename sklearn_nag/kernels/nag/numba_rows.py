@@ -20,6 +20,7 @@ from ..compiled.columns import (
 )
 from ..compiled.constants import (
     AUTO,
+    HAS_BOUNDS,
     HAS_CONSTRAINT,
     HAS_L1,
     HAS_L2,
@@ -42,6 +43,7 @@ from ..compiled.constants import (
     SHARES_G,
 )
 from ..compiled.driver import bind
+from ..compiled.fading import Fading, factor_due, fade_table, fading_by, move_past
 from ..compiled.handover import (
     PENDING,
     Preparation,
@@ -56,7 +58,7 @@ from ..compiled.handover import (
     workspace,
 )
 from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
-from ..compiled.jit import fast, for_rule, slow, strict
+from ..compiled.jit import fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
@@ -66,16 +68,19 @@ from ..compiled.losses import (
     margins,
 )
 from ..compiled.projections import compiled_constraint, project
-from ..compiled.targets import clip_alone, compiled_clip, read_rates, read_targets
+from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
+from ..state.columns import rows_of_fields
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
+from .forgetting import OF_AVERAGE, fades_per_weight, fading_powers, lasting
 from .numba_played import Player, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
 
-N, SHRINKAGE, AVERAGED, RATE = range(2, 6)  # further entries of ``clock``; ``RATE`` is the factor of eta
+# Further entries of ``clock``; ``RATE`` is the factor of eta, ``FADED`` is read by `factor_due`.
+N, SHRINKAGE, AVERAGED, RATE, AGE, FADED = range(2, 8)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
-FOR_CONSTRAINTS = ("start", "own")  # further ones
+FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further ones
 
 
 @fast
@@ -283,16 +288,26 @@ def predict(table, heads, f, rule, model, clock, c, bias, width, n):
     before, averaged = clock[T], clock[AVERAGED]
     inverse = 1.0 / averaged if averaged > 0.0 else 0.0
     clock[RATE] = normalise(table, f, rule, clock, before, c, bias, n)
+    if HAS_BOUNDS:
+        fill_ends(table, f, clock, model.constraint[1], n)
+        hold(table, f, averaged, n_heads, n)
     for k in range(n_heads):
         value = behind = 0.0
-        if IS_AVERAGED:
+        if IS_AVERAGED and HAS_BOUNDS:  # as is the average of what was held by other scales
+            for i in range(n):
+                w = table[f.weight + k, i]
+                average = min(max(w - table[f.past + k, i] * inverse, table[f.least, i]), table[f.most, i])
+                value += w * table[f.z, i]
+                behind += (w - average) * table[f.z, i]
+        elif IS_AVERAGED:
             for i in range(n):
                 value += table[f.weight + k, i] * table[f.z, i]
                 behind += table[f.past + k, i] * table[f.z, i]
         else:
             for i in range(n):
                 value += table[f.weight + k, i] * table[f.z, i]
-        behind *= inverse
+        if not HAS_BOUNDS:
+            behind *= inverse
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
             return False
         heads[PREDICTION, k] = heads[LATEST, k] = value
@@ -434,6 +449,36 @@ def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
                 table[f.past + k, i] += clock[AVERAGED] * (table[weight, i] - table[f.start, i])
 
 
+@strict_slow
+def fill_ends(table, f, clock, target_lift, n):
+    """As `rule.ends_of`, for columns in which the row is not 0; there are no ends in the others."""
+    root = time_factor(clock[T])
+    for i in range(n):
+        low, high = -np.inf, np.inf
+        if table[f.z, i] != 0.0:
+            size = scale_but_for_time(table, f, i, clock[T]) / root
+            size = size if size > 0.0 else 1.0
+            factor = size / table[f.lift, i] * target_lift
+            if not IS_ADAPTIVE and NORM != NONE:
+                factor *= size
+            factor = min(factor, LARGEST)
+            low = table[f.low, i] * factor if table[f.low, i] > -LARGEST else low
+            high = table[f.high, i] * factor if table[f.high, i] < LARGEST else high
+        table[f.least, i], table[f.most, i] = low, high
+
+
+@strict_slow
+def hold(table, f, averaged, n_heads, n):
+    """Cut the weights off at their ends."""
+    for k in range(n_heads):
+        for i in range(n):
+            w = table[f.weight + k, i]
+            held = min(max(w, table[f.least, i]), table[f.most, i])
+            table[f.weight + k, i] = held
+            if IS_AVERAGED:
+                table[f.past + k, i] += averaged * (held - w)
+
+
 @fast
 def needs_gradient_lift(gradient_lift, heads, rule, c):
     """Whether gradients need other lifts, of those that can change."""
@@ -471,9 +516,29 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
     if HAS_CONSTRAINT:
         inner = width - rule.intercept
         constrain(table, heads, f, rule, model.constraint, clock, model.eta.size, inner)
+    if HAS_BOUNDS:
+        hold(table, f, clock[AVERAGED], model.eta.size, n)
 
 
-learn_dense, learn_sparse = bind(__name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note)
+@fast
+def fade(table, transposed, f, rule, model, clock, c):
+    """As `forgetting.fade`, but for what is played."""
+    factor = factor_due(clock, AGE, rule.fades, c)
+    if factor == 1.0:
+        return
+    kept = max(factor, 0.5) ** (1.0 / rule.lasting)
+    if IS_AVERAGED:
+        move_past(table, transposed, f.past, f.weight, model.eta.size, clock[AVERAGED] * (1.0 - kept))
+    fade_table(table, transposed, f.largest, model.fading, factor, kept)
+    clock[T] *= factor
+    clock[N] *= factor
+    clock[AVERAGED] *= factor**OF_AVERAGE
+    fade_targets(model.target, factor)
+
+
+learn_dense, learn_sparse = bind(
+    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, fade=fade
+)
 
 
 class NagPreparation(Preparation):
@@ -505,7 +570,7 @@ class NagPreparation(Preparation):
             raise_gradient_lift(self.state, columns, root_mean_square(gradients, self.state.rule.sharing))
 
 
-Fields = layout_of(__name__, Rule, SCRATCH + FOR_CONSTRAINTS)
+Fields = layout_of(__name__, Rule, SCRATCH + FOR_CONSTRAINTS + FOR_BOUNDS)
 
 
 class CompiledRule(NamedTuple):
@@ -522,6 +587,8 @@ class CompiledRule(NamedTuple):
     degree: int
     clip: int
     radius: float
+    fades: float  # how often all fades for a weight of 1
+    lasting: float
 
 
 class Model(NamedTuple):
@@ -532,6 +599,7 @@ class Model(NamedTuple):
     loss: CompiledLoss
     target: np.ndarray
     constraint: tuple[int, float]
+    fading: Fading
 
 
 class Constants(NamedTuple):
@@ -551,6 +619,7 @@ class Constants(NamedTuple):
     shares_g: bool
     counts_entries: bool
     has_constraint: bool
+    has_bounds: bool
     has_targets: bool
     has_target_unit: bool
     of_margin: bool
@@ -566,17 +635,24 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(scratch_rows(rule)), X.indptr if by_row else None)
-    clock = in_own_lines(np.array([state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0]))
+    clock = in_own_lines(
+        np.array([state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded])
+    )
     losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table)
     heads = in_own_lines(new_heads(state))
-    shaped, eta, sparse, *dense_by_rare = compiled(rule, type(loss), state.columns.shared, state.columns.per_head)
+    shaped, eta, fading, sparse, *dense_by_rare = compiled(
+        rule, type(loss), state.columns.shared, state.columns.per_head
+    )
     model = (
         *tables,
         *shaped,
         heads,
         clock,
-        Model(eta, state.gradient_lift, compiled_loss(loss), target, compiled_constraint(rule.constraint)),
-    )
+        Model(
+            eta, state.gradient_lift, compiled_loss(loss), target, compiled_constraint(state),
+            fading._replace(factors=np.ones(len(fading.factors))),
+        ),
+    )  # fmt: skip
     player = Player(state, loss, losses, target, heads)
     preparation = NagPreparation(state, tables, clock, heads, rule.importance_aware and loss.move is not None)
 
@@ -592,7 +668,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         put_back(state, tables)
     state.loss[:] = losses
     state.targets.table[:] = target
-    state.t, _, state.N, state.shrinkage, state.averaged, _ = clock.tolist()
+    state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded = clock.tolist()
     state.waiting = float(player.waiting[0])
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
@@ -600,18 +676,18 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 def scratch_rows(rule):
     """Names of the rows below the fields of a table."""
-    return SCRATCH if rule.constraint is None else SCRATCH + FOR_CONSTRAINTS
+    return SCRATCH + (FOR_CONSTRAINTS if rule.projected else FOR_BOUNDS if rule.bounded else ())
 
 
 @functools.lru_cache
 def compiled(rule, loss, shared, per_head):
     """What compiled code takes for a rule, and the loops for the rule and a class of losses.
 
-    The former are `Fields` and `CompiledRule`, and the learning rates; the latter that for sparse rows, that for dense
-    ones of which all columns are frequent, and that for other dense ones.
+    The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
+    rows, that for dense ones of which all columns are frequent, and that for other dense ones.
     """
-    values = {name: getattr(rule, name) for name in CompiledRule._fields}
-    values["clip"] = compiled_clip(rule)
+    derived = {"clip": compiled_clip(rule), "fades": fades_per_weight(rule), "lasting": lasting(rule)}
+    values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
     constants = Constants(
         norm=NORMALIZATIONS.index(rule.normalization),
         is_adaptive=rule.adaptive,
@@ -626,11 +702,13 @@ def compiled(rule, loss, shared, per_head):
         has_rare=True,
         shares_g=rule.sharing > 1,
         counts_entries=rule.counts_entries,
-        has_constraint=rule.constraint is not None,
+        has_constraint=rule.projected,
+        has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
         **loss_constants(loss),
     )
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
     dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, True))
-    return (fields, CompiledRule(**values)), constant(rule.eta), for_rule(learn_sparse, constants), *dense
+    fading = fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), fading_powers(rule))
+    return (fields, CompiledRule(**values)), constant(rule.eta), fading, for_rule(learn_sparse, constants), *dense

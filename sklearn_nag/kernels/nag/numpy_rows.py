@@ -18,7 +18,7 @@ from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
 from ..vectorized.columns import read_inputs, write_back
 from ..vectorized.targets import count_losses, read_targets
-from .rule import constrain, settle
+from .rule import constrain, ends_of, settle
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -120,12 +120,21 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
             of_row = table.take(some_columns, axis=1)
             weight, G, past = _of_heads(of_row, places)
             product, direction = np.empty_like(weight), np.empty_like(weight)
+        if rule.bounded:
+            some_ends = _ends_of_row(state, columns, inputs, i)
+            _hold(rule, weight, past, averaged, some_ends)
+            if visited is not None:
+                table[:, some_columns] = of_row
         np.multiply(weight, features, out=product)
         p = np.add.reduce(product, axis=-1)
         latest = average = q = p + means_before[i]
         if averaged > 0:
-            np.multiply(past, features, out=product)
-            behind = np.add.reduce(product, axis=-1) / averaged
+            if rule.bounded:  # as is the average of what was held by other scales
+                np.multiply(weight - np.clip(weight - past / averaged, *some_ends), features, out=product)
+                behind = np.add.reduce(product, axis=-1)
+            else:
+                np.multiply(past, features, out=product)
+                behind = np.add.reduce(product, axis=-1) / averaged
             q, average = latest - kept * behind, latest - behind
         hold = _as_it_is if free else partial(_held, least=least[i], most=most[i])
         if mixed:
@@ -194,14 +203,32 @@ def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
         if rule.averaged:
             direction *= state.averaged
             past += direction
+        if rule.bounded:
+            _hold(rule, weight, past, state.averaged, some_ends)
         if visited is not None:
             table[:, some_columns] = of_row
-        if rule.constraint is not None:
+        if rule.projected:
             before = columns.weight.copy()
             unit = np.reshape(units[i], -1) if rule.target_unit else np.ones(len(rule.eta))
             constrain(rule, columns, inputs.sizes[i], unit, np.flatnonzero(np.reshape(g, -1)))
             if rule.averaged:
                 columns.past += state.averaged * (columns.weight - before)
+
+
+def _ends_of_row(state, columns, inputs, i):
+    """Between which the weights are held that row ``i`` visits, which are those that it is not 0 for."""
+    places = slice(None) if inputs.visited is None else inputs.visited[i]
+    least, most = ends_of(state.rule, columns, inputs.sizes[i], state.targets.lift, places)
+    apart = inputs.z[i] == 0
+    return np.where(apart, -np.inf, least), np.where(apart, np.inf, most)
+
+
+def _hold(rule, weight, past, averaged, ends):
+    """Cut weights off at their ends; the average of those played has been made of what they were before."""
+    held = np.clip(weight, *ends)
+    if rule.averaged:
+        past += averaged * (held - weight)
+    weight[...] = held
 
 
 def _places_of_heads(columns, single):

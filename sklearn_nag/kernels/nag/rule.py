@@ -14,8 +14,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...constraints import L2Ball, Simplex, WeightedL1Ball
-from ..state.columns import Columns
+from ...constraints import Box, L2Ball, Simplex, WeightedL1Ball
 from ..state.fields import INPUTS, PAST, WEIGHT, Field, G
 from ..state.lifts import LARGEST, LARGEST_LIFT, positive
 from ..state.mixture import Mixture
@@ -85,11 +84,15 @@ class Rule(LinearRule):
         Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
     half_life : float
         Weight of rows after which what was learnt counts half, ``inf`` where it does not fade; see `forgetting`.
+    fades_average : bool
+        Whether the average of the weights played fades, too, and short half-lives forget weights sooner; not for models
+        that were begun by versions in which neither was so.
     clip : tuple of float, "targets" or None
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
         Where ``u`` of the features is held, in units of the target: projected after each step in the metric of the
         steps, ``sqrt(H)``. The radius then has the place of ``sqrt(t / N)`` in the rates of adaptive rules with scales.
+        A `Box` holds weights in raw units instead, of the columns that a row visits, by the scales that it leaves.
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("half_life",)
@@ -115,8 +118,9 @@ class Rule(LinearRule):
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf
+    fades_average: bool = False
     clip: tuple[float, float] | Literal["targets"] | None = None
-    constraint: L2Ball | Simplex | WeightedL1Ball | None = None
+    constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
 
     @property
     def by_latest(self):
@@ -162,7 +166,7 @@ class Rule(LinearRule):
     @property
     def radius(self):
         """What the rates of the rule have in the place of ``sqrt(t / N)``; 0 where they have that."""
-        replaced = self.constraint is not None and self.adaptive and self.normalization is not None
+        replaced = self.projected and self.adaptive and self.normalization is not None
         return self.constraint.radius if replaced else 0.0
 
     @property
@@ -186,7 +190,7 @@ class Rule(LinearRule):
         a deviation like any other, nor where weights have a constraint in common.
         """
         every_row = self.centred and not self.selective
-        return not (every_row or (self.penalised and self.averaged) or self.constraint is not None)
+        return not (every_row or (self.penalised and self.averaged) or self.projected)
 
     @property
     def columnwise(self):
@@ -379,9 +383,7 @@ class State(LinearState):
         if self.rule.averaged:  # keep the sum itself until averaging goes on
             columns.past[:] = self.averaged * columns.weight - columns.past
         settle(self, columns)
-        self.columns = Columns.new(rule, columns.largest.size, like=columns)
-        for name in columns.names:
-            getattr(self.columns, name)[:] = getattr(columns, name)
+        self.columns = columns.for_rule(rule)
         if rule.l2 > 0:
             self.columns.shrunk[:] = penalty_clock(self, rule)
         if rule.l1 > 0 and not self.rule.l1 > 0:
@@ -391,9 +393,14 @@ class State(LinearState):
         self.rule = rule
 
     def goes_on_by(self, rule):
-        """``rule``, but with the share of the latest weights that the model has averaged by so far, if it is fixed."""
+        """``rule``, but with what models of earlier versions go on with.
+
+        These are the share of the latest weights that the model has averaged by so far, if it is fixed, and what fades.
+        """
         if rule.judged and self.rule.averaged and not self.rule.judged and self.averaged > 0:
-            return replace(rule, judged=False, last=self.rule.last)
+            rule = replace(rule, judged=False, last=self.rule.last)
+        if rule.forgets and self.rule.fades_average != rule.fades_average:
+            rule = replace(rule, fades_average=self.rule.fades_average)
         return rule
 
     # -- the latest weights and their average
@@ -427,10 +434,16 @@ class State(LinearState):
             Relative to the mean of columns and targets where these are learnt.
         """
         columns, rule = self.columns, self.rule
-        if rule.averaged and self.averaged > 0:
-            u = columns.weight - (1.0 - self.share_of_latest())[:, None] * (columns.past / self.averaged)
-        else:
-            u = penalised_weight(self, columns)[0]
+        by_average = rule.averaged and self.averaged > 0
+        u = columns.weight if by_average else penalised_weight(self, columns)[0]
+        behind = columns.past / self.averaged if by_average else None
+        if rule.bounded:
+            ends = ends_of(rule, columns, self.size(), self.targets.lift)
+            average = None if behind is None else np.clip(u - behind, *ends)
+            u = np.clip(u, *ends)
+            behind = None if average is None else u - average
+        if by_average:
+            u = u - (1.0 - self.share_of_latest())[:, None] * behind
         if not rule.adaptive:
             u = u / positive(self.size())
         if rule.n_played == rule.n_heads:
@@ -477,6 +490,39 @@ def constrain(rule, columns, size, unit, heads):
         per_u = size if not rule.adaptive and rule.normalization is not None else 1.0
         new = rule.constraint.scaled(unit[k]).nearest(weight / per_u, metric) * per_u
         weight[:] = new
+
+
+def ends_of(rule, columns, size, target_lift, places=slice(None)):
+    """Between which weights, as they are kept, a `Box` holds those of some columns.
+
+    Parameters
+    ----------
+    rule : Rule
+        With a box for a constraint.
+    columns : Columns
+        All columns.
+    size : ndarray of shape (n_columns,)
+        Scales of these columns, lifted.
+    target_lift : float
+        Of the targets.
+    places : slice or ndarray of int
+        Which columns.
+
+    Returns
+    -------
+    least, most : ndarray of shape (n_columns,)
+        Infinite where there is no bound.
+    """
+    size = positive(size)
+    with np.errstate(over="ignore"):
+        factor = size / columns.lift[places] * target_lift
+        return columns.ends(factor if rule.adaptive or rule.normalization is None else factor * size, places)
+
+
+def hold(state):
+    """Bring the weights of a model within its `Box`."""
+    columns = state.columns
+    columns.weight[:] = np.clip(columns.weight, *ends_of(state.rule, columns, state.size(), state.targets.lift))
 
 
 def penalty_clock(state, rule):

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from ...constraints import Box
 from .columns import Columns, rows_of_fields
 from .frequent import ENDS
 from .lifts import LARGEST
 from .mixture import FixedRate, FixedShare, Mixture
 from .model import LinearState
 from .rule import LinearRule
-from .targets import Targets
+from .targets import FIELDS, Targets
 
 AT_ONCE = 2**14  # columns that are looked at at a time, so that a large model needs little memory besides
 WHOLE = 2**53  # the largest integer among parameters
@@ -91,7 +92,7 @@ def check_layout(state: Any) -> None:
     targets = _part(state, "targets")
     if type(targets) is not Targets or "lift" not in vars(targets):
         raise ValueError(f"targets is a {type(targets).__name__}; it must be a table of targets")
-    check_array("targets", targets.table, (5, rule.n_targets))
+    check_array("targets", targets.table, (len(FIELDS), rule.n_targets))
     for name, (like, shape, growth) in expected["parts"].items():
         values = _part(state, name)
         if like is np.ndarray:
@@ -154,9 +155,20 @@ def _is_a(value, hint, may_be_infinite=False):
             return False
         most = LARGEST if isinstance(value, float) else WHOLE
         return 0 <= value <= most or (may_be_infinite and value == np.inf)
+    if hint is Box:
+        return type(value) is Box and _holds_zero(value)
     if is_dataclass(hint):
         return type(value) is hint and _is_a(vars(value).get("radius"), float) and value.radius > 0
     return isinstance(value, hint)
+
+
+def _holds_zero(box):
+    """Whether bounds are some between which 0 is."""
+    try:
+        box.check()
+    except (AttributeError, ValueError):
+        return False
+    return bool(np.all(np.less_equal(box.low, 0.0)) and np.all(np.greater_equal(box.high, 0.0)))
 
 
 # -- parts

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .fields import INPUTS
-from .lifts import TINY, positive
+from .lifts import LARGEST, TINY, positive
+from .memory import check_room
 
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
-
-
+FEW = 2**12  # columns, below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
 
 
@@ -92,15 +92,41 @@ class Columns:
         """Columns before the first row, with the fields that the rule needs and those that ``like`` has."""
         shared, per_head = rule.fields, rule.fields_per_head
         if like is not None:
-            shared = tuple(dict.fromkeys(like.shared + shared))
-            per_head = tuple(dict.fromkeys(like.per_head + per_head))
+            names = [field.name for field in rule.FIELDS]
+            shared = tuple(sorted({*like.shared, *shared}, key=names.index))
+            per_head = tuple(sorted({*like.per_head, *per_head}, key=names.index))
         layout = (shared, per_head, rule.n_heads, rule.sharing)
         n_rows = sum(map(len, rows_of_fields(*layout).values()))
-        columns = cls(np.zeros((n_rows, n_columns)), *layout)
+        check_room(
+            (n_rows, n_columns),
+            2,  # to be undone or saved
+            f"a model of {rule.n_heads:,} weight vectors, one for each class or output, of {n_columns:,} columns",
+            "Every column has room for each: take fewer columns, such as by n_features of a hasher, or fewer classes.",
+        )
+        by_column = rule.lazy and n_columns >= FEW  # as rows of so many columns are sparse, to save them a copy
+        columns = cls(np.zeros((n_rows, n_columns), order="F" if by_column else "C"), *layout)
         for field in columns.declared(rule):
             getattr(columns, field.name)[...] = field.initial
         if rule.selective and rule.intercept:
             columns.frequent[-1] = 1.0
+        columns._set_bounds(rule)
+        return columns
+
+    def _set_bounds(self, rule):
+        """Note between which weights a rule holds those of the features, if it does; the intercept has no bounds."""
+        if not rule.bounded:
+            return
+        box, n_features = rule.constraint, self.lift.size - rule.intercept
+        for values, bounds, none in ((self.low, box.low, -LARGEST), (self.high, box.high, LARGEST)):
+            values[:n_features] = np.clip(np.resize(bounds, n_features), -LARGEST, LARGEST)
+            values[n_features:] = none
+
+    def for_rule(self, rule):
+        """A copy with the fields that another rule needs besides, and the bounds that it has."""
+        columns = Columns.new(rule, self.lift.size, like=self)
+        for name in self.names:
+            getattr(columns, name)[...] = getattr(self, name)
+        columns._set_bounds(rule)
         return columns
 
     def declared(self, rule):
@@ -179,6 +205,15 @@ class Columns:
             values *= factor
             if name == "G":
                 np.maximum(values, TINY, out=values)
+
+    def ends(self, factor, places=slice(None)):
+        """Between which weights are, of the columns at some places, that are those in raw units times ``factor``.
+
+        Infinite where there is no bound.
+        """
+        factor = np.minimum(factor, LARGEST)  # so that a bound of 0 stays one
+        low, high = self.low[places], self.high[places]
+        return np.where(low > -LARGEST, low * factor, -np.inf), np.where(high < LARGEST, high * factor, np.inf)
 
     def scale_but_for_time(self, rule, t):
         """Scale ``s``, lifted, times ``time_factor(t)``, so that it is constant while a column is not named."""

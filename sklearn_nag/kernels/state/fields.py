@@ -76,6 +76,9 @@ LIFT = Field("lift", initial=1.0, least=SMALLEST, seldom=True)
 FREQUENT = Field("frequent", lambda rule: rule.counts_entries, least=0.0, most=1.0, seldom=True)
 # ``x'`` of the first row, for centred rules; 0 for a column that is not frequent, or was not always.
 ORIGIN = Field("origin", lambda rule: rule.centred, lift_power=once, seldom=True)
+# Between which the weight in raw units is held, by rules that are bounded; the largest doubles stand for no bound.
+LOW = Field("low", lambda rule: rule.bounded, least=-LARGEST, most=0.0, seldom=True)
+HIGH = Field("high", lambda rule: rule.bounded, least=0.0, most=LARGEST, seldom=True)
 # The largest ``|x|``.
 LARGEST_SEEN = Field("largest", least=0.0, merged="max")
 # ``sum c x'^2``; of deviations from the mean, where centred.
@@ -89,7 +92,7 @@ DEVIATION = Field(
     "deviation", lambda rule: rule.centred and rule.normalization == "max", least=0.0, lift_power=once, merged="max"
 )
 
-INPUTS = (LIFT, FREQUENT, ORIGIN, LARGEST_SEEN, SQUARES, TALLY, SUM, DEVIATION)
+INPUTS = (LIFT, FREQUENT, ORIGIN, LOW, HIGH, LARGEST_SEEN, SQUARES, TALLY, SUM, DEVIATION)
 
 # -- what families keep for a column and a head
 

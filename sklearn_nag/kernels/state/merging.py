@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import wrightomega
 
-from ...losses import NOTHING
+from ...losses import FARTHEST, NOTHING
 from .bounded import LARGEST_POWER
 from .frequent import BEGINS
 from .lifts import LARGEST, TINY, positive
@@ -235,8 +235,18 @@ def _merge_targets(parts, origin):
     if not merged.rule.target_unit:
         return
     targets.origin[:] = origin
+    growths = [state.targets.growth for state in parts.states]
     if merged.rule.log_link:
         targets.sum[:] = _merge_logarithms(parts)
+        mean = merged.target_mean()
+        growths = [growth * over(state, mean) for growth, state in zip(growths, parts.states)]
+        squares = parts.total(
+            lambda state: (state.targets.spread * over(state, mean)) ** 2 + state.t * (over(state, mean) - 1.0) ** 2
+        )
+        targets.spread[:] = np.sqrt(np.maximum(squares, 0.0))
+    # What order in time the rows of the models have is not known; where all saw the same time, this is it.
+    targets.growth[:] = sum(share * growth for share, growth in zip(parts.share, growths))
+    if merged.rule.log_link:
         return
     targets.sum[:] = parts.total(lambda state: state.targets.sum)
     sizes = [np.maximum(state.targets.spread, np.abs(state.targets.sum)) for state in everyone]
@@ -244,6 +254,11 @@ def _merge_targets(parts, origin):
     targets.spread[:] = unit * np.sqrt(
         _squares(parts, lambda state: (state.targets.sum / unit, (state.targets.spread / unit) ** 2))
     )
+
+
+def over(state, mean):
+    """The mean of the targets of a model over another, whose logarithm is ``mean``; 1 where there is none."""
+    return np.exp(np.minimum(state.target_mean() - mean, FARTHEST)) if state.t > 0 else np.ones_like(mean)
 
 
 def _merge_logarithms(parts):

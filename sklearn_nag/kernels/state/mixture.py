@@ -47,6 +47,31 @@ class Mixture:
         copied.excess = np.ascontiguousarray(self.excess[:, experts])
         return copied
 
+    def merged(self, others, base=None):
+        """One mixture of this and others of the same experts, each of which went on from ``base``: losses add up.
+
+        Parameters
+        ----------
+        others : list of Mixture
+            They.
+        base : Mixture, optional
+            By default each began with nothing.
+
+        Returns
+        -------
+        Mixture
+            A new one.
+        """
+        whole = self.copy()
+        with np.errstate(over="ignore"):
+            for name in ("excess", "gap"):
+                start = 0.0 if base is None else getattr(base, name)
+                total = getattr(self, name) + sum((getattr(other, name) - start for other in others), 0.0)
+                setattr(whole, name, np.clip(total, -LARGEST, LARGEST))
+        whole.excess -= whole.excess.min(axis=1, keepdims=True)
+        whole.gap = np.maximum(whole.gap, 0.0)
+        return whole
+
     def weights(self):
         """Share of each expert, of the shape of ``excess``; while there is no gap, the leaders share alike."""
         gap = self.gap[:, None]
@@ -185,6 +210,18 @@ class FixedShare(Mixture):
         return FixedShare(self.excess.copy(), self.gap.copy(), self.rounds.copy(), self.unit)
 
     rearranged = FixedRate.rearranged
+
+    def merged(self, others, base=None):
+        """As `Mixture.merged`; old losses are forgotten, so each mixture's weights count by its rounds instead."""
+        mixtures, before = [self, *others], 0.0 if base is None else base.rounds
+        rounds = np.array([mixture.rounds - before for mixture in mixtures])
+        part = rounds / positive(np.add.reduce(rounds))
+        with np.errstate(over="ignore"):
+            gap = np.add.reduce([own * mixture.gap for own, mixture in zip(part, mixtures)])
+        weight = np.add.reduce([own[:, None] * mixture.weights() for own, mixture in zip(part, mixtures)])
+        n_experts = self.excess.shape[1]
+        excess = -np.log(np.maximum(weight, 1.0 / LARGEST)) * (gap / np.log(n_experts))[:, None]
+        return FixedShare(excess - excess.min(axis=1, keepdims=True), gap, before + np.add.reduce(rounds), self.unit)
 
     def group(self, i):
         """One of the groups; what it learns is written here."""

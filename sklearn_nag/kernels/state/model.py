@@ -15,15 +15,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from ...losses import NOTHING
-from .columns import Columns, distinct
+from .columns import FEW, Columns, distinct
 from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
-from .targets import Targets
+from .memory import check_room
+from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
-FEW = 2**12  # columns, below which none are told apart
+MANY = 2**27  # weights in raw units, a GiB of them, of which no array is made unless somebody asks for it
+AT_ONCE = 2**21  # weights that are made at once, where an array of all is not
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
 
 
@@ -80,7 +83,7 @@ class LinearState:
     def new(cls, rule, n_features):
         """State before the first row."""
         columns = Columns.new(rule, n_features + rule.intercept)
-        return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets(np.zeros((5, rule.n_targets))))
+        return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets.new(rule.n_targets))
 
     @property
     def seen(self):
@@ -93,6 +96,8 @@ class LinearState:
 
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays."""
+        if rule.bounded and rule.constraint != self.rule.constraint:
+            self.columns = self.columns.for_rule(rule)
         self.rule = rule
 
     def check_others(self):
@@ -142,8 +147,10 @@ class LinearState:
         NotImplementedError
             For a model that keeps more of its features than columns, or begins with weights.
         """
-        if getattr(self.rule, "constraint", None) is not None:
+        if self.rule.projected:
             raise NotImplementedError("a constraint holds all their weights together")
+        if self.rule.bounded and (np.ndim(self.rule.constraint.low) or np.ndim(self.rule.constraint.high)):
+            raise NotImplementedError("each has bounds of its own, which are for its place")
         n_features = self.columns.lift.size - self.rule.intercept
         begun = type(self).new(self.rule, n_features).columns
         columns = Columns.new(self.rule, self.columns.lift.size, like=self.columns)
@@ -159,6 +166,10 @@ class LinearState:
         if not self.rule.averaged:
             return self
         return replace(self, rule=replace(self.rule, averaged=False), averaged=0.0, cached=None)
+
+    def unclipped(self):
+        """The same model, without copies, whose predictions are not clipped."""
+        return replace(self, rule=replace(self.rule, clip=None))
 
     def followed(self, entries=0):
         """The frequent features, in order, which sparse rows visit whether they name them or not.
@@ -263,7 +274,7 @@ class LinearState:
         return np.where((self.t > 0) & (total > NOTHING / 2.0), total - np.log(max(self.t, TINY)), NOTHING)
 
     def clip_range(self):
-        """Between which predictions are clipped; None where they are not.
+        """Between which predictions are clipped; None where they are not. With the margin for targets that grow.
 
         Returns
         -------
@@ -275,11 +286,53 @@ class LinearState:
             return None
         if clip == "targets":
             with np.errstate(over="ignore"):
-                ends = (np.nan_to_num((targets.origin + end) / targets.lift) for end in (targets.low, targets.high))
+                ends = (np.nan_to_num((targets.origin + end) / targets.lift) for end in self._range_of_targets())
         else:
             ends = map(np.atleast_1d, clip)
         low, high = (np.resize(end, self.rule.n_played) for end in ends)
         return low, high
+
+    def _range_of_targets(self):
+        targets, t = self.targets, max(self.t, TINY)
+        if self.rule.log_link:
+            return widened_rates(targets.low, targets.high, targets.growth, targets.spread, self.target_mean(), t)
+        return widened(targets.low, targets.high, targets.growth, targets.spread, t)
+
+    def share_at_ends(self):
+        """How near the targets come to being at the two ends of their range alone, for each.
+
+        Their variance over the largest that any have with this range and mean: 1 where all are at an end, 1/3 where
+        they fill the range evenly; 0 where means are not kept. Source: Bhatia and Davis, "A better bound on the
+        variance", The American Mathematical Monthly 107, 2000.
+        """
+        targets, mean, t = self.targets, self.targets.mean(self.t), max(self.t, TINY)
+        if self.rule.log_link:
+            return np.zeros_like(mean)
+        width = positive(targets.high - targets.low)
+        most = (targets.high - mean) / width * ((mean - targets.low) / width)
+        return (targets.spread / width / np.sqrt(t)) ** 2 / positive(most)
+
+    def see_growth(self, y, c):
+        """Take the growth of targets from rows in the order of time, which were learnt in another, or more than once.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows, n_targets)
+            Targets as they are given.
+        c : ndarray of shape (n_rows,)
+            Weights, of which one at least is not 0.
+        """
+        rule, targets = self.rule, self.targets
+        for other in self.others:
+            other.see_growth(y, c)
+        if not (rule.target_unit and rule.intercept) or self.t == 0:
+            return
+        with np.errstate(all="ignore"):
+            if rule.log_link:
+                y = y / positive(y.max(axis=0))
+                y = y / positive(np.average(y, axis=0, weights=c))
+            growth = growth_of(y * targets.lift, c)
+            targets.growth[:] = np.nan_to_num(in_one_pass(growth, targets.spread, c.sum(), self.t))
 
     def scale(self, size=None):
         """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization).
@@ -338,25 +391,77 @@ class LinearState:
             and no mean is so far from 0 that digits are lost.
         """
         if self.cached is None:
+            check_room(
+                (self.rule.n_played, self.columns.lift.size),
+                4,
+                f"an array of the weights of {self.rule.n_played:,} decision values for {self.columns.lift.size:,} "
+                "columns",
+                "After sparsify() coef_ is a sparse matrix of those that are not 0; predictions need neither.",
+            )
             self.cached = self._linear_of_met() if self._few_met() else self._linear()
             for values in self.cached[:2]:
                 values.flags.writeable = False
         return self.cached
 
+    @property
+    def has_many(self):
+        """Whether there are so many weights that predictions are made without an array of all of them."""
+        return self.cached is None and self._alone and self.rule.n_played * self.columns.lift.size > MANY
+
+    @property
+    def _alone(self):
+        """Whether the weight of each column, and what it adds to the intercept, are its own affair."""
+        return self.rule.columnwise and (self.rule.selective or not self.rule.centred)
+
+    def intercept(self):
+        """As `linear`, the intercept alone."""
+        if not self.has_many:
+            return self.linear()[1]
+        centred = self.followed() if self.rule.selective else np.zeros(0, np.int64)
+        return self._of(centred)._linear()[1]
+
+    def sparse_weights(self):
+        """The weights in raw units of `linear` that are not 0.
+
+        Returns
+        -------
+        csr_matrix of shape (n_played, n_features)
+        """
+        shape = self.rule.n_played, self.columns.lift.size - self.rule.intercept
+        if not self.has_many:
+            return sparse.csr_matrix(self.linear()[0])
+        met, step = self._met()[: -1 if self.rule.intercept else None], max(1, AT_ONCE // shape[0])
+        parts = [np.zeros((3, 0))]
+        for start in range(0, len(met), step):
+            some = met[start : start + step]
+            coef = self._of(some)._linear()[0]
+            heads, places = np.nonzero(coef)
+            parts.append(np.array([heads, some[places], coef[heads, places]]))
+        heads, places, values = np.concatenate(parts, axis=1)
+        return sparse.csr_matrix((values, (heads.astype(np.int64), places.astype(np.int64))), shape=shape)
+
+    def _of(self, features):
+        """The model on some of the features alone, and the intercept."""
+        n = self.columns.lift.size
+        return replace(self, columns=self.columns.take(np.append(features, np.arange(n - self.rule.intercept, n))))
+
     def _few_met(self):
         """Whether it is worth while to tell columns apart that sparse rows have never named."""
-        rule, columns = self.rule, self.columns
-        alone = rule.columnwise and (rule.selective or not rule.centred)
-        return alone and columns.lift.size >= FEW and columns.table.flags.f_contiguous
+        return self._alone and self.columns.lift.size >= FEW and self.columns.table.flags.f_contiguous
+
+    def _met(self):
+        """The columns that rows have named, with the intercept: no others have weights."""
+        columns = self.columns
+        met = columns.largest > 0
+        met[columns.lift.size - self.rule.intercept :] = True
+        if columns.frequent is not None:
+            met |= columns.frequent > 0
+        return np.flatnonzero(met)
 
     def _linear_of_met(self):
         """As `_linear`, by the columns that rows have named alone: all others have no weight."""
         columns, n_features = self.columns, self.columns.lift.size - self.rule.intercept
-        met = columns.largest > 0
-        met[n_features:] = True
-        if columns.frequent is not None:
-            met |= columns.frequent > 0
-        met = np.flatnonzero(met)
+        met = self._met()
         if 2 * len(met) > len(columns.lift):
             return self._linear()
         own, intercept, exact = replace(self, columns=columns.take(met))._linear()
@@ -390,7 +495,14 @@ class LinearState:
             exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
         if not exact:
             coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
-        return coef, intercept, exact
+        return self.within_bounds(coef), intercept, exact
+
+    def within_bounds(self, coef):
+        """Weights in raw units, which rounding may have brought beyond the bounds that the rule has for them."""
+        if not self.rule.bounded:
+            return coef
+        features = slice(0, coef.shape[1])
+        return np.clip(coef, self.columns.low[features], self.columns.high[features]) + 0.0  # which has no -0
 
 
 class Undo:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ...constraints import Box
 from .fields import Field
 
 
@@ -58,6 +59,7 @@ class LinearRule:
     ``clip``                     the least and the largest prediction, ``"targets"`` for those of the targets so far, or
                                  None
     ``experts``, ``mixed``       heads for each target, and whether they make one prediction together
+    ``constraint``               a set that holds the weights, or None
     ``lifted``                   whether columns are lifted (see `lifts`)
     ``penalised``, ``averaged``  whether weights are penalised, and whether their average makes predictions
     ``lazy``                     whether a row leaves the columns that it does not name as they are, or to be brought up
@@ -75,6 +77,7 @@ class LinearRule:
     weight_power: ClassVar[int] = 0
     sharing = 1
     log_link = False
+    constraint: Any = None
 
     @property
     def selective(self):
@@ -85,6 +88,16 @@ class LinearRule:
     def counts_entries(self):
         """Whether rows in which a column is 0, or is not, are counted."""
         return self.selective or self.normalization == "auto"
+
+    @property
+    def bounded(self):
+        """Whether each weight has bounds of its own; `fields` says where these are kept."""
+        return isinstance(self.constraint, Box)
+
+    @property
+    def projected(self):
+        """Whether weights are held together in a set."""
+        return self.constraint is not None and not self.bounded
 
     @property
     def fields(self):

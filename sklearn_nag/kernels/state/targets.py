@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .lifts import TINY
+from ...losses import FARTHEST, ZERO
+from .lifts import TINY, positive
+
+FIELDS = "origin", "sum", "spread", "low", "high", "growth"
+PER_ROW = 6.0  # of `grown`, so that it is the growth itself where that is steady
+FURTHER = 2.5  # times their growth that predictions may go beyond targets
+SURE = 1.5  # standard errors of the growth that are put down to chance
 
 
 class Targets:
@@ -12,7 +18,7 @@ class Targets:
 
     Parameters
     ----------
-    table : ndarray of shape (5, n_targets)
+    table : ndarray of shape (6, n_targets)
         The attributes below, in units of ``1 / lift``.
     lift : float, default=1.0
         Power of two that targets are multiplied by; below 1 once they were so large that sums of them would overflow.
@@ -28,22 +34,33 @@ class Targets:
     low, high : ndarray of shape (n_targets,)
         The smallest and the largest, from the origin; without an intercept at most and at least 0. Kept where a rule
         learns units or clips predictions to this range.
+    growth : ndarray of shape (n_targets,)
+        By how much the targets have grown from the first to the last, by the straight line through them over the total
+        weight of the rows; see `grown`. Kept where their mean is.
 
-    Where predictions are logarithms, ``origin`` and ``spread`` are 0, and ``sum``, ``low`` and ``high`` the logarithms
-    of what they are otherwise, so that none of them can overflow; ``losses.ZERO`` stands for that of 0.
+    Where predictions are logarithms, ``origin`` is 0, and ``sum``, ``low`` and ``high`` are the logarithms of what they
+    are otherwise, so that none of them can overflow; ``losses.ZERO`` stands for that of 0. ``spread`` and ``growth``
+    are then over the mean.
     """
 
     def __init__(self, table, lift=1.0):
         self.table, self.lift = table, lift
-        self.origin, self.sum, self.spread, self.low, self.high = table
+        self.origin, self.sum, self.spread, self.low, self.high, self.growth = table
+
+    @classmethod
+    def new(cls, n_targets):
+        """Of no row so far."""
+        return cls(np.zeros((len(FIELDS), n_targets)))
 
     def __getstate__(self):  # without the views, which would come back as arrays of their own
         return {"table": self.table, "lift": self.lift}
 
     def __setstate__(self, state):
         table = state.get("table")
-        if not isinstance(table, np.ndarray) or table.ndim != 2 or len(table) != 5:
-            raise ValueError(f"targets has a table of shape {np.shape(table)}; it must have 5 rows")
+        if not isinstance(table, np.ndarray) or table.ndim != 2 or len(table) not in (len(FIELDS) - 1, len(FIELDS)):
+            raise ValueError(f"targets has a table of shape {np.shape(table)}; it must have {len(FIELDS)} rows")
+        if len(table) < len(FIELDS):  # of a model that did not look for growth
+            state = {**state, "table": np.vstack([table, np.zeros((1, table.shape[1]))])}
         self.__init__(**state)
 
     def copy(self):
@@ -57,3 +74,78 @@ class Targets:
     def mean(self, t):
         """Running mean after rows of total weight ``t``, relative to the origin."""
         return self.sum / max(t, TINY)
+
+
+def grown(growth, before, c, t, difference):
+    """The growth of targets with a row of weight ``c``, after which the total weight is ``t`` and was ``before``.
+
+    Over rows that do not fade this is ``12 / t^2`` times the covariance sum of targets and time, so the slope of the
+    straight line through them, by least squares, times ``t``.
+
+    Parameters
+    ----------
+    growth, before, c, t : float or ndarray
+        The growth without the row, and weights.
+    difference : float or ndarray
+        By how much the target is above the mean of those before.
+    """
+    kept = before / t
+    return growth * kept * kept + PER_ROW * kept * (c / t) * difference
+
+
+def growth_of(y, c):
+    """What `grown` leads to over rows of targets ``y``, of shape (n_rows, n_targets), and weights ``c``."""
+    c = c / c.sum()
+    t = np.add.accumulate(c)[:, None]
+    means = np.add.accumulate(c[:, None] * y) / np.maximum(t, TINY)
+    differences = y[1:] - means[:-1]
+    return PER_ROW * np.add.reduce(t[:-1] * c[1:, None] * differences)
+
+
+def chance(growth, spread, t):
+    """How much targets may seem to grow by chance, by the standard error of their growth.
+
+    They deviate by ``spread / sqrt(t)`` from their mean, and by less from the line that grows so.
+    """
+    deviation = spread / np.sqrt(t)
+    return SURE * deviation * np.sqrt(np.maximum(12.0 - (growth / positive(deviation)) ** 2, 0.0) / t)
+
+
+def margin(growth, spread, t):
+    """How far beyond the range of targets predictions may go, on the side to which they grow.
+
+    Targets that grow on as they have do so by their growth until as many rows have come as there have been. What is
+    more leaves room for growth that gets faster, and for seasons.
+    """
+    return np.maximum(FURTHER * (np.abs(growth) - chance(growth, spread, t)), 0.0)
+
+
+def in_one_pass(growth, spread, n, t):
+    """The growth that has the margin, after rows of total weight ``t``, that ``growth`` has after ``n``.
+
+    So rows that were learnt several times are no more evidence than once.
+    """
+    deviation = positive(spread / np.sqrt(t))
+    least = (np.abs(growth) - chance(growth, deviation * np.sqrt(n), n)) / deviation
+    root = SURE * np.sqrt(np.maximum(12.0 * (t + SURE**2) - t * least**2, 0.0))
+    size = np.where(least**2 < 12.0, (t * least + root) / (t + SURE**2), least)  # which is ``least`` with its chance
+    return np.where(least > 0.0, np.sign(growth) * size * deviation, 0.0)
+
+
+def widened(low, high, growth, spread, t):
+    """A range of targets, with the `margin`."""
+    further = margin(growth, spread, t)
+    return low - further * (growth < 0), high + further * (growth > 0)
+
+
+def over_mean(low, high, mean):
+    """The ends of a range over the mean, by logarithms of all three."""
+    return np.exp(np.minimum(low - mean, FARTHEST)), np.exp(np.minimum(high - mean, FARTHEST))
+
+
+def widened_rates(low, high, growth, spread, mean, t):
+    """As `widened`, by logarithms of the ends and of the mean; growth and spread are over the mean."""
+    further, (bottom, top) = margin(growth, spread, t), over_mean(low, high, mean)
+    with np.errstate(divide="ignore"):
+        down = np.log1p(-np.minimum(further * (growth < 0) / positive(bottom), 1.0))
+    return np.maximum(low + down, ZERO), high + np.log1p(further * (growth > 0) / positive(top))

@@ -11,6 +11,7 @@ from ..state.columns import renumbered
 from ..state.lifts import LARGEST, positive
 from .blocks import dense_blocks
 
+AT_ONCE = 2**24  # numbers of columns that are looked up at once, where not all are
 WIDE = 1024  # from so many columns on, sparse rows are predicted one by one on the columns that they name
 
 
@@ -32,12 +33,19 @@ def predict(state, X):
     """
     if state.rule.clip is not None and (models := state.models()):  # as each is clipped
         return _mean(predict, models, X)
+    if state.has_many:
+        return _predict_by_parts(state, X)
     if state.cached is None and state.rule.columnwise and not isinstance(X, np.ndarray):
         # To look up the weight of an entry takes about as long as to make that of a column. Once as much time has gone
         # into looking up as making all of them takes, they are made.
         state.looked_up += X.nnz
         if state.looked_up < state.columns.lift.size:
             state, X = _named(state, X)
+    return _by_weights(state, X)
+
+
+def _by_weights(state, X):
+    """As `predict`, by the weights of all columns of the model."""
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
         if exact:
@@ -47,10 +55,20 @@ def predict(state, X):
         return predict_unit_free(state, X)
 
 
+def _predict_by_parts(state, X):
+    """As `predict`, for a model of too many weights: so few rows at a time that the columns they name are few."""
+    X = sparse.csr_array(X)
+    rows = max(1, int(AT_ONCE / len(state.columns.table) * X.shape[0] / max(X.nnz, 1)))
+    parts = [_by_weights(*_named(state, X[i : i + rows])) for i in range(0, X.shape[0], rows)]
+    return np.concatenate(parts) if parts else np.empty((0, state.rule.n_played))
+
+
 def predict_by_row(state, X):
     """As `predict`, with the same bits however rows come in batches."""
     if state.rule.clip is not None and (models := state.models()):
         return _mean(predict_by_row, models, X)
+    if state.has_many:
+        return predict_unit_free(state, sparse.csr_array(X))
     coef, intercept, exact = state.linear()
     if not exact:
         return predict_unit_free(state, X)

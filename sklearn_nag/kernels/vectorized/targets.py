@@ -8,6 +8,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
+from ..state.targets import PER_ROW, widened, widened_rates
 
 
 def read_classes(y, n_heads):
@@ -30,9 +31,9 @@ class TargetRows(NamedTuple):
     unit, unit_before : ndarray of shape (n_rows, n_targets)
         Their unit with the row, and without it.
     least, most : ndarray of shape (n_rows, n_targets)
-        Between which predictions are clipped.
+        Between which predictions are clipped, with the margin for targets that grow.
     floor, ceiling : ndarray of shape (n_rows, n_targets)
-        The same for the prediction at which the derivative is taken, when the target is known.
+        Between which the prediction is at which the derivative is taken, when the target is known.
     compared : ndarray of shape (n_rows, n_targets)
         What derivatives compare predictions with: the targets or, where predictions are logarithms, targets over means.
     spread : ndarray of shape (n_rows + 1, n_targets) or None
@@ -64,7 +65,7 @@ def read_targets(state, y, c, t):
         return read_rates(state, y, c, t)
     if not rule.target_unit:
         nothing, one = np.zeros(y.shape), np.ones(y.shape)
-        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t), y)
+        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t, nothing, nothing), y)
     if state.t == 0 and rule.intercept:
         targets.origin[:] = y[0]
     y = y - targets.origin
@@ -74,7 +75,46 @@ def read_targets(state, y, c, t):
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
     targets.sum[:], targets.spread[:] = sums[n], spread[n]
     unit = spread / np.sqrt(np.maximum(t, TINY))[:, None]
-    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *_ranges(state, y, t), y, spread)
+    growth = _growths(targets, c, t, y - means[:-1]) if rule.intercept else np.zeros(y.shape)
+    ranges = _ranges(state, y, t, growth, spread[:-1])
+    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *ranges, y, spread)
+
+
+def _growths(targets, c, t, differences, kept=1.0):
+    """`state.targets.grown`, before each row; with that after the last the targets go on.
+
+    Parameters
+    ----------
+    targets : Targets
+        What was learnt of the targets before these rows.
+    c, t : ndarray of shape (n_rows,), ndarray of shape (n_rows + 1,)
+        Weights of the rows, and total weights before each and after the last.
+    differences : ndarray of shape (n_rows, n_targets)
+        By how much targets are above the mean of those before.
+    kept : ndarray of shape (n_rows, n_targets), default=1.0
+        By what growth is multiplied because its unit changes.
+    """
+    share = (t[:-1] / t[1:])[:, None]
+    kept = kept * share * share + 0.0 * differences
+    gained = PER_ROW * share * (c / t[1:])[:, None] * differences
+    growth = np.empty((len(c) + 1, differences.shape[1]))
+    growth[0] = targets.growth
+    for i in range(len(c)):  # as each depends on that before
+        np.multiply(growth[i], kept[i], out=growth[i + 1])
+        growth[i + 1] += gained[i]
+    targets.growth[:] = growth[-1]
+    return growth[:-1]
+
+
+def _spreads(targets, c, t, differences, kept):
+    """As `_growths`, of spreads."""
+    deviations = np.sqrt(c * (t[:-1] / t[1:]))[:, None] * np.abs(differences)
+    spread = np.empty((len(c) + 1, differences.shape[1]))
+    spread[0] = targets.spread
+    for i in range(len(c)):
+        np.hypot(spread[i] * kept[i], deviations[i], out=spread[i + 1])
+    targets.spread[:] = spread[-1]
+    return spread[:-1]
 
 
 def read_rates(state, y, c, t):
@@ -89,6 +129,7 @@ def read_rates(state, y, c, t):
     with np.errstate(divide="ignore"):
         log_y, more = np.where(y > 0, np.log(y), ZERO), (np.log(c)[:, None] + np.log(y))
     before, mean, compared, is_known = nothing, nothing, y, np.ones(y.shape, dtype=bool)
+    growth = spread = nothing
     if rule.target_unit:
         start = targets.sum if state.t > 0 else np.full_like(targets.sum, NOTHING)
         sums = np.logaddexp.accumulate(np.vstack([start, more]))
@@ -99,6 +140,9 @@ def read_rates(state, y, c, t):
         before, mean = means[:-1], np.where(is_known, means[1:], 0.0)
         compared = np.where(y > 0, np.exp(np.clip(log_y - mean, -FARTHEST, FARTHEST)), 0.0)
         compared = np.where(is_known, compared, 1.0)
+        # The mean before, over that with the row; where there was none, nothing grows.
+        fallen = np.where(known[:-1], np.exp(np.minimum(before - mean, FARTHEST)), compared)
+        growth, spread = (of(targets, c, t, compared - fallen, fallen) for of in (_growths, _spreads))
         if state.t == 0:
             targets.low[:] = targets.high[:] = log_y[0]
     low = np.minimum.accumulate(np.vstack([targets.low, log_y]))
@@ -107,7 +151,8 @@ def read_rates(state, y, c, t):
     least, most = floor, ceiling = -free, 0.0 * free + FARTHEST
     if rule.clip == "targets":
         told = (t[:-1, None] > 0) | (not rule.target_unit)
-        least, most = np.where(told, low[:-1], least), np.where(told, high[:-1], most)
+        ends = widened_rates(low[:-1], high[:-1], growth, spread, before, np.maximum(t[:-1, None], TINY))
+        least, most = np.where(told, ends[0], least), np.where(told, ends[1], most)
         floor, ceiling = np.where(is_known, low[1:], floor), np.where(is_known, high[1:], ceiling)
     elif rule.clip is not None:
         least, most = floor, ceiling = tuple(end + nothing for end in rule.clip)
@@ -117,8 +162,11 @@ def read_rates(state, y, c, t):
     return TargetRows(y, before, nothing, one, one, least, most, floor - mean, ceiling - mean, compared)
 
 
-def _ranges(state, y, t):
-    """``least``, ``most``, ``floor`` and ``ceiling`` of `TargetRows`; the range of the targets then includes ``y``."""
+def _ranges(state, y, t, growth, spread):
+    """``least``, ``most``, ``floor`` and ``ceiling`` of `TargetRows`; the range of the targets then includes ``y``.
+
+    ``growth`` and ``spread`` are those of the targets before each row.
+    """
     rule, targets = state.rule, state.targets
     free = np.full(y.shape, LARGEST)
     if rule.target_unit or rule.clip == "targets":
@@ -129,7 +177,8 @@ def _ranges(state, y, t):
         targets.low[:], targets.high[:] = low[-1], high[-1]
     if rule.clip == "targets":
         known = t[:-1, None] > 0
-        return np.where(known, low[:-1], -free), np.where(known, high[:-1], free), low[1:], high[1:]
+        least, most = widened(low[:-1], high[:-1], growth, spread, np.maximum(t[:-1, None], TINY))
+        return np.where(known, least, -free), np.where(known, most, free), low[1:], high[1:]
     if rule.clip is not None:
         ends = tuple(end * targets.lift - targets.origin + np.zeros(y.shape) for end in rule.clip)
         return ends + ends

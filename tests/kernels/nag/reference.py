@@ -3,6 +3,7 @@
 Written from the paper's pseudocode, with ``w``, ``s``, ``G`` and ``N``; it shares no line with the package.
 """
 
+import itertools
 import math
 
 
@@ -50,6 +51,21 @@ def move(loss, p, y, a):
     if loss == "absolute_error":
         return math.copysign(min(a, abs(y - p)), y - p)
     raise KeyError(loss)
+
+
+def margins(values, weights):
+    """How far below and above targets predictions may go: 2.5 times their growth, less 1.5 standard errors of it.
+
+    The growth is the slope of the line through targets, by least squares, times the length of time; each stands in the
+    middle of the time that its weight takes.
+    """
+    total, mean = math.fsum(weights), moments(values, weights)[0]
+    ends = list(itertools.accumulate(weights))
+    times = [end - c / 2 - total / 2 for end, c in zip(ends, weights)]
+    slope = 12 * math.fsum(c * time * (v - mean) for c, time, v in zip(weights, times, values)) / total**3
+    growth, left = slope * total, moments(values, weights)[1] ** 2 - (slope * total) ** 2 / 12
+    further = 2.5 * max(abs(growth) - 1.5 * math.sqrt(12 * max(left, 0.0) / total), 0.0)
+    return (0.0, further) if growth > 0 else (further, 0.0)
 
 
 def moments(values, weights):
@@ -151,7 +167,11 @@ def run(
             if seen_y:
                 mean = moments(seen_y, seen_c[:-1])[0] if intercept else 0.0
                 low, high = some_range(seen_y)
-                low, high = (low, high) if clip == "targets" else clip or (2 * low - high, 2 * high - low)
+                if clip == "targets" and intercept:
+                    below, above = margins(seen_y, seen_c[:-1])
+                    low, high = low - below, high + above
+                elif clip != "targets":
+                    low, high = clip or (2 * low - high, 2 * high - low)
                 predictions.append(min(max(p + mean, low), high))
             else:
                 predictions.append(0.0 if clip in (None, "targets") else min(max(0.0, clip[0]), clip[1]))

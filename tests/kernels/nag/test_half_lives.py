@@ -74,7 +74,7 @@ def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
     for half_life in (None, *HALF_LIVES[1:]):
         model = NAGClassifier(half_life=half_life, average=True)
         alone.append((model, model._play(X, y, weight, classes=[0, 1])[:, 0]))
-    losses = np.array([np.logaddexp(0.0, -sign * p) * weight for _, p in alone]).T
+    losses = np.array([np.minimum(np.logaddexp(0.0, -sign * p), 3.0) * weight for _, p in alone]).T
     shares = shares_of_rows(losses, 0.0)
     mixed = NAGClassifier(half_life="auto", average=True)
     played = mixed._play(X, y, weight, classes=[0, 1])[:, 0]
@@ -177,7 +177,7 @@ def test_damaged_models_are_refused(rng):
         lambda state: state.others[0].columns.weight.fill(np.nan),
         lambda state: state.trusted.rounds.fill(-1.0),
         lambda state: setattr(state, "trusted", state.mixture),
-        lambda state: setattr(state.heard, "table", np.zeros((5, 3))),
+        lambda state: setattr(state.heard, "table", np.zeros((6, 3))),
     ):
         model = NAGClassifier(half_life="auto").partial_fit(X, y, classes=[0, 1])
         damage(model._state)

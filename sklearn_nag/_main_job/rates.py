@@ -1,0 +1,208 @@
+"""The bundled data sets: learners compared by cross-validation over a range of learning rates."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.parallel import Parallel, delayed
+
+from .. import config_context
+from ..estimators import NAGClassifier, NAGRegressor
+from ..model_selection._sweep import Sweep
+from .tasks import Task
+
+ETAS = 10.0 ** (np.arange(-12, 9) / 2)  # the default, 1, is among them
+PASSES = {"max_iter": 3, "tol": None, "random_state": 0}
+SMALL = 1000  # rows below which NumPy is done before Numba has compiled
+HOPELESS = 1e6  # errors from which a learner counts as diverged
+OVERFLOWS = ("overflow", "infinity", "NaN")  # words of scikit-learn's errors when a learner has left float64
+
+
+class Learner(NamedTuple):
+    """A learner with what comes before it, and its form with default parameters; None is for the same form."""
+
+    name: str
+    prepare: object
+    estimator: object
+    default: object = None
+
+
+class Result(NamedTuple):
+    """Errors of a learner in each fold, NaN where it diverged: for each of ``ETAS``, and with default parameters."""
+
+    name: str
+    folds: np.ndarray
+    default_folds: np.ndarray
+
+    @property
+    def errors(self):
+        """Mean over the folds for each of ``ETAS``, NaN where the learner diverged in any."""
+        means = self.folds.mean(axis=1)
+        return np.where(means < HOPELESS, means, np.nan)
+
+    @property
+    def default(self):
+        """The same with default parameters."""
+        mean = self.default_folds.mean()
+        return mean if mean < HOPELESS else np.nan
+
+    @property
+    def best(self):
+        """Index of the best learning rate; 0 if the learner diverged at all of them."""
+        return int(np.argmin(np.nan_to_num(self.errors, nan=np.inf)))
+
+
+class Range(NamedTuple):
+    """What all learners made of a task, and the error of predicting the most frequent class, or the mean."""
+
+    task: Task
+    results: list[Result]
+    baseline: float
+
+    @property
+    def winner(self):
+        """The result with the least error at its best learning rate."""
+        return min(self.results, key=lambda result: np.nan_to_num(result.errors[result.best], nan=np.inf))
+
+    @property
+    def good_enough(self):
+        """The least error of all learners, plus one standard error of its folds."""
+        winner = self.winner
+        return winner.errors[winner.best] + standard_error(winner.folds[winner.best])
+
+    def good(self, result):
+        """First and last index of the learning rates around a learner's best one that are good enough, or None."""
+        good = result.errors <= self.good_enough
+        if not good[result.best]:
+            return None
+        bad = np.flatnonzero(~good)
+        first = bad[bad < result.best].max(initial=-1) + 1
+        last = bad[bad > result.best].min(initial=len(good)) - 1
+        return int(first), int(last)
+
+
+def standard_error(folds):
+    """Standard error of the mean over folds."""
+    return np.std(folds, ddof=1) / np.sqrt(len(folds))
+
+
+def learners(task):
+    """The learners to compare on a task: first the defaults of this package, last SGD on scaled features."""
+    printed = {"centering": False, "importance_aware": False, "average": False, **PASSES}
+    if task.is_classification:
+        ours, theirs, printed = NAGClassifier, SGDClassifier, {"multi_class": "ovr", **printed}
+        peer, default = {"loss": "log_loss", "learning_rate": "constant"}, {"loss": "log_loss"}
+    else:
+        ours, theirs, printed = NAGRegressor, SGDRegressor, {"target_normalization": None, "clip": None, **printed}
+        peer, default = {"learning_rate": "constant"}, {}
+    adagrad = ours(normalization=None, **printed)
+    sgd, sgd_default = theirs(**peer, **PASSES), theirs(**default, **PASSES)
+    return [
+        Learner(ours.__name__, task.raw, ours(**PASSES)),
+        Learner("NAG", task.raw, ours(normalization="max", **printed)),
+        Learner("sNAG", task.raw, ours(normalization="rms", **printed)),
+        Learner("AdaGrad", task.raw, adagrad),
+        Learner("AdaGrad, scaled", task.scaled, adagrad),
+        Learner(theirs.__name__, task.raw, sgd, sgd_default),
+        Learner(f"{theirs.__name__}, scaled", task.scaled, sgd, sgd_default),
+    ]
+
+
+def compare(tasks, folds, n_jobs):
+    """Compare all learners on each task.
+
+    Parameters
+    ----------
+    tasks : list of Task
+        The tasks.
+    folds : int
+        Folds of the cross-validation.
+    n_jobs : int
+        Processes; -1 is for all cores.
+
+    Yields
+    ------
+    done, total : int
+        How many learners have been tried, and how many there are on all tasks.
+    found : Range or None
+        Of the last task whose learners have all been tried.
+    """
+    jobs = [(task, learner) for task in tasks for learner in learners(task)]
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(try_learner)(*job, folds) for job in jobs)
+    results = []
+    for done, ((task, _), result) in enumerate(zip(jobs, found), 1):
+        results.append(result)
+        if done == len(jobs) or jobs[done][0] is not task:
+            yield done, len(jobs), Range(task, results, baseline(task, folds))
+            results = []
+        else:
+            yield done, len(jobs), None
+
+
+def split(task, folds):
+    """Rows to learn and rows to predict, for each fold: the same for all learners."""
+    splitter = (StratifiedKFold if task.is_classification else KFold)(folds, shuffle=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes with fewer rows than there are folds
+        return list(splitter.split(task.X, task.y))
+
+
+def try_learner(task, learner, folds):
+    """`Result` of one of `learners` on a task."""
+    errors, default_errors = [], []
+    kernel = {"kernel": "numpy"} if len(task.y) < SMALL else {}
+    for train, test in split(task, folds):
+        prepare = clone(learner.prepare)
+        with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(**kernel):
+            warnings.simplefilter("ignore")  # a range of learning rates has bad ends
+            rows = prepare.fit_transform(task.X.take(train, axis=0)), task.y[train]
+            new_rows = prepare.transform(task.X.take(test, axis=0)), task.y[test]
+            errors.append([_error(fitted, new_rows) for fitted in _fit(learner.estimator, rows)])
+            if learner.default is not None:
+                default_errors.append(_error(_fit_one(learner.default, rows), new_rows))
+    folds_by_eta = np.array(errors).T
+    default = folds_by_eta[np.argmin(np.abs(ETAS - 1.0))] if learner.default is None else np.array(default_errors)
+    return Result(learner.name, folds_by_eta, default)
+
+
+def _fit(estimator, rows):
+    """The estimator fitted with each of ``ETAS``, None where it diverges; those of this package in the same passes."""
+    if isinstance(estimator, (NAGClassifier, NAGRegressor)):
+        return Sweep(estimator, tuple(ETAS.tolist())).fit(*rows)
+    return (_fit_one(clone(estimator).set_params(eta0=eta), rows) for eta in ETAS)
+
+
+def _fit_one(estimator, rows):
+    return unless_it_overflows(lambda: clone(estimator).fit(*rows))
+
+
+def _error(fitted, rows):
+    """1 minus the score, NaN for a model that has diverged."""
+    score = None if fitted is None else unless_it_overflows(lambda: fitted.score(*rows))
+    return np.nan if score is None else 1.0 - score
+
+
+def unless_it_overflows(make):
+    """What a function returns; None where a learner has left float64, which scikit-learn calls a ValueError."""
+    try:
+        return make()
+    except ValueError as error:
+        if not any(word in str(error) for word in OVERFLOWS):
+            raise
+        return None
+
+
+def baseline(task, folds):
+    """Error of predicting the most frequent class, or the mean, by the same folds."""
+    dummy = DummyClassifier() if task.is_classification else DummyRegressor()
+    errors = []
+    for train, test in split(task, folds):
+        nothing = np.zeros((len(task.y), 1))
+        errors.append(1.0 - dummy.fit(nothing[train], task.y[train]).score(nothing[test], task.y[test]))
+    return float(np.mean(errors))

@@ -1,0 +1,150 @@
+"""Targets of classifiers that name no single class: probabilities of classes, and several labels at once.
+
+A model of classes has a ``classes_`` of one dimension, and takes classes or probabilities. A model of several labels
+has a row ``[0, 1]`` of ``classes_`` for each. What a model was begun with decides which it is, not what came last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._validation import as_labels, as_numpy, shown
+
+NEITHER = "several labels are zeros and ones, probabilities of classes add up to 1 in each row"
+
+
+def has_columns(y):
+    """Whether ``y``, of any kind, has two dimensions, with several columns."""
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    except ValueError:  # lists of several lengths
+        return False
+    return len(shape) == 2 and shape[1] > 1
+
+
+def are_labels(classes):
+    """Whether ``classes_`` are those of a model of several labels."""
+    return classes.ndim == 2
+
+
+def classes_of_labels(n_labels):
+    """``classes_`` of a model of ``n_labels`` labels."""
+    return np.tile([0, 1], (n_labels, 1))
+
+
+def classes_named(classes):
+    """``classes_`` of a model of several labels, if ``classes`` are such, a pair for each; else None."""
+    if not has_columns(classes):
+        return None
+    pairs = np.asarray(classes)
+    if not (pairs.shape[1] == 2 and len(pairs) > 1 and np.array_equal(pairs, classes_of_labels(len(pairs)))):
+        raise ValueError(f"classes of several labels are [0, 1] for each of two labels or more; got {shown(classes)}.")
+    return classes_of_labels(len(pairs))
+
+
+def classes_of_stream(y):
+    """``classes_`` of a model of several labels, if ``y`` are such; else None."""
+    if not has_columns(y):
+        return None
+    y = as_matrix(y)
+    return classes_of_labels(y.shape[1]) if _are_zeros_and_ones(y) else None
+
+
+def _are_zeros_and_ones(y):
+    return bool(((y == 0.0) | (y == 1.0)).all())
+
+
+def classes_of_matrix(y):
+    """``classes_`` of a new model for all of its targets, checked and of two dimensions."""
+    if _are_zeros_and_ones(y):
+        return classes_of_labels(y.shape[1])
+    checked_probabilities(y, y.shape[1])
+    return np.arange(y.shape[1])
+
+
+def classes_in(y):
+    """All classes in targets, as ``classes_`` of a model of these has them."""
+    y = dense(y)
+    if has_columns(y):
+        return classes_of_matrix(as_matrix(y))
+    y = as_labels(y, "y")
+    return np.arange(2) if are_shares(y) else np.unique(y)
+
+
+def check_one_class_a_row(y, owner):
+    """Raise unless ``y``, of any kind, has a single column that can be one of classes."""
+    if has_columns(y) or are_shares(dense(y)):
+        raise ValueError(
+            f"{owner} takes one class a row: not several labels, nor probabilities, as NAGClassifier, FTRLClassifier "
+            f"and ScaleInvariantClassifier do; y has {'several columns' if has_columns(y) else 'shares of a class'}."
+        )
+
+
+def dense(y: Any) -> np.ndarray:
+    """Targets of any kind as an array."""
+    return y.toarray() if sparse.issparse(y) else np.asarray(as_numpy(y, "y"))
+
+
+def as_matrix(y):
+    """Targets of two dimensions, dense or sparse, as an array of floats."""
+    y = dense(y)
+    y = np.asarray(y.tolist()) if y.dtype == object else y
+    if y.dtype.kind not in "biuf":
+        raise ValueError(f"y has shape {y.shape} and values that are no numbers: {NEITHER}.")
+    return y.astype(np.float64) if y.dtype.kind in "biu" else y
+
+
+def _check_shares(y, what):
+    """Raise for the first value that is not between 0 and 1."""
+    wrong = ~((y >= 0.0) & (y <= 1.0))
+    if wrong.any():
+        row, column = map(int, np.argwhere(wrong)[0])
+        raise ValueError(f"y has {y[row, column]!s} in row {row}, column {column}; {what}.")
+
+
+def checked_probabilities(y, n_classes):
+    """Probabilities of the classes, a row for each target; raise unless they are such."""
+    if y.shape[1] != n_classes:
+        raise ValueError(f"y has shape {y.shape}; probabilities of {n_classes} classes have as many columns.")
+    _check_shares(y, NEITHER)
+    total = y.sum(axis=1, dtype=np.float64)
+    wrong = np.abs(total - 1.0) > np.sqrt(np.finfo(y.dtype).eps)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"row {row} of y adds up to {total[row]:.6g}; {NEITHER}. partial_fit begins a model of several labels "
+            f"with classes=[[0, 1]] * {n_classes}."
+        )
+    return y / total[:, None]
+
+
+def targets_of_probabilities(y, n_classes):
+    """Targets of heads, from -1 to 1: that of each class or, of two classes, of the second."""
+    shares = checked_probabilities(y, n_classes)
+    return 2.0 * (shares[:, 1:] if n_classes == 2 else shares) - 1.0
+
+
+def targets_of_labels(y, n_labels):
+    """Targets of heads, from -1 to 1, of labels that are zeros and ones, or shares of ones."""
+    if y.ndim != 2 or y.shape[1] != n_labels:
+        raise ValueError(f"y has shape {y.shape}; this model was made for {n_labels} labels: (n_samples, {n_labels}).")
+    _check_shares(y, "a label is 0 or 1, or the probability that it is 1")
+    return 2.0 * y.astype(np.float64) - 1.0
+
+
+def are_shares(y):
+    """Whether targets of one dimension are shares of the second of two classes: some between 0 and 1, none beyond."""
+    return y.dtype.kind == "f" and bool(((y >= 0.0) & (y <= 1.0)).all() and ((y > 0.0) & (y < 1.0)).any())
+
+
+def targets_of_shares(y, classes):
+    """Targets of the single head, from -1 to 1, of shares of the second class; raise unless classes are 0 and 1."""
+    if not (len(classes) == 2 and classes.dtype.kind in "biuf" and np.array_equal(classes, [0, 1])):
+        raise ValueError(
+            f"y has numbers between 0 and 1, which are shares of class 1 where the classes are 0 and 1; they are "
+            f"{classes}: give probabilities of shape (n_samples, {len(classes)})."
+        )
+    return 2.0 * y.astype(np.float64)[:, None] - 1.0

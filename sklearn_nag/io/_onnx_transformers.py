@@ -1,0 +1,160 @@
+"""ONNX graphs of transformers: those that graphs can hold, and a sentence for the others."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+
+from .. import preprocessing
+from ..preprocessing import NumberReader, OnlineColumnTransformer, OnlineImputer, OnlineOneHotEncoder, OnlinePipeline
+from ..preprocessing._base import OnlineTransformer
+from ..preprocessing._frames import DATES, WORDS
+from ._nodes import Nodes
+
+
+def as_known(estimator: Any) -> Any:
+    """An estimator with pipelines and column transformers of scikit-learn, which skl2onnx knows, in place of ours."""
+    if isinstance(estimator, OnlinePipeline):
+        return Pipeline([(name, as_known(step)) for name, step in estimator.steps])
+    if isinstance(estimator, OnlineColumnTransformer):
+        names = getattr(estimator, "feature_names_in_", None)
+        steps = [
+            (name, as_known(step), places if names is None else names[places].tolist())
+            for name, step, places in estimator.transformers_
+        ]
+        known = ColumnTransformer(steps)
+        known.transformers_ = steps
+        return known
+    return estimator
+
+
+def inputs_of(estimator: Any) -> list[tuple[str, Any]]:
+    """Names and types of the inputs of a graph: one of float64 rows or, where columns have names, one for each.
+
+    Raises
+    ------
+    TypeError
+        For columns of dates, which ONNX does not have.
+    """
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+
+    first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator
+    if not (isinstance(first, OnlineColumnTransformer) and hasattr(first, "feature_names_in_")):
+        return [("X", DoubleTensorType([None, estimator.n_features_in_]))]
+    used = [(name, kind) for name, kind in zip(first.feature_names_in_, first._state.kinds) if kind]
+    if dates := [name for name, kind in used if kind == DATES]:
+        raise TypeError(
+            f"ONNX has no dates, and the column {dates[0]!r} holds some: export the steps behind the columns alone, as "
+            "to_onnx(pipeline[-1]), and let pipeline[:-1] transform the rows."
+        )
+    return [(name, (StringTensorType if kind == WORDS else DoubleTensorType)([None, 1])) for name, kind in used]
+
+
+def register(update: Any) -> None:
+    """Register transformers with skl2onnx, whose ``update_registered_converter`` is given."""
+    converters = {
+        OnlineImputer: (_shapes_of_imputer, _convert_imputer),
+        OnlineOneHotEncoder: (_shapes_of_one_hot, _convert_one_hot),
+        NumberReader: (_shapes_of_reader, _convert_reader),
+    }
+    public = (getattr(preprocessing, name) for name in preprocessing.__all__)
+    for kind in public:
+        if inspect.isclass(kind) and issubclass(kind, OnlineTransformer):
+            update(kind, f"SklearnNag{kind.__name__}", *converters.get(kind, (_refuse, _convert_none)))
+
+
+def _refuse(operator):
+    _raise_for(operator.raw_operator, "has none")
+
+
+def _convert_none(scope, operator, container):
+    _refuse(operator)
+
+
+def _raise_for(transformer, why):
+    raise TypeError(
+        f"graphs of ONNX cannot hold every transformer, and this {type(transformer).__name__} {why}: export the steps "
+        "behind it alone, as to_onnx(pipeline[-1]), and let pipeline[:-1] transform the rows."
+    )
+
+
+def _of_doubles(operator, n_columns):
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    operator.outputs[0].type = DoubleTensorType([operator.inputs[0].get_first_dimension(), n_columns])
+
+
+def _holds_words(operator):
+    from skl2onnx.common.data_types import StringTensorType
+
+    return any(isinstance(variable.type, StringTensorType) for variable in operator.inputs)
+
+
+def _doubles(nodes, operator):
+    """Name of all columns that go in, side by side in float64."""
+    from onnx import TensorProto
+
+    parts = [nodes.add("Cast", variable.full_name, to=TensorProto.DOUBLE) for variable in operator.inputs]
+    return parts[0] if len(parts) == 1 else nodes.add("Concat", *parts, axis=1)
+
+
+def _shapes_of_imputer(operator):
+    imputer = operator.raw_operator
+    if imputer._state.holds_words or _holds_words(operator):
+        _raise_for(imputer, "fills words, of which ONNX has no missing ones")
+    _of_doubles(operator, imputer.n_features_in_ * (2 if imputer.add_indicator else 1))
+
+
+def _convert_imputer(scope, operator, container):
+    from onnx import TensorProto
+
+    imputer, nodes = operator.raw_operator, Nodes(scope, container)
+    rows = _doubles(nodes, operator)
+    missing = nodes.add("IsNaN", rows)
+    filled = nodes.add("Where", missing, nodes.constant(imputer.statistics_.astype(np.float64)), rows)
+    if imputer.add_indicator:
+        filled = nodes.add("Concat", filled, nodes.add("Cast", missing, to=TensorProto.DOUBLE), axis=1)
+    nodes.output(operator.outputs[0], filled)
+
+
+def _shapes_of_reader(operator):
+    if _holds_words(operator):
+        _raise_for(operator.raw_operator, "reads words; it takes columns of numbers in a graph")
+    _of_doubles(operator, operator.raw_operator.n_features_in_)
+
+
+def _convert_reader(scope, operator, container):
+    nodes = Nodes(scope, container)
+    nodes.output(operator.outputs[0], _doubles(nodes, operator))
+
+
+def _shapes_of_one_hot(operator):
+    encoder = operator.raw_operator
+    if not _holds_words(operator):
+        _raise_for(encoder, "takes words: give its columns as inputs of StringTensorType")
+    _of_doubles(operator, encoder.n_features_in_ * int(encoder.max_categories))
+
+
+def _convert_one_hot(scope, operator, container):
+    from onnx import TensorProto
+
+    encoder, nodes = operator.raw_operator, Nodes(scope, container)
+    words = [variable.full_name for variable in operator.inputs]
+    words = words[0] if len(words) == 1 else nodes.add("Concat", *words, axis=1)
+    width, blocks = int(encoder.max_categories), []
+    for i, known in enumerate(encoder.categories_):
+        places = {word: place for place, word in enumerate(known.tolist())}
+        if None in places:  # ONNX has no missing words; empty ones stand for them
+            places.setdefault("", places.pop(None))
+        column = nodes.add("Gather", words, nodes.constant(np.array([i])), axis=1)
+        code = nodes.add(
+            "LabelEncoder", column, keys_strings=list(places), values_int64s=list(places.values()),
+            default_int64=width - 1, op_domain="ai.onnx.ml", op_version=2,
+        )  # fmt: skip
+        ones = nodes.add("Equal", code, nodes.constant(np.arange(width)[None]))
+        blocks.append(nodes.add("Cast", ones, to=TensorProto.DOUBLE))
+    nodes.output(operator.outputs[0], blocks[0] if len(blocks) == 1 else nodes.add("Concat", *blocks, axis=1))

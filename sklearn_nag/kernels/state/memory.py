@@ -1,0 +1,48 @@
+"""Whether there is room for what somebody asks for, so that it can be refused before anything is allocated."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+SMALL = 2**28  # bytes, below which nobody looks
+
+
+class TooLarge(MemoryError, ValueError):
+    """Raised for a model, or an array of its weights, that is larger than the memory that is free."""
+
+
+def free_memory():
+    """Bytes that are free on this machine, or that it has where it does not tell; infinite where neither is known."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return np.inf
+
+
+def check_room(shape, copies, what, instead):
+    """Raise `TooLarge` unless there is room for an array of doubles.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    copies : int
+        How many arrays of this shape there are while one is made or used.
+    what : str
+        What it is, for the error.
+    instead : str
+        A sentence that says what to do.
+    """
+    size = 8.0 * np.prod(shape, dtype=np.float64)
+    if size > SMALL and copies * size > (free := free_memory()):
+        size, free = size / 2**30, free / 2**30
+        raise TooLarge(
+            f"{what} takes {size:,.1f} GiB, and {copies} times as much at times; {free:,.1f} GiB are free. {instead}"
+        )

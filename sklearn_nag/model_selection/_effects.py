@@ -1,0 +1,310 @@
+"""How columns matter to models of curves and cells: functions of one column or two, read from the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators._online import OnlineLinear
+from ..estimators._validation import class_codes, shown
+from ..preprocessing import OnlineCells, OnlineCurves
+from ..preprocessing._base import names_in
+from ..preprocessing._cells import mean_effects
+from ..preprocessing._knots import Knots, KnotTransformer
+from ..preprocessing._numpy_rows import gaps, hats
+from ._displays import _axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_OF_A_COLUMN, _OF_A_PAIR = 50, 20  # values of a column, and of either one of a pair
+
+
+def rows_and_weights(learner: Any, first: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of the columns from the ``first`` on, the share of rows in which each is not 0, and its weights in ``coef_``.
+
+    For learners of this package that count rows, as those of ``normalization="auto"`` do.
+    """
+    state, features = learner._state, slice(first, learner.n_features_in_)
+    tally = state.columns.tally[features]
+    share = np.where(state.columns.frequent[features] > 0, state.t - tally, tally) / state.t
+    return share, np.atleast_2d(learner.coef_)[:, features]
+
+
+class EffectsDisplay:
+    """How a model of curves and cells depends on single columns, and on pairs of them.
+
+    What is drawn of a column is the mean prediction for rows that have a value in it, less the mean over its values.
+    It is read from the weights of the model; no row is predicted.
+
+    Parameters
+    ----------
+    effects : dict
+        For the name of a column, its values, ascending, and the effects of these, of shape (n_values,). For a pair of
+        names, the values of either and effects of shape (n_values, n_others).
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        Where `plot` has drawn, one for each effect.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Raises
+    ------
+    ValueError
+        For no effects, and for arrays of other shapes.
+
+    See Also
+    --------
+    NAGCellsRegressor : A model with such effects.
+    sklearn.inspection.PartialDependenceDisplay : The same of any model, by predicting rows many times.
+
+    Notes
+    -----
+    The function of a column in lines and curves is its part of a sum, exactly. Of cells, rows go down each tree: where
+    it cuts the column, to the side of the value; else to both, in proportion to how many rows have gone there. This is
+    scikit-learn's ``partial_dependence(method="recursion")``. So cells that columns share are averaged over: two
+    columns that matter only together have flat effects, and the pair shows what they do. Where columns go together, as
+    sizes of one thing do, an effect mixes those of its neighbours, and a pair has effects where there are no rows.
+
+    Effects are those of decision values: predictions of regressors, before they are clipped, logarithms of predicted
+    means of counts, log odds of classifiers. Of several learners, which are mixed, the effect is the mean by
+    ``weights_``, which for classifiers is not quite the effect in the mixture, as probabilities are mixed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn_nag import NAGCellsRegressor
+    >>> from sklearn_nag.model_selection import EffectsDisplay
+    >>> X, y = make_friedman1(2000, random_state=0)
+    >>> reg = NAGCellsRegressor(n_trees=50, random_state=0).fit(X, y)
+    >>> effects = EffectsDisplay.effects_of(reg, ["x3", ("x0", "x1")])
+    >>> values, effect = effects["x3"]  # which has the slope 10
+    >>> bool(8.0 < effect[-1] - effect[0] < 11.0)
+    True
+    """
+
+    def __init__(self, effects: Mapping):
+        self.effects = {name: tuple(map(np.asarray, parts)) for name, parts in effects.items()}
+        if not self.effects:
+            raise ValueError("effects is empty; there is nothing to draw.")
+        for name, (*values, effect) in self.effects.items():
+            if effect.shape != tuple(map(len, values)) or len(values) != (1 if isinstance(name, str) else 2):
+                raise ValueError(f"effects of {name!r} must have one number for each value of each column.")
+
+    @staticmethod
+    def effects_of(
+        estimator: BaseEstimator, features: Sequence | None = None, *, target: Any = None, max_features: int = 6
+    ) -> dict:
+        """Read the effects of columns from the weights of a model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted `NAGCellsClassifier`, `NAGCellsRegressor`, or Pipeline of `OnlineCurves` or `OnlineCells` and a
+            learner of this package with ``normalization="auto"``.
+        features : list of int, str or pair of these, optional
+            Columns and pairs of columns; by default the ``max_features`` columns of the largest effects, by standard
+            deviation, the largest first.
+        target : object, optional
+            The class, where there are more than two, or the number of the output, where there are several.
+        max_features : int, default=6
+            How many columns there are by default.
+
+        Returns
+        -------
+        dict
+            As the class takes it.
+
+        Raises
+        ------
+        TypeError
+            For an estimator of another kind.
+        ValueError
+            For columns that have no curve and no cells, before there are knots, and for cells that are hashed.
+        """
+        model = _Model(estimator, target)
+        if features is not None:
+            return dict(model.effect_of(feature) for feature in features)
+        found = [model.effect_of(int(place)) for place in model.columns]
+        found.sort(key=lambda pair: -np.std(pair[1][-1]))
+        return dict(found[:max_features])
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        features: Sequence | None = None,
+        *,
+        target: Any = None,
+        max_features: int = 6,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the effects of columns in a model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            As `effects_of` takes it.
+        features : list of int, str or pair of these, optional
+            As `effects_of` takes them.
+        target : object, optional
+            As `effects_of` takes it.
+        max_features : int, default=6
+            How many columns there are by default.
+        ax : matplotlib Axes, optional
+            Whose place to take; a new figure by default.
+
+        Returns
+        -------
+        EffectsDisplay
+            The display, drawn.
+        """
+        return cls(cls.effects_of(estimator, features, target=target, max_features=max_features)).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None, *, n_cols: int = 3) -> Self:
+        """Draw each effect: that of a column as a line, that of a pair as a map of colours.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Whose place to take; a new figure by default.
+        n_cols : int, default=3
+            How many effects are drawn side by side.
+
+        Returns
+        -------
+        EffectsDisplay
+            The display itself.
+        """
+        n = len(self.effects)
+        n_cols = min(n_cols, n)
+        n_lines = -(-n // n_cols)
+        ax = _axes_or_new(ax, figsize=(3.2 * n_cols, 2.6 * n_lines))
+        self.figure_ = ax.figure
+        place = ax.get_subplotspec()
+        if place is None:
+            raise ValueError("ax must be one of the axes that plt.subplots makes.")
+        grid = place.subgridspec(n_lines, n_cols)
+        ax.set_axis_off()
+        self.axes_ = np.array([self.figure_.add_subplot(grid[divmod(i, n_cols)]) for i in range(n)])
+        single = [effect for *values, effect in self.effects.values() if len(values) == 1]
+        limits = min(map(np.min, single), default=0.0), max(map(np.max, single), default=0.0)
+        margin = 0.05 * (limits[1] - limits[0]) or 1.0
+        for own, (name, (*values, effect)) in zip(self.axes_, self.effects.items()):
+            if len(values) == 1:
+                own.plot(*values, effect)
+                own.set(xlabel=name, ylim=(limits[0] - margin, limits[1] + margin))
+            else:
+                drawn = own.pcolormesh(*values, effect.T, shading="nearest")
+                self.figure_.colorbar(drawn, ax=own)
+                own.set(xlabel=name[0], ylabel=name[1])
+        for own in self.axes_[::n_cols]:
+            if not own.get_ylabel():
+                own.set_ylabel("effect")
+        return self
+
+
+class _Model:
+    """What effects are read of: transformers, weights of what they make, and the share of each in predictions."""
+
+    def __init__(self, estimator, target):
+        check_is_fitted(estimator)
+        own = isinstance(estimator, Pipeline)
+        pipelines = [estimator] if own else getattr(estimator, "estimators_", [])
+        shares = [1.0] if own else getattr(estimator, "weights_", [])
+        parts = [self._read(pipeline) for pipeline in pipelines]
+        if not parts or any(part is None for part in parts):
+            raise TypeError(
+                f"effects are read of NAGCellsClassifier, NAGCellsRegressor, and pipelines of OnlineCurves or "
+                f"OnlineCells and a learner of this package; this is a {type(estimator).__name__}."
+            )
+        first = parts[0][0]
+        self.names = names_in(first if own else estimator)
+        self.columns = first._state.columns
+        self.which = _place_of_target(estimator, parts[0][1], target)
+        self.parts = [(share, *part) for share, part in zip(shares, parts) if share > 0]
+        if first._state.knots is None:
+            raise ValueError(f"there are no knots yet: the model has not seen first_rows={first.first_rows} rows.")
+        self.knots = first.knots_
+
+    @staticmethod
+    def _read(pipeline):
+        """The transformer and the learner of a pipeline; None where it has others."""
+        steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
+        kinds = len(steps) == 2 and isinstance(steps[0], KnotTransformer) and isinstance(steps[1], OnlineLinear)
+        return tuple(steps) if kinds else None
+
+    def effect_of(self, feature):
+        """Name of a column or pair, with its values and their effects."""
+        pair = isinstance(feature, tuple | list)
+        if pair and len(feature) != 2:
+            raise ValueError(f"features has {shown(feature)}, which is neither a column nor a pair of columns.")
+        places = [self._place(entry) for entry in (feature if pair else [feature])]
+        names = [str(self.names[self.columns[place]]) for place in places]
+        values = [_some(self.knots[place], _OF_A_PAIR if pair else _OF_A_COLUMN) for place in places]
+        points = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)
+        effect = sum(share * self._effect(*part, places, points) for share, *part in self.parts)
+        effect = (effect - effect.mean()).reshape(*map(len, values))
+        return tuple(names) if pair else names[0], (*values, effect)
+
+    def _place(self, feature):
+        """Place of a column among those that have knots."""
+        found = np.flatnonzero(self.names == feature) if isinstance(feature, str) else [feature]
+        place = np.flatnonzero(np.isin(self.columns, found))
+        if len(place) != 1 or not len(self.knots[place[0]]):
+            raise ValueError(f"features has {shown(feature)}, which is no column with a curve or cells.")
+        return int(place[0])
+
+    def _effect(self, transformer, learner, places, points):
+        """Effect, but for a constant, of ``points``: values of the columns in ``places`` among those with knots."""
+        n, seen = transformer.n_features_in_, transformer._state
+        coef = np.atleast_2d(learner.coef_)[self.which]
+        effect = points @ coef[seen.columns[places]]
+        knots = [self.knots[place] for place in places]
+        if isinstance(transformer, OnlineCells):
+            if transformer._hashes:
+                raise ValueError("cells are hashed, so that a weight is not of one cell: max_columns is too small.")
+            share, weight = rows_and_weights(learner, n)
+            shape = (transformer.n_trees, -1)
+            gap = gaps(points, _knots_of(knots))
+            own = mean_effects(seen.made, share.reshape(shape), weight[self.which].reshape(shape), places, gap)
+            return effect + own
+        if isinstance(transformer, OnlineCurves) and transformer.n_knots:
+            width = transformer.n_knots + 1
+            parts = hats(points, _knots_of(knots), transformer.n_knots)
+            block = np.concatenate([coef[n + place * width : n + (place + 1) * width] for place in places])
+            effect = effect + sparse.csr_array(parts, shape=(len(points), len(block))) @ block
+        return effect
+
+
+def _knots_of(knots):
+    """`Knots` of some columns by those of each."""
+    starts = np.add.accumulate([0, *map(len, knots)], dtype=np.int64)
+    return Knots(np.concatenate(knots), starts, np.zeros(len(knots)))
+
+
+def _some(values, n):
+    """At most ``n`` of ascending values, the ends included."""
+    return values[np.unique(np.linspace(0, len(values) - 1, n).astype(int))]
+
+
+def _place_of_target(estimator, learner, target):
+    """Which row of ``coef_`` is that of a class or output."""
+    n = len(np.atleast_2d(learner.coef_))
+    if n == 1:
+        return 0
+    if target is None:
+        raise ValueError(f"target must name one of {n} {'classes' if is_classifier(estimator) else 'outputs'}.")
+    if is_classifier(estimator):
+        return int(class_codes(np.asarray([target]), estimator.classes_)[0])
+    if target not in range(n):
+        raise ValueError(f"target is {shown(target)}; there are the outputs 0 to {n - 1}.")
+    return int(target)

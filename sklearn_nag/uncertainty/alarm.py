@@ -1,0 +1,107 @@
+"""An alarm when losses of late are larger than those of all rows, with the rate of false ones that it is set for.
+
+Losses between 0 and 1 are averaged twice: over all rows since the last alarm, and with half-lives of some rows. The
+difference is a sum of losses whose weights add up to 0 and, over the weights of the long mean, rise from row to row. So
+where the loss that is to be expected of a row, given all before it, never rises, no difference is to be expected above
+0, and by the inequality of Hoeffding and Azuma it exceeds ``sqrt(v log(1 / p) / 2)`` with probability ``p`` at most,
+where ``v`` is the sum of the squares of the weights. With ``p`` the rate over the number of half-lives, each row gives
+a false alarm with the probability of the rate at most, whatever losses are distributed like, and however they depend on
+one another. After an alarm all begins anew.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels._backend import is_compiled
+
+HALF_LIVES = 20.0, 80.0, 320.0, 1280.0, 5120.0
+KEEPS = (*(0.5 ** (1.0 / h) for h in HALF_LIVES), 1.0)  # of sums, after a row; the mean of all is last
+N_MEANS = len(KEEPS)
+
+
+class Alarm(NamedTuple):
+    """What is known of losses since the last alarm.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_half_lives + 1, 3)
+        For each half-life, and for the mean of all rows, sums over rows: of weights times losses, weights, and their
+        squares.
+    """
+
+    table: np.ndarray
+
+
+def new() -> Alarm:
+    """What is known before the first row."""
+    return Alarm(np.zeros((N_MEANS, 3)))
+
+
+def learn_rows(losses, patience, table, sounds):
+    """Take in losses, a number at a time; the same function runs compiled and as it is.
+
+    Parameters
+    ----------
+    losses : ndarray of shape (n,)
+        Between 0 and 1.
+    patience : float
+        ``log(1 / p) / 2``.
+    table : ndarray
+        What is known; changes in place.
+    sounds : ndarray of shape (n,)
+        Filled with the half-life, counted from 1, that gives alarm after each row, and 0 where there is none.
+    """
+    last = N_MEANS - 1
+    for i in range(losses.shape[0]):
+        for k in range(N_MEANS):
+            table[k, 0] = KEEPS[k] * table[k, 0] + losses[i]
+            table[k, 1] = KEEPS[k] * table[k, 1] + 1.0
+            table[k, 2] = KEEPS[k] * KEEPS[k] * table[k, 2] + 1.0
+        sounds[i] = 0
+        rows = table[last, 1]
+        for k in range(last):
+            above = table[k, 0] / table[k, 1] - table[last, 0] / rows
+            squares = max(table[k, 2] / (table[k, 1] * table[k, 1]) - 1.0 / rows, 0.0)
+            if sounds[i] == 0 and rows > 1.0 and above > math.sqrt(squares * patience):
+                sounds[i] = k + 1
+        if sounds[i] > 0:
+            for k in range(N_MEANS):
+                for j in range(3):
+                    table[k, j] = 0.0
+
+
+@cache
+def _compiled():
+    return importlib.import_module("._numba_alarm", __package__).learn_rows
+
+
+def learn(known: Alarm, losses: np.ndarray, rate: float) -> tuple[Alarm, np.ndarray]:
+    """What is known after more rows, and after which of them there is an alarm.
+
+    Parameters
+    ----------
+    known : Alarm
+        Left as it is.
+    losses : ndarray of shape (n,)
+        Between 0 and 1, of predictions made before rows were learnt.
+    rate : float
+        The largest probability of a false alarm after a row.
+
+    Returns
+    -------
+    known : Alarm
+        A new one.
+    sounds : ndarray of int of shape (n,)
+        The half-life, counted from 1, by which each row gives alarm, 0 where there is none.
+    """
+    run = _compiled() if is_compiled() else learn_rows
+    table, sounds = np.array(known.table), np.zeros(len(losses), dtype=np.int64)
+    patience = 0.5 * math.log(len(HALF_LIVES) / rate)
+    run(np.ascontiguousarray(losses, dtype=np.float64), patience, table, sounds)
+    return Alarm(table), sounds

@@ -1,0 +1,84 @@
+"""Verdicts in two sentences, tables, and what may be copied into Python."""
+
+import numpy as np
+import pytest
+
+from sklearn_nag import NAGClassifier
+from sklearn_nag._main_job.comparison import Comparison, Learner, Outcome
+from sklearn_nag._main_job.report import cells, findings, number, snippet, verdict
+from sklearn_nag._main_job.tables import Table
+
+from .test_comparison import made
+
+STEADY = np.linspace(-0.001, 0.001, 10)
+
+
+@pytest.mark.parametrize(
+    ("errors", "first", "second"),
+    [
+        (
+            {"ours": 0.5, "one pass": 0.5, "sgd": 0.7, "shares": 0.8},
+            "Take ours with its defaults: log loss 0.5, 37.5 % less log loss than predicting the shares.",
+            "Against ours with its defaults, one pass makes no difference that is certain; sgd (+40.0 %) is worse.",
+        ),
+        (
+            {"ours": 0.5, "cells": 0.4, "sgd": 0.45, "shares": 0.8},
+            "Take cells: log loss 0.4, 20.0 % less than ours with its defaults (p < 0.0001), and 50.0 % less log loss "
+            "than predicting the shares.",
+            "Against ours with its defaults, sgd (-10.0 %) is better, too.",
+        ),
+        (
+            {"ours": 0.5, "sgd": 0.4, "broken": np.nan, "shares": 0.8},
+            "sgd is better here than all of this package: log loss 0.4, 20.0 % less than ours",
+            "Against ours with its defaults, broken failed.",
+        ),
+        (
+            {"ours": 0.8, "sgd": 0.9, "shares": 0.8},
+            "No learner is better beyond doubt than predicting the shares (log loss 0.8): from 80 rows these columns "
+            "tell lines, curves and cells nothing of 'y' that is certain.",
+            "The nearest to it is ours, at +0.0 % log loss; against ours with its defaults, sgd (+12.5 %) is worse.",
+        ),
+    ],
+)
+def test_verdicts(errors, first, second):
+    spread = {"ours": STEADY, "shares": STEADY}
+    signs = iter([1, -1, 1, -1])
+    found = verdict(made(**{n: value + next(signs) * spread.get(n, STEADY) for n, value in errors.items()}))
+    assert len(found) == 2
+    assert found[0].startswith(first)
+    assert found[1] == second
+
+
+def test_the_table_has_the_spread_and_what_failed():
+    found = made(ours=0.5 + STEADY, broken=np.full(10, np.nan), shares=0.8 - STEADY)
+    head, *rows = cells(found)
+    assert head == ["", "log loss ± sd", "log loss against ours", "p", "s"]
+    assert rows[0] == ["ours", f"0.5 ± {np.std(STEADY, ddof=1):.2g}", "", "", "0.10"]
+    assert rows[1][:2] == ["broken", "failed"]
+    assert rows[2][2].startswith("+60.0 % (+59.")
+    text = findings(found)
+    assert "corrected resampled t-test (Nadeau and Bengio 2003), p adjusted for 1 comparisons (Holm)" in text
+    assert text.count("\n  => ") == 2
+
+
+def test_numbers_have_a_few_digits():
+    values = (0.123456, 1234.5, 123456.7, 1e-5, np.nan)
+    assert [number(v) for v in values] == ["0.1235", "1234", "123,457", "1e-05", "failed"]
+
+
+def test_the_lines_of_python_run(tmp_path, rng, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"zip": ["01", "02"] * 10, "x": rng.normal(size=20), "y": ["a", "b"] * 10})
+    frame.to_csv(tmp_path / "own.csv", sep=";", index=False)
+    monkeypatch.chdir(tmp_path)
+    learner = Learner("NAGClassifier, one pass", "", NAGClassifier(max_iter=1, random_state=0), goes_on=True)
+    reading, preparing = {"sep": ";", "dtype": {"zip": "str"}}, {"drop": ["x"]}
+    table = Table("own.csv", "y", frame, frame["y"].to_numpy(), True, None, None, reading, preparing)
+    shares = made(a=STEADY, shares=1 + STEADY)
+    outcomes = [Outcome(learner, {"log_loss": np.zeros(10)}, 0.0), shares.outcomes[-1]]
+    names: dict = {}
+    lines = snippet(Comparison(table, "log_loss", shares.measures, outcomes, 1, 1, None))
+    exec(lines, names)
+    assert names["model"].score(names["X"], names["y"]) == 1.0
+    assert names["model"][-1].get_params()["max_iter"] == 1
+    assert "partial_fit" in lines

@@ -1,0 +1,358 @@
+"""Classifiers whose targets name no single class: probabilities of classes, and several labels at once."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import expit, logit
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import cross_val_score
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor, RegressorChain
+from sklearn.utils import get_tags
+
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    HedgeClassifier,
+    NAGClassifier,
+    NAGRegressor,
+    OnlineBootstrap,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    config_context,
+    merge,
+)
+from sklearn_nag.distributed import shard_fit
+from sklearn_nag.io import to_onnx
+from sklearn_nag.losses import soft_move
+from sklearn_nag.model_selection import (
+    CoefficientsDisplay,
+    NAGClassifierCV,
+    ProgressiveSearch,
+    eta_sweep,
+    progressive_validation,
+)
+
+from ..kernels.helpers import KERNELS, needs_numba
+from .helpers import bits
+
+CLASSIFIERS = [NAGClassifier, FTRLClassifier, ScaleInvariantClassifier]
+REGRESSORS = [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor]
+X, LABELS = make_multilabel_classification(120, 6, n_classes=3, random_state=0)
+RNG = np.random.default_rng(0)
+SHARES = RNG.dirichlet(np.ones(3), len(X))
+PLAIN = {"normalization": None, "adaptive": False, "centering": False, "average": False}
+pytestmark = pytest.mark.usefixtures("in_numpy")
+
+# -- probabilities
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_probabilities_of_zero_and_one_are_classes(classifier, kernel):
+    with config_context(kernel=kernel):
+        for n in (2, 3):
+            classes = np.arange(n)
+            codes = RNG.integers(0, n, len(X))
+            one = classifier().partial_fit(X, codes, classes)
+            other = classifier().partial_fit(X, np.eye(n)[codes], classes)
+            assert np.array_equal(bits(one), bits(other))
+            assert one.progressive_loss_ == other.progressive_loss_
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_a_share_is_the_probability_of_class_1(classifier):
+    share = SHARES[:, 0]
+    both = np.column_stack([1.0 - share, share])
+    one = classifier().partial_fit(X, share, [0, 1])
+    np.testing.assert_allclose(one.coef_, classifier().partial_fit(X, both, [0, 1]).coef_, rtol=1e-9)
+    assert np.array_equal(classifier(max_iter=1).fit(X, share).classes_, [0, 1])
+    named = classifier().partial_fit(X, both, ["no", "yes"])
+    assert set(named.predict(X)) <= {"no", "yes"}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_no_cut_of_a_stream_changes_what_is_learnt(classifier, kernel):
+    """Also where rows have classes, shares, and shares that are 0 or 1, in turn."""
+    share = np.where(np.arange(len(X)) % 3 == 0, np.round(SHARES[:, 0]), SHARES[:, 0])
+    with config_context(kernel=kernel):
+        for y, classes in ((share, [0, 1]), (SHARES, [0, 1, 2]), (LABELS, None)):
+            whole, cut = classifier().partial_fit(X, y, classes), classifier()
+            for start, stop in ((0, 1), (1, 2), (2, 3), (3, 50), (50, 120)):
+                if start:
+                    cut = pickle.loads(pickle.dumps(cut))
+                cut.partial_fit(X[start:stop], y[start:stop], classes)
+            assert np.array_equal(bits(whole), bits(cut))
+
+
+@needs_numba
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_kernels_agree(classifier):
+    for y, classes in ((SHARES, [0, 1, 2]), (SHARES[:, 0], [0, 1]), (LABELS, None)):
+        found = []
+        for kernel in ("numpy", "numba"):
+            with config_context(kernel=kernel):
+                found.append(classifier().partial_fit(X, y, classes))
+        np.testing.assert_allclose(found[0].decision_function(X), found[1].decision_function(X), rtol=1e-8, atol=1e-9)
+        assert found[0].progressive_loss_ == pytest.approx(found[1].progressive_loss_, rel=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_explicit_step_is_the_sum_of_those_of_rows_weighted_by_class(n_classes):
+    """Of plain gradient descent, from the same weights."""
+    shares = SHARES[:9, :n_classes] / SHARES[:9, :n_classes].sum(axis=1, keepdims=True)
+    begun = NAGClassifier(eta0=0.1, importance_aware=False, **PLAIN)
+    begun.partial_fit(X[1:9], shares[1:], np.arange(n_classes))
+    step = 0.0
+    for k, share in enumerate(shares[0]):
+        step += copy.deepcopy(begun).partial_fit(X[:1], [k], sample_weight=[share]).coef_ - begun.coef_
+    soft = copy.deepcopy(begun).partial_fit(X[:1], shares[:1])
+    np.testing.assert_allclose(soft.coef_ - begun.coef_, step, rtol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.8])
+def test_careful_step_is_the_limit_of_rows_weighted_by_class(share):
+    """Of rows of both classes in turn, the weights of which are cut into ever smaller parts."""
+    x, n = np.array([[1.0, -2.0]]), 400
+    options = {"eta0": 0.5, "fit_intercept": False, **PLAIN}
+    soft = NAGClassifier(**options).partial_fit(x, [share], [0, 1], [3.0])
+    errors = []
+    for parts in (n, 2 * n):
+        weights = np.tile([share, 1.0 - share], parts) * 3.0 / parts
+        hard = NAGClassifier(**options).partial_fit(np.tile(x, (2 * parts, 1)), np.tile([1, 0], parts), [0, 1], weights)
+        errors.append(np.abs(hard.coef_ - soft.coef_).max())
+    assert errors[0] < 3e-3
+    assert errors[1] == pytest.approx(errors[0] / 2, rel=0.05)
+    moved = soft_move(0.0, 2 * share - 1, 0.5 * 3.0 * (x @ x.T).item())
+    assert soft.decision_function(x)[0] == pytest.approx(moved, rel=1e-12)
+
+
+def test_careful_step_never_passes_the_share():
+    for weight in (1.0, 1e10, 1e100):
+        clf = NAGClassifier(eta0=1e3, average=False, fit_intercept=False)
+        clf.partial_fit([[1.0], [1.0]], [[0.7, 0.3]] * 2, [0, 1], [1.0, weight])
+        assert clf.predict_proba([[1.0]])[0, 1] == pytest.approx(0.3, rel=1e-9)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_fit_finds_what_is_best_for_rows_weighted_by_class(classifier):
+    p = expit(0.3 * (X[:, :1] - X[:, 1:2]) - 0.5)
+    shares = np.hstack([1 - p, p])
+    best = LogisticRegression(C=np.inf).fit(np.vstack([X, X]), np.repeat([0, 1], len(X)), shares.T.ravel())
+    np.testing.assert_allclose(best.predict_proba(X), shares, atol=1e-3)
+    clf = classifier(early_stopping=False, max_iter=6, tol=None, random_state=0).fit(X, shares)
+    assert np.abs(clf.predict_proba(X) - shares).max() < 0.1
+    assert clf.progressive_loss_ < 1.05 * -np.mean((shares * np.log(shares)).sum(axis=1))
+
+
+def test_softmax_of_probabilities_has_their_loss():
+    clf = NAGClassifier(average=False)
+    first = clf.partial_fit(X[:1], SHARES[:1], [0, 1, 2]).progressive_loss_
+    assert first == pytest.approx(np.log(3.0))  # of whatever probabilities, when all are predicted alike
+    clf = NAGClassifier(random_state=0).fit(X * 0.0, SHARES)
+    np.testing.assert_allclose(clf.predict_proba(X[:1])[0], SHARES.mean(axis=0), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "classes", "message"),
+    [
+        ({"loss": "hinge"}, SHARES, [0, 1, 2], "which loss='log_loss' alone takes; loss is 'hinge'"),
+        ({"loss": "modified_huber"}, SHARES[:, 0], [0, 1], "loss='log_loss' alone takes"),
+        ({"class_weight": "balanced"}, SHARES, [0, 1, 2], "class_weight is 'balanced', which needs one class a row"),
+        (
+            {"calibration": "progressive"},
+            SHARES,
+            [0, 1, 2],
+            "calibration is 'progressive', which needs one class a row",
+        ),
+        ({}, SHARES, None, "classes must be passed on the first call"),
+        ({}, SHARES[:, 0], None, "classes must be passed on the first call"),
+        ({}, SHARES, [0, 1], r"y has shape \(120, 3\); probabilities of 2 classes have as many columns"),
+        ({}, SHARES * 0.9, [0, 1, 2], "row 0 of y adds up to 0.9"),
+        ({}, SHARES - 1.0, [0, 1, 2], "y has -0.6.* in row 0, column 0"),
+        ({}, SHARES.astype(str), [0, 1, 2], "values that are no numbers"),
+        ({}, np.where(SHARES > 0.9, np.nan, SHARES), [0, 1, 2], "NaN"),
+        ({}, SHARES[:, 0], [0, 2], r"shares of class 1 where the classes are 0 and 1; they are \[0 2\]"),
+        ({}, SHARES[:, 0], ["a", "b"], "shares of class 1 where the classes are 0 and 1"),
+        ({}, 2.0 * SHARES[:, 0], [0, 1], "Unknown label type: continuous"),
+        ({}, LABELS, [0, 1, 2], r"partial_fit begins a model of several labels with classes=\[\[0, 1\]\] \* 3"),
+    ],
+)
+def test_probabilities_that_cannot_be(options, y, classes, message):
+    clf = NAGClassifier(**options)
+    with pytest.raises(ValueError, match=message):
+        clf.partial_fit(X, y, classes)
+    assert vars(clf) == vars(NAGClassifier(**options))
+
+
+def test_early_stopping_has_no_score_of_probabilities():
+    with pytest.raises(ValueError, match="early_stopping=True has no score"):
+        NAGClassifier(early_stopping=True).fit(X, SHARES)
+    wide = RNG.normal(size=(250, 60))
+    clf = NAGClassifier(random_state=0).fit(wide, expit(wide[:, 0]))
+    assert len(clf.validation_losses_) > 0
+
+
+# -- several labels
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_each_label_is_learnt_as_alone(classifier, kernel):
+    with config_context(kernel=kernel):
+        clf = classifier().partial_fit(X, LABELS)
+        for k in range(3):
+            alone = classifier().partial_fit(X, LABELS[:, k], [0, 1])
+            assert np.array_equal(alone.coef_[0], clf.coef_[k])
+            np.testing.assert_allclose(clf.predict_proba(X)[:, k], alone.predict_proba(X)[:, 1], rtol=1e-12)
+            assert np.array_equal(clf.predict(X)[:, k], alone.predict(X))
+    assert clf.classes_.tolist() == [[0, 1]] * 3
+    assert clf.decision_function(X).shape == clf.predict_log_proba(X).shape == LABELS.shape
+    assert clf.score(X, LABELS) == accuracy_score(LABELS, clf.predict(X)) > 0.3
+    assert get_tags(clf).classifier_tags.multi_label
+
+
+def test_labels_of_any_kind():
+    expected = bits(NAGClassifier().partial_fit(X, LABELS))
+    for y in (sparse.csr_array(LABELS), sparse.csc_matrix(LABELS), LABELS.tolist(), LABELS > 0, LABELS.astype("f4")):
+        assert np.array_equal(bits(NAGClassifier().partial_fit(X, y)), expected)
+    for classes in ([[0, 1]] * 3, [np.array([0, 1])] * 3):
+        clf = NAGClassifier().partial_fit(X[:1], LABELS[:1], classes)
+        assert np.array_equal(bits(clf.partial_fit(X[1:], sparse.csr_array(LABELS[1:]), classes)), expected)
+
+
+def test_labels_on_the_way_through_everything():
+    options = {"max_iter": 3, "random_state": 0}
+    clf = NAGClassifier(**options).fit(X, LABELS)
+    chances = NAGClassifier(**options).fit(X, sparse.csr_array(LABELS))
+    assert np.array_equal(clf.coef_, chances.coef_)
+    assert NAGClassifier(early_stopping=True, **options).fit(X, LABELS).score(X, LABELS) > 0.4
+    assert NAGClassifier("hinge", **options).fit(X, LABELS).score(X, LABELS) > 0.4
+    assert NAGClassifier("modified_huber", **options).fit(X, LABELS).predict_proba(X).max() <= 1.0
+    assert NAGClassifier(eta0="auto").partial_fit(X, LABELS).eta0_weights_.shape == (3, 5)
+    assert NAGClassifier(half_life=30).partial_fit(X, LABELS).score(X, LABELS) > 0.4
+    assert NAGClassifier(half_life="auto").partial_fit(X, LABELS).half_life_.shape == (3, 6)
+    shares = clf.partial_fit(X, 0.5 * LABELS).predict_proba(X)  # of each label
+    assert shares.shape == LABELS.shape
+    halves = [NAGClassifier().partial_fit(X[i::2], LABELS[i::2]) for i in range(2)]
+    assert merge(halves).score(X, LABELS) > 0.4
+    assert shard_fit(NAGClassifier(), X, LABELS, n_shards=2).score(X, LABELS) > 0.4
+    table = clf.coefficients(as_frame=False)
+    assert table.label.tolist() == np.repeat(range(3), 6).tolist()
+    assert "<th>labels</th><td>0, 1, 2</td>" in clf._repr_html_()
+    assert clf.contributions(X).shape == (3, 120, 7)
+    copied = NAGClassifier().partial_fit(X, LABELS).set_coef(clf.coef_, clf.intercept_)
+    np.testing.assert_allclose(copied.decision_function(X), clf.decision_function(X), atol=1e-9)
+
+
+def test_labels_in_metrics_and_progressive_validation():
+    for scoring in ("f1_micro", "roc_auc"):
+        assert np.isfinite(cross_val_score(NAGClassifier(max_iter=1), X, LABELS[:, :2], scoring=scoring, cv=2)).all()
+    result = progressive_validation(NAGClassifier(), X, LABELS, scoring=["accuracy", "f1_macro", "roc_auc"])
+    clf, predicted = NAGClassifier(), []
+    for i in range(0, len(X), 10):
+        predicted.append(clf._respond("predict", clf._play(X[i : i + 10], LABELS[i : i + 10])))
+    predicted = np.vstack(predicted)
+    assert result.score["accuracy"] == pytest.approx(accuracy_score(LABELS[1:], predicted[1:]))
+    assert result.score["f1_macro"] == pytest.approx(f1_score(LABELS[1:], predicted[1:], average="macro"))
+    assert progressive_validation(NAGClassifier(), X, sparse.csr_array(LABELS)).score == result.score["accuracy"]
+    sweep = eta_sweep(NAGClassifier(), X, LABELS, [0.1, 1.0])
+    assert sweep.errors[1] == pytest.approx(1.0 - result.score["accuracy"])
+    pytest.importorskip("matplotlib")
+    assert len(CoefficientsDisplay.from_estimator(result.estimator).targets) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "classes", "message"),
+    [
+        ({"class_weight": {1: 2.0}}, LABELS, None, "y has several labels"),
+        ({"calibration": "progressive"}, LABELS, None, "y has several labels"),
+        ({"loss": "hinge"}, 0.5 * LABELS, [[0, 1]] * 3, "loss='log_loss' alone takes"),
+        ({}, LABELS * 2, [[0, 1]] * 3, "y has 2.0 in row .*; a label is 0 or 1"),
+        ({}, LABELS, [[0, 1]] * 4, r"y has shape \(120, 3\); this model was made for 4 labels"),
+        ({}, LABELS[:, 0], [[0, 1]] * 3, r"y has shape \(120,\); this model was made for 3 labels"),
+        ({}, LABELS, [[0, 1, 2]] * 3, r"classes of several labels are \[0, 1\] for each"),
+        ({}, LABELS, [["n", "y"]] * 3, r"classes of several labels are \[0, 1\] for each"),
+    ],
+)
+def test_labels_that_cannot_be(options, y, classes, message):
+    clf = NAGClassifier(**options)
+    with pytest.raises(ValueError, match=message):
+        clf.partial_fit(X, y, classes)
+    assert vars(clf) == vars(NAGClassifier(**options))
+
+
+def test_what_a_model_was_begun_with_decides():
+    labels = NAGClassifier().partial_fit(X, np.eye(3)[RNG.integers(0, 3, len(X))])
+    classes = NAGClassifier().partial_fit(X, SHARES, [0, 1, 2])
+    with pytest.raises(ValueError, match="this model was made for 3 labels"):
+        labels.partial_fit(X, np.zeros(len(X), int))
+    with pytest.raises(ValueError, match="but was"):
+        labels.partial_fit(X, LABELS, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="adds up to"):
+        classes.partial_fit(X, LABELS)
+    with pytest.raises(ValueError, match="classes_ is"):
+        merge([labels, classes])
+    assert NAGClassifier(max_iter=1).fit(X, LABELS).fit(X, SHARES).classes_.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="values that are no numbers"):
+        NAGClassifier().fit(X, LABELS.astype(str))
+    with pytest.raises(ValueError, match="several labels are zeros and ones, probabilities of classes add up to 1"):
+        NAGClassifier().fit(X, 2 * LABELS)
+    damaged = pickle.dumps(labels)
+    labels.classes_ = np.array([[0, 1], [0, 2], [0, 1]])
+    with pytest.raises(ValueError, match="classes_ of several labels are not 0 and 1"):
+        pickle.loads(pickle.dumps(labels))
+    pickle.loads(damaged)
+
+
+def test_what_takes_one_class_a_row_says_so():
+    clf = NAGClassifier()
+    for learner in (
+        HedgeClassifier([("a", clf)]),
+        NAGClassifierCV(clf, [1.0]),
+        OnlineBootstrap(clf),
+        ProgressiveSearch(clf, {"eta0": [1.0]}),
+    ):
+        for y in (LABELS, SHARES, SHARES[:, 0]):
+            with pytest.raises(ValueError, match=f"{type(learner).__name__} takes one class a row"):
+                learner.fit(X, y)
+    with pytest.raises(ValueError, match="a score takes one class a row"):
+        progressive_validation(clf, X, SHARES)
+    with pytest.raises(ValueError, match="eta_sweep takes one class a row"):
+        eta_sweep(clf, X, SHARES[:, 0], [1.0])
+    with pytest.raises(ValueError, match="no linear model of scikit-learn has several labels"):
+        clf.partial_fit(X, LABELS).to_sklearn()
+    pytest.importorskip("skl2onnx")
+    with pytest.raises(ValueError, match="to_onnx exports models of classes"):
+        to_onnx(clf)
+
+
+# -- those of scikit-learn, for several targets
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_classifiers_within_those_of_scikit_learn(classifier):
+    learner = classifier(max_iter=2, random_state=0)
+    each = MultiOutputClassifier(learner).partial_fit(X, LABELS, classes=[[0, 1]] * 3)
+    assert np.array_equal(each.predict(X), classifier().partial_fit(X, LABELS).predict(X))
+    assert MultiOutputClassifier(learner).fit(X, LABELS).score(X, LABELS) > 0.4
+    assert ClassifierChain(learner).fit(X, LABELS).score(X, LABELS) > 0.4
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+def test_regressors_within_those_of_scikit_learn(regressor):
+    learner, Y = regressor(max_iter=2, random_state=0), X[:, :2] @ [[1.0, 2.0], [3.0, -1.0]]
+    each = MultiOutputRegressor(learner)
+    each.partial_fit(X, Y)
+    np.testing.assert_allclose(each.predict(X), regressor().partial_fit(X, Y).predict(X), rtol=1e-9)
+    assert MultiOutputRegressor(learner).fit(X, Y).score(X, Y) > 0.5
+    assert RegressorChain(learner).fit(X, Y).score(X, Y) > 0.5
+
+
+def test_move_of_a_share_at_its_least_loss():
+    assert soft_move(logit(0.25), -0.5, 1e9) == pytest.approx(0.0, abs=1e-15)

@@ -1,0 +1,132 @@
+"""Effects of columns in models of curves and cells: read from weights, and held against what is predicted."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+from sklearn.linear_model import SGDRegressor
+from sklearn.pipeline import make_pipeline
+
+from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
+from sklearn_nag.model_selection import EffectsDisplay
+from sklearn_nag.model_selection._effects import rows_and_weights
+from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+
+SMALL = {"n_trees": 12, "depth": 3, "first_rows": 60, "focus_rows": 150, "random_state": 0}
+X, Y = make_friedman1(500, n_features=5, noise=0.5, random_state=0)
+
+
+@pytest.fixture
+def pyplot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def means(trees, t, rows, weight, given, k=0):
+    """Rows below a node, and the mean below it of the rows whose columns are ``given``, by the definition."""
+    if k >= trees.column.shape[1]:
+        return rows[t, k], weight[t, k]
+    (n_left, left), (n_right, right) = (means(trees, t, rows, weight, given, 2 * k + side) for side in (1, 2))
+    n = rows[t, k] + n_left + n_right
+    if trees.column[t, k] in given:
+        return n, right if given[trees.column[t, k]] > trees.cut[t, k] else left
+    parts = weight[t, k], left, right
+    if n == 0:
+        return n, np.mean(parts)
+    return n, np.dot([rows[t, k], n_left, n_right], parts) / n
+
+
+def test_of_cells_the_mean_goes_down_each_tree():
+    pipeline = make_online_pipeline(OnlineCells(n_trees=12, depth=3, first_rows=60, random_state=0), NAGRegressor())
+    gaps_in = X.copy()
+    gaps_in[::9, 1] = np.nan
+    pipeline.partial_fit(gaps_in, Y)
+    cells, learner = pipeline
+    share, weight = rows_and_weights(learner, 5)
+    np.testing.assert_allclose(share.sum(), 12 * 441 / 500)  # rows that had cells
+    share, weight = share.reshape(12, -1), weight[0].reshape(12, -1)
+    effects = EffectsDisplay.effects_of(pipeline, [3, (1, 3)])
+    for name, (*values, effect) in effects.items():
+        places = [int(column[1:]) for column in ([name] if isinstance(name, str) else name)]
+        points = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)[::7]
+        expected = points @ learner.coef_[places]
+        for i, point in enumerate(points):
+            gap = {j: np.searchsorted(cells.knots_[j], x, side="right") - 1 for j, x in zip(places, point)}
+            expected[i] += sum(means(cells._state.made, t, share, weight, gap)[1] for t in range(12))
+        found = effect.ravel()[::7]
+        np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("step", [OnlineCurves(n_knots=5, first_rows=60), OnlineCurves(n_knots=0, first_rows=60)])
+def test_of_curves_it_is_a_part_of_the_sum(step):
+    pipeline = make_online_pipeline(step, NAGRegressor()).partial_fit(X, Y)
+    ((name, (values, effect)),) = EffectsDisplay.effects_of(pipeline, [2]).items()
+    rows = np.repeat(X[:1], len(values), axis=0)
+    rows[:, 2] = values
+    predicted = pipeline.predict(rows)
+    assert name == "x2"
+    np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-9)
+
+
+def test_of_a_single_column_it_is_what_is_predicted():
+    wave = np.sin(6 * X[:, 0])
+    wave[:2] = -3.0, 3.0  # so that hardly any prediction is clipped
+    model = NAGCellsRegressor(**SMALL).partial_fit(X[:, :1], wave)
+    ((_, (values, effect)),) = EffectsDisplay.effects_of(model).items()
+    predicted = model.predict(values[:, None])
+    np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
+
+
+def test_columns_that_matter_come_first_and_pairs_show_what_they_do_together():
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(-1, 1, (2000, 4))
+    label = 3 * Z[:, 2] + 2 * np.sign(Z[:, 0] * Z[:, 1]) > 0
+    model = NAGCellsClassifier(**{**SMALL, "n_trees": 60, "depth": 4}).partial_fit(Z, label, classes=[False, True])
+    single = EffectsDisplay.effects_of(model, max_features=2)
+    assert next(iter(single)) == "x2"
+    assert len(single) == 2
+    assert np.corrcoef(*single["x2"])[0, 1] > 0.9
+    (x, z, effect) = EffectsDisplay.effects_of(model, [("x0", "x1")])["x0", "x1"]
+    assert np.corrcoef(effect.ravel(), np.sign(np.outer(x, z)).ravel())[0, 1] > 0.8
+    assert np.abs(effect).mean() > 2 * np.std(EffectsDisplay.effects_of(model, ["x0"])["x0"][1])
+
+
+def test_it_is_drawn(pyplot):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = NAGCellsRegressor(**SMALL, columns=["a", "c", "d"]).partial_fit(frame, np.column_stack([Y, -Y]))
+    ax = pyplot.subplots()[1]
+    display = EffectsDisplay.from_estimator(model, ["d", ("a", "c"), "a"], target=1, ax=ax)
+    assert display.figure_ is ax.figure
+    assert [own.get_xlabel() for own in display.axes_] == ["d", "a", "a"]
+    np.testing.assert_array_equal(display.axes_[0].get_lines()[0].get_ydata(), display.effects["d"][1])
+    assert display.effects["d"][1][0] > display.effects["d"][1][-1]  # of the second output
+    assert display.axes_[0].get_ylim() == display.axes_[2].get_ylim()
+    assert len(EffectsDisplay(display.effects).plot(n_cols=1).axes_) == 3
+
+
+def test_errors():
+    model = NAGCellsRegressor(**SMALL, columns=[0]).partial_fit(X, Y)
+    for features, message in (
+        ([1], "features has 1, which is no column with a curve or cells"),
+        (["age"], "features has 'age', which is no column"),
+        ([("x0",)], "neither a column nor a pair"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            EffectsDisplay.effects_of(model, features)
+    with pytest.raises(ValueError, match="has not seen first_rows=60 rows"):
+        EffectsDisplay.effects_of(NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50]))
+    with pytest.raises(ValueError, match="cells are hashed"):
+        EffectsDisplay.effects_of(NAGCellsRegressor(**SMALL, max_columns=50).partial_fit(X, Y))
+    with pytest.raises(ValueError, match="target must name one of 2 outputs"):
+        EffectsDisplay.effects_of(NAGCellsRegressor(**SMALL).partial_fit(X, np.column_stack([Y, Y])))
+    for other in (NAGRegressor(), make_pipeline(SGDRegressor())):
+        with pytest.raises(TypeError, match="effects are read of NAGCellsClassifier"):
+            EffectsDisplay.effects_of(other.fit(X, Y))
+    with pytest.raises(ValueError, match="effects is empty"):
+        EffectsDisplay({})
+    with pytest.raises(ValueError, match="effects of 'a' must have one number"):
+        EffectsDisplay({"a": ([1.0, 2.0], [1.0])})

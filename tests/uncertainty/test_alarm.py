@@ -1,0 +1,78 @@
+"""An alarm that sounds after a change, and as seldom as it is set for before one."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sklearn_nag import NAGClassifier, NAGRegressor, config_context
+from sklearn_nag.model_selection import LossAlarm, progressive_validation
+from sklearn_nag.uncertainty import alarm
+
+
+def first_by_definition(losses, rate):
+    """The first row after which a mean of late is too large, from the weights of all rows."""
+    for n in range(2, len(losses) + 1):
+        for half_life in alarm.HALF_LIVES:
+            late = 0.5 ** (np.arange(n)[::-1] / half_life)
+            w = late / late.sum() - 1.0 / n
+            if w @ losses[:n] > math.sqrt((w @ w) * math.log(len(alarm.HALF_LIVES) / rate) / 2.0):
+                return n
+    return None
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_sounds_where_the_weights_of_all_rows_say(kernel, rng):
+    pytest.importorskip("numba") if kernel == "numba" else None
+    losses = np.concatenate([rng.random(200) * 0.2, rng.random(200)])
+    with config_context(kernel=kernel):
+        sounded = LossAlarm(0.01)
+        sounded.update(losses)
+        assert sounded.alarms_[0] == first_by_definition(losses, 0.01)
+        parts = LossAlarm(0.01)
+        for start in range(0, 400, 7):
+            parts.update(losses[start : start + 7])
+    assert (parts.alarms_, parts.half_lives_) == (sounded.alarms_, sounded.half_lives_)
+    np.testing.assert_array_equal(parts._known.table, sounded._known.table)
+
+
+def test_weights_of_late_rise_over_those_of_all():
+    """Which with weights that add up to 0 makes the statistic 0 at most for losses that fall."""
+    falling = np.sort(np.random.default_rng(0).random(3000))[::-1]
+    assert LossAlarm(1.0 - 1e-9).update(falling).size == 0
+
+
+def test_false_alarms_are_as_few_as_promised():
+    """Also of losses that depend on one another, as long as what is to be expected of the next one does not rise."""
+    rate, n, seeds, found = 0.2, 500, 20, 0
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        spread = np.where(np.arange(n) // 100 % 2, 0.5, 0.05)  # the mean stays, all else changes
+        found += len(LossAlarm(rate).update(0.5 + spread * rng.choice([-1.0, 1.0], n)))
+    assert 0 < found <= rate * n * seeds
+
+
+@pytest.mark.parametrize("learner", [NAGClassifier, NAGRegressor])
+def test_progressive_validation_tells_of_a_change(learner, rng):
+    """Labels that flip; a regressor learns that in few rows, but not how to foretell noise."""
+    X, is_new = rng.normal(size=(3000, 3)), np.arange(3000) >= 2000
+    z = X @ [1.0, 2.0, -1.0]
+    y = (z > 0) ^ is_new if learner is NAGClassifier else z + is_new * rng.normal(size=3000, scale=5.0)
+    result = progressive_validation(learner(), X, y, false_alarm_rate=1e-4)
+    assert 2000 < result.alarms[0] < 2100
+    assert progressive_validation(learner(), X[:50], y[:50]).alarms is None
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, "much"])
+def test_refuses_other_rates(rate):
+    with pytest.raises(ValueError, match="'false_alarm_rate' parameter"):
+        LossAlarm(rate)
+
+
+@pytest.mark.parametrize("losses", [[1.5], [np.nan], [[0.5]], [-0.1]])
+def test_refuses_other_losses_and_stays_what_it_was(losses):
+    sounding = LossAlarm()
+    sounding.update([0.5])
+    with pytest.raises(ValueError, match="losses must be numbers between 0 and 1"):
+        sounding.update(losses)
+    assert sounding.n_rows_ == 1
