@@ -65,7 +65,7 @@ class ProgressiveValidation:
     coverage: np.ndarray | None
     width: np.ndarray | None
     predictions: dict[str, np.ndarray]
-    alarms: np.ndarray | None = None
+    alarms: np.ndarray | Any = None
 
 
 def progressive_validation(
