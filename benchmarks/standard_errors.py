@@ -3,7 +3,8 @@
     python -m benchmarks.standard_errors [--output FILE.csv] [--quick]
 
 Five features, correlated by 0.5 to the power of their distance; normal, or with heavy tails (Student's t with 5
-degrees of freedom), and such errors. ``least squares`` are the exact intervals of
+degrees of freedom), and such errors. Or 200 words, each in a row with a probability that is one over its rank, half at
+most, as in text. ``least squares`` are the exact intervals of
 ScaleInvariantRegressor(invariance="full") with 500 rows, ``bootstrap`` those of OnlineBootstrap with as many rows and
 copies as the table says, around the weights of the learner.
 """
@@ -18,34 +19,38 @@ from scipy.special import expit, stdtrit
 from sklearn_nag import NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor
 
 TRUTH = np.array([1.0, -0.5, 0.5, 0.25, 0.0])
+WORDS = np.random.default_rng(0).normal(size=200)
 ROOT = np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5))))
 
 
-def draw(rng, n, heavy, logistic):
-    """Rows and targets."""
+def draw(rng, n, tails, logistic):
+    """Rows, targets and the true weights."""
+    heavy = tails == "heavy"
     sample = (lambda *shape: rng.standard_t(5, size=shape)) if heavy else (lambda *shape: rng.normal(size=shape))
-    X = sample(n, 5) @ ROOT.T
-    return X, (rng.random(n) < expit(X @ TRUTH)).astype(int) if logistic else X @ TRUTH + sample(n)
+    X, truth = sample(n, 5) @ ROOT.T, TRUTH
+    if tails == "words":
+        X, truth = (rng.random((n, 200)) < 1.0 / np.maximum(np.arange(1, 201), 2)).astype(float), WORDS
+    return X, (rng.random(n) < expit(X @ truth)).astype(int) if logistic else X @ truth + sample(n), truth
 
 
-def held(model, freedom):
+def held(model, truth, freedom):
     """Which intervals of weights hold the truth."""
     table = model.coefficients(as_frame=False)
-    return np.abs(table.weight - TRUTH) <= stdtrit(freedom, 0.95) * table.standard_error
+    return np.abs(table.weight - truth) <= stdtrit(freedom, 0.95) * table.standard_error
 
 
-def least_squares(X, y):
+def least_squares(X, y, truth):
     """Exact intervals."""
-    return held(ScaleInvariantRegressor(invariance="full").partial_fit(X, y), len(y) - 6)
+    return held(ScaleInvariantRegressor(invariance="full").partial_fit(X, y), truth, len(y) - 6)
 
 
 def bootstrap(learner, n_models):
     """A function that makes intervals by the bootstrap."""
 
-    def judged(X, y):
+    def judged(X, y, truth):
         boot = OnlineBootstrap(learner, n_models, n_jobs=2)
         options = {"classes": [0, 1]} if isinstance(learner, NAGClassifier) else {}
-        return held(boot.partial_fit(X, y, **options), n_models - 1)
+        return held(boot.partial_fit(X, y, **options), truth, n_models - 1)
 
     return judged
 
@@ -59,18 +64,26 @@ def main():
     warnings.simplefilter("ignore")
     n_models, n_few, n_many = (10, 20, 20) if args.quick else (200, 50, 500)
     rows = 2000 if args.quick else 10_000
-    ways = [("least squares", least_squares, 500, n_many, False)]
-    for average in (True,):
+    both = "normal", "heavy"
+    ways = [("least squares", least_squares, 500, n_many, False, both)]
+    for average, n, n_simulations, tails in (
+        (True, rows, n_few, both),
+        (True, 500, n_few, both[:1]),
+        ("auto", rows, n_few, both[:1]),
+        (True, rows, n_few // 5, ("words",)),
+        ("auto", rows, n_few // 5, ("words",)),
+    ):
         name = f"bootstrap of {n_models}, average={average!r}"
-        ways.append((name, bootstrap(NAGRegressor(average=average), n_models), rows, n_few, False))
-        ways.append((name + ", logistic", bootstrap(NAGClassifier(average=average), n_models), rows, n_few, True))
+        for learner, more in ((NAGRegressor(average=average), ""), (NAGClassifier(average=average), ", logistic")):
+            ways.append((name + more, bootstrap(learner, n_models), n, n_simulations, bool(more), tails))
     lines = []
-    for name, judge, n, n_simulations, logistic in ways:
-        for heavy in (False, True):
+    for name, judge, n, n_simulations, logistic, kinds in ways:
+        for tails in kinds:
             rng = np.random.default_rng(0)
-            found = np.array([judge(*draw(rng, n, heavy, logistic)) for _ in range(n_simulations)])
-            line = {"way": name, "rows": n, "tails": "heavy" if heavy else "normal", "simulations": n_simulations}
-            lines.append({**line, "held": f"{found.mean():.3f}", "least": f"{found.mean(axis=0).min():.3f}"})
+            found = np.array([judge(*draw(rng, n, tails, logistic)) for _ in range(n_simulations)])
+            line = {"way": name, "rows": n, "tails": tails, "simulations": n_simulations}
+            least = f"{found.mean(axis=0).min():.3f}" if found.shape[1] == len(TRUTH) else ""
+            lines.append({**line, "held": f"{found.mean():.3f}", "least": least})
             print(*lines[-1].values(), flush=True)
     if args.output:
         pd.DataFrame(lines).to_csv(args.output, index=False)

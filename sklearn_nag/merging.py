@@ -29,7 +29,8 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     ----------
     models : iterable of estimator
         Fitted models of one class of this package, with the same parameters, features and classes: learners,
-        transformers, pipelines of these, or `NAGCellsClassifier` and `NAGCellsRegressor`.
+        transformers, pipelines of these, `NAGCellsClassifier` and `NAGCellsRegressor`, or `OnlineBootstrap` of such,
+        each of a ``shard`` of its own.
     base : estimator, optional
         The model that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
         default each model began with nothing.

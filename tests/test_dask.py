@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_nag import (
@@ -38,6 +39,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1300, 4)) * [1.0, 100.0, 1e-3, 5.0]
 Z = X[:, 0] + X[:, 1] / 100
 Y = (Z + RNG.logistic(size=1300) > 0).astype(int)
+NOISE = RNG.normal(size=1300)
 
 
 def by_hand(estimator, X, y, n_shards, rounds, size=100, **options):
@@ -89,6 +91,19 @@ def test_weights_and_regression():
     collections = [da.from_array(values, chunks=100) for values in (X, Z, weight)]
     model = fit(NAGRegressor(), collections[0].rechunk((100, 4)), collections[1], sample_weight=collections[2])
     assert model.t_ == pytest.approx(weight.sum())
+
+
+def test_intervals_and_probabilities_come_from_all_shards():
+    rows, half = da.from_array(X[:1000], (100, 4)), slice(1000, None)
+    reg = fit(NAGRegressor(), rows, da.from_array(Z[:1000] + NOISE[:1000], 100), n_shards=3, rounds=2)
+    low, high = reg.predict_interval(X[half], 0.9).T
+    assert 0.82 < ((low <= Z[half] + NOISE[half]) & (Z[half] + NOISE[half] <= high)).mean() < 0.98
+    clf = fit(NAGClassifier(calibration="progressive"), rows, da.from_array(Y[:1000], 100), classes=[0, 1], n_shards=3)
+    alone = NAGClassifier(calibration="progressive").partial_fit(X[:1000], Y[:1000], classes=[0, 1])
+    assert log_loss(Y[half], clf.predict_proba(X[half])) < 1.05 * log_loss(Y[half], alone.predict_proba(X[half]))
+    sets = clf.predict_set(X[half], 0.9)
+    assert 0.82 < sets[np.arange(300), Y[half]].mean() < 0.98
+    assert min(reg._evidence.rows, clf._evidence.rows) > 900  # all but those that wait for a step
 
 
 def test_it_is_shard_fit_but_for_the_first_partition():

@@ -19,6 +19,7 @@ from benchmarks.faults import __main__ as tool
 from benchmarks.faults import cases, mishaps, promises, saving, shrink, tables
 from benchmarks.faults.children import Died, each_in_child, in_child
 from sklearn_nag import kernels
+from sklearn_nag.ensemble import _bootstrap
 from sklearn_nag.estimators import _locks, _online, _regressor, _validation
 from sklearn_nag.kernels.full import numpy_rows
 from sklearn_nag.kernels.full.rule import solve
@@ -512,3 +513,21 @@ def test_intervals_that_are_out_of_order(monkeypatch):
     assert not campaign("intervals_are_in_order")
     monkeypatch.setattr(_regressor, "quantiles", SimpleNamespace(**{**vars(quantiles), "widths": crossed}))
     assert "predict_interval" in campaign("intervals_are_in_order")
+
+
+def test_intervals_that_are_too_narrow(monkeypatch):
+    def narrow(known, *arguments):
+        known, width = quantiles.play(known, *arguments)
+        return known, 0.7 * width
+
+    assert not campaign("coverage_holds", 5)
+    monkeypatch.setattr(_regressor, "quantiles", SimpleNamespace(**{**vars(quantiles), "play": narrow}))
+    assert "progressive_validation(model, X, y" in campaign("coverage_holds", 5)
+
+
+def test_copies_that_draw_by_the_batch(monkeypatch):
+    assert not campaign("copies_resume", 8)
+    monkeypatch.setattr(
+        _bootstrap, "exponential_weights", lambda keys, start, stop: np.linspace(0.5, 1.5, stop - start)
+    )
+    assert "in one call and in several" in campaign("copies_resume", 8)

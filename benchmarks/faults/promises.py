@@ -10,6 +10,7 @@ import numpy as np
 
 import sklearn_nag
 from sklearn_nag.constraints import Box, L2Ball, Simplex, WeightedL1Ball
+from sklearn_nag.model_selection import progressive_validation
 
 from .cases import (
     ALPHA,
@@ -30,6 +31,7 @@ from .cases import (
 
 TOLERANCE = 1e-6  # between the kernels, relative to the largest prediction
 TINY = np.finfo(np.float64).tiny
+FARTHEST_OFF = 0.03  # coverage from what was asked for, in `restless` rows
 ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
 
 
@@ -94,6 +96,9 @@ def learn(case, model, rows, y, weight, method="partial_fit"):
         warnings.simplefilter("ignore")
         if method == "fit":
             return model.set_params(max_iter=2, random_state=0).fit(rows, y, sample_weight=weight)
+        if not hasattr(model, "_play"):
+            model.partial_fit(rows, y, sample_weight=weight, **options)
+            return None
         return model._play(rows, y, sample_weight=weight, **options)
 
 
@@ -221,6 +226,63 @@ def intervals_are_in_order(case):
     nested = (low[..., 1:] <= low[..., :-1]).all() and (high[..., 1:] >= high[..., :-1]).all()
     if np.isnan(interval).any() or not nested or not ((low <= middle) & (middle <= high)).all():
         raise Broken("intervals are not in order", shown(case), f"model.predict_interval(X, {literal(coverages)})")
+
+
+@promise("in the long run intervals and sets hold what was asked for, whatever the rows do", every=10, shrinks=False)
+def coverage_holds(case):
+    model, coverages = case.model(), np.array([0.5, 0.8, 0.9])
+    classifies = case.classes is not None
+    if not case.stable or not hasattr(model, "predict_set" if classifies else "predict_interval"):
+        return
+    if not classifies:  # with predictions at a bound, errors fall by any factor within a row
+        model.set_params(clip=None)
+    X, y = restless(case)
+    try:
+        with sklearn_nag.config_context(kernel=case.kernel), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            got = progressive_validation(model, X, y, classes=case.classes, coverage=coverages).coverage
+    except ValueError:
+        return
+    off = coverages - got if classifies else np.abs(got - coverages)  # sets hold the most probable class anyway
+    if not (off <= FARTHEST_OFF).all():
+        raise Broken(
+            f"intervals of {coverages.tolist()} held {got.round(4).tolist()}",
+            f"X, y = promises.restless(cases.made(*{case.seed!r}))",
+            f"progressive_validation(model, X, y, coverage={coverages.tolist()}).coverage",
+        )
+
+
+def restless(case):
+    """Rows and targets of a stream whose weights, units and noise change now and then."""
+    rng = case.rng("restless")
+    n, classifies = 3000, case.classes is not None
+    part = np.sort(rng.integers(0, 3, n))
+    X = rng.normal(size=(n, 3)) * 10.0 ** rng.integers(-3, 4, 3)
+    signal = (X / X.std(axis=0) * rng.normal(size=(3, 3))[part]).sum(axis=1)
+    noisy = signal + 10.0 ** rng.integers(-1, 2, 3)[part] * rng.standard_t(3.0, n)
+    if classifies:
+        return X, case.classes[np.digitize(noisy, np.linspace(-1.0, 1.0, len(case.classes) - 1))]
+    return X, as_the_loss_takes_them(noisy * 10.0 ** rng.integers(-2, 3, 3)[part], case.parameters)
+
+
+@promise("copies with random weights depend neither on batches nor on being saved", every=4)
+def copies_resume(case):
+    whole, parts = (sklearn_nag.OnlineBootstrap(case.model(), n_models=2) for _ in range(2))
+    try:
+        learn(case, whole, case.rows(), case.y, case.weight)
+        for rows in case.batches:
+            learn(case, parts, case.rows(case.X[rows]), case.y[rows], part(case.weight, rows))
+            parts = pickle.loads(pickle.dumps(parts))
+    except ValueError:
+        return
+    expect_same(image(whole), image(parts), "in one call and in several, saved in between")
+    before = image(parts)
+    try:
+        learn(case, parts, case.rows(), case.y, np.full(len(case.y), -1.0))
+    except ValueError:
+        expect_same(before, image(parts), "after it refused negative weights")
+    else:
+        raise Broken("negative weights are accepted")
 
 
 def learnt_or_none(case):

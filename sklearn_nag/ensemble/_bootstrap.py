@@ -11,8 +11,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags
 
 from .._typing import available_if
@@ -26,6 +29,7 @@ from ..estimators._validation import (
     check_weights,
     unchanged_on_error,
 )
+from ..merging import merge
 from ..uncertainty.perturbation import exponential_weights
 
 
@@ -45,6 +49,27 @@ def _is_regressor(ensemble):
     raise AttributeError("confidence_interval is for regressors; predict_proba of classifiers tells how models agree")
 
 
+def _check_alike(first, name, model):
+    """Raise unless ``model`` is fitted, and has as many copies as ``first``."""
+    if type(model) is not type(first):
+        kinds = type(model).__name__, type(first).__name__
+        raise TypeError(f"{name} is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
+    if not model.__sklearn_is_fitted__():
+        raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
+    if len(model.estimators_) != len(first.estimators_):
+        raise ValueError(f"{name} has {len(model.estimators_)} copies, models[0] {len(first.estimators_)}.")
+
+
+def _named_weights(estimator, method, weight):
+    """Weights of rows as ``method`` of the estimator takes them: a Pipeline of scikit-learn for its last step."""
+    if weight is None:
+        return {}
+    takes_parameters_of_steps = isinstance(estimator, Pipeline) and not get_config()["enable_metadata_routing"]
+    if takes_parameters_of_steps and method == "fit":
+        return {f"{estimator.steps[-1][0]}__sample_weight": weight}
+    return {"sample_weight": weight}
+
+
 class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
     """Copies of a learner that learn the same rows with random weights: standard errors, intervals and majorities.
 
@@ -56,7 +81,8 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        Classifier or regressor whose `fit` or `partial_fit` takes ``sample_weight``.
+        Classifier or regressor whose `fit` or `partial_fit` takes ``sample_weight``; or a Pipeline that ends with one.
+        With metadata routing its steps must request the weights.
     n_models : int, default=20
         How many copies; standard errors are off by about ``1 / sqrt(2 * n_models)`` of themselves.
     random_state : int, default=0
@@ -182,7 +208,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
                 f"n_models was {len(self.estimators_)} when this model was new and is {self.n_models} now."
             )
         else:  # copies, so that a call that fails changes nothing
-            models, begin = copy.deepcopy([self.estimator_, *self.estimators_]), self.n_rows_
+            models, begin = copy.deepcopy(self._models), self.n_rows_
         self._learn("partial_fit", models, X, y, sample_weight, {} if classes is None else {"classes": classes}, begin)
         return self
 
@@ -191,20 +217,44 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         first, copies = models[0], models[1:]
         if is_classifier(first):
             check_one_class_a_row(y, type(self).__name__)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        getattr(first, method)(X, y, **options, **weights)  # which checks what it is given
+        given = _named_weights(first, method, sample_weight)
+        getattr(first, method)(X, y, **options, **given)  # which checks what it is given
         n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]
         weight = check_weights(sample_weight, n_rows)
 
         def learn(number, model):
             keys = (int(self.random_state), int(self.shard), number)
             drawn = exponential_weights(keys, begin, begin + n_rows)
-            return getattr(model, method)(X, y, **options, sample_weight=drawn if weight is None else drawn * weight)
+            weights = _named_weights(model, method, drawn if weight is None else drawn * weight)
+            return getattr(model, method)(X, y, **options, **weights)
 
         # Each in a context of its own, as threads begin without what `config_context` has set.
         calls = (delayed(copy_context().run)(learn, i, model) for i, model in enumerate(copies))
         Parallel(n_jobs=self.n_jobs, prefer="threads")(calls)
         self.estimator_, self.estimators_, self.n_rows_ = first, copies, begin + n_rows
+
+    def _merged(self, models, base):
+        """One model of several that learnt shards: learner with learner, and each copy with its likes."""
+        for number, model in enumerate(models):
+            _check_alike(self, f"models[{number}]", model)
+        if base is not None:
+            _check_alike(self, "base", base)
+        drawn = [(model.random_state, model.shard) for model in models]
+        if len(set(drawn)) < len(drawn):
+            raise ValueError(
+                "shard must differ between models whose random_state is the same, as their copies drew the same "
+                f"weights; got {[shard for _, shard in drawn]}."
+            )
+        begun = 0 if base is None else base.n_rows_
+        of_base = [None] * len(self._models) if base is None else base._models
+        merged = copy.copy(self)
+        merged.estimator_, *merged.estimators_ = map(merge, zip(*(model._models for model in models)), of_base)
+        merged.n_rows_ = begun + sum(model.n_rows_ - begun for model in models)
+        return merged
+
+    @property
+    def _models(self):
+        return [self.estimator_, *self.estimators_]
 
     # -- predicting
 

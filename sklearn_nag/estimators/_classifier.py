@@ -312,7 +312,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def _known(self, evidence):
         """``evidence``, or what is known without any."""
-        return probabilities.new(len(self.classes_)) if evidence is None else evidence
+        if evidence is None:
+            return probabilities.new(len(self.classes_), self._calibrated["has_unit"])
+        return evidence
 
     def _check_evidence(self):
         probabilities.check("what is known of probabilities", self._evidence, len(self.classes_))
@@ -320,12 +322,40 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     def _responded(self, method, decision, y, weight, before):
         if method != "predict_proba" or self.calibration is None:
             return self._respond(method, decision)
+        return self._played_probabilities(decision, y, weight, before)[0]
+
+    def _played_probabilities(self, decision, y, weight, before):
+        """Probabilities that rows had before they were learnt, ``-log p`` of their classes, and from which it learns.
+
+        ``decision`` is what `_play` has returned for these rows, ``before`` the evidence before them, None for a new
+        model.
+        """
         y, weight = np.asarray(y), self._weigh(y, None if weight is None else np.asarray(weight))
-        learnt = np.ones(len(y), bool) if weight is None else weight > 0
-        if before is None and learnt.any():
-            learnt[np.argmax(learnt)] = False
-        codes = np.where(learnt, self._encode(y), -1)
-        return probabilities.play(self._known(before), self._logits(decision), codes, **self._calibrated)
+        told = np.ones(len(y), bool) if weight is None else weight > 0
+        if before is None and told.any():
+            told[np.argmax(told)] = False
+        codes = np.where(told, self._encode(y), -1)
+        return *probabilities.play(self._known(before), self._logits(decision), codes, **self._calibrated), told
+
+    def _played_coverage(self, decision, y, weight, before, coverages):
+        """Whether sets of classes, had before each row was learnt, held its class, and how many classes they have.
+
+        Returns
+        -------
+        held, size : ndarray of shape (n_samples, 1, n_coverages)
+            NaN for rows from which nothing is learnt; sizes are infinite while too few rows are known.
+        """
+        p, surprise, told = self._played_probabilities(decision, y, weight, before)
+        bound = np.full((len(p), len(coverages)), np.nan)
+        sizes, known = surprise[told], self._known(before).surprise
+        bound[told] = quantiles.play(known, sizes, np.zeros_like(sizes), coverages, self._memory)[1][:, 0]
+        with np.errstate(divide="ignore"):
+            least = -np.log(p)[:, :, None]
+        is_top = np.arange(p.shape[1]) == p.argmax(axis=1)[:, None]
+        sets = is_top[:, :, None] | (least <= bound[:, None])
+        held = sets[np.arange(len(p)), self._encode(np.asarray(y))]
+        size = np.where(np.isfinite(bound), sets.sum(axis=1), bound)
+        return np.where(told[:, None], held, np.nan)[:, None], size[:, None]
 
     # -- predicting
 

@@ -210,8 +210,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         evidence = quantiles.new(self._n_targets) if evidence is None else evidence
         return quantiles.learn(evidence, self._mean(played), encoded, self._memory)
 
-    def _played_intervals(self, played, y, weight, before, coverages):
-        """Whether intervals, had before each row was learnt, held its targets, and half of their widths.
+    def _played_coverage(self, played, y, weight, before, coverages):
+        """Whether intervals, had before each row was learnt, held its targets, and their widths.
 
         ``played`` is what `_play` has returned for these rows, ``before`` the evidence before them, None for a new
         model.
@@ -230,7 +230,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         _, width[told] = quantiles.play(before, played[told], y[told], coverages, self._memory)
         with np.errstate(over="ignore"):
             held[told] = np.abs(y[told] - played[told])[:, :, None] <= width[told]
-        return held, width
+            return held, 2.0 * width
 
     def _check_evidence(self):
         quantiles.check("what is known of errors", self._evidence, self._n_targets)

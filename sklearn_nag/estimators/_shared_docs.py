@@ -59,8 +59,8 @@ class_weight : dict, "balanced" or None, default=None
 calibration : {"progressive", None}, default=None
     ``"progressive"`` gives every loss probabilities, and sets of classes (`predict_set`), by what predictions made
     before rows were learnt were worth: a temperature and, but for the log loss, an offset for each class. Those of the
-    log loss are then no longer too sure where rows are few for the columns, as in text. It takes about 40 ns a row for
-    two classes. A row of weight 0 tells nothing; others count once, whatever their weight. See :doc:`/how_sure`.
+    log loss are then as sure as they are right, also where rows are few for the columns. It takes about 40 ns a row
+    for two classes. A row of weight 0 tells nothing; others count once, whatever their weight. See :doc:`/how_sure`.
 classes_ : ndarray of shape (n_classes,) or (n_labels, 2)
     The classes; of several labels ``[0, 1]`` for each.
 coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, n_features)

@@ -147,6 +147,13 @@ class Judge:
         if weight is not None:
             self.weight.append(weight)
 
+    def joined(self):
+        """The targets of all rows kept, as ``"y"``, and by method the predictions for them."""
+        for batches in (self.y, *self.kept.values()):
+            batches[:] = [np.concatenate(batches)] if batches else []
+        kept = {method: batches[0] for method, batches in self.kept.items() if batches}
+        return {"y": self.y[0] if self.y else np.empty(0), **kept}
+
     def scores(self, stops):
         """Compute each score over the rows up to each of ``stops``, which count rows that were kept.
 
@@ -155,8 +162,8 @@ class Judge:
         dict of ndarray
             By name of the score, a value for each stop; NaN before the first row and where a score is not defined yet.
         """
-        y = np.concatenate(self.y) if self.y else np.empty(0)
-        predictions = {method: np.concatenate(batches) for method, batches in self.kept.items() if batches}
+        predictions = self.joined()
+        y = predictions.pop("y")
         weight = np.concatenate(self.weight) if self.weight else None
         return {
             name: np.array([self._score(scorer, y, predictions, weight, stop) for stop in stops])

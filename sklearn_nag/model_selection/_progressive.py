@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
-from ..estimators._regressor import OnlineRegressor
 from ..estimators._validation import Rows, as_floats, check_coverage, check_number, shown
 from ._alarm import LossAlarm, shares_of_spread
 from ._judge import Judge, count_unscored
@@ -46,8 +45,12 @@ class ProgressiveValidation:
         The estimator after the last row.
     coverage, width : ndarray of shape (n_coverages,), or None
         Share of the targets that the intervals held which they had before they were learnt, and the mean width of
-        these; None where they were not asked for. The curve then has ``"coverage"`` and ``"width"``, of shape
-        (n_points, n_coverages), too. Rows with infinite intervals do not count.
+        these; for classifiers, of the classes that sets held, and how many classes these have. None where they were not
+        asked for. The curve then has ``"coverage"`` and ``"width"``, of shape (n_points, n_coverages), too. Rows with
+        infinite intervals, or sets of all classes for want of rows, do not count.
+    predictions : dict of ndarray
+        Of the rows scored, the targets, as ``"y"``, and the predictions before each row of the methods that scores ask
+        for, such as ``"predict_proba"``. Displays of scikit-learn take these.
     alarms : ndarray of int of shape (n_alarms,), or None
         Numbers of rows after which errors of late were too many; None where alarms were not asked for.
     """
@@ -61,6 +64,7 @@ class ProgressiveValidation:
     estimator: Any
     coverage: np.ndarray | None
     width: np.ndarray | None
+    predictions: dict[str, np.ndarray]
     alarms: np.ndarray | Any = None
 
 
@@ -110,8 +114,9 @@ def progressive_validation(
     curve_at : array-like of int, optional
         Numbers of rows, increasing, after which to take a point of the curve.
     coverage : float or array-like of shape (n_coverages,), optional
-        Coverages of intervals to judge, between 0 and 1, for regressors of this package without ``delay``: see
-        `NAGRegressor.predict_interval`.
+        Coverages to judge, between 0 and 1, for learners of this package without ``delay``: of the intervals of
+        regressors and, with ``calibration="progressive"``, of the sets of classifiers. See
+        `NAGRegressor.predict_interval` and `NAGClassifier.predict_set`.
     false_alarm_rate : float, optional
         Also tell after which rows there was an alarm of a `LossAlarm` of this rate. Its losses are wrong labels; for
         regression errors over twice the standard deviation of the targets, 1 at most.
@@ -160,6 +165,8 @@ def progressive_validation(
     (568, True)
     >>> result.curve["accuracy"].shape
     (2,)
+    >>> result.predictions["y"].shape, result.predictions["predict"].shape
+    ((568,), (568,))
     """
     check_number("batch_size", batch_size, Integral, min_val=1)
     check_number("delay", delay, Integral, min_val=0)
@@ -175,8 +182,10 @@ def progressive_validation(
     plays = getattr(pipeline.learner, "_plays", False)
     in_kernel = plays and delay == 0
     intervals: list[tuple[np.ndarray, np.ndarray]] = []
-    if coverages is not None and not (in_kernel and isinstance(pipeline.learner, OnlineRegressor)):
-        raise ValueError("coverage is for regressors of this package, with delay=0.")
+    if coverages is not None and not (in_kernel and _has_coverage(pipeline.learner)):
+        raise ValueError(
+            "coverage is for regressors of this package, and classifiers with calibration='progressive', with delay=0."
+        )
     if in_kernel:
         batches = cut_batches(X, y, sample_weight, _KERNEL_ROWS, points)
         steps = _learn_in_kernel(pipeline, batches, all_classes, judge, coverages, intervals)
@@ -213,9 +222,15 @@ def progressive_validation(
         n_scored=n_scored,
         fit_time=seconds,
         estimator=pipeline.estimator,
+        predictions=judge.joined(),
         **{name: None if covered is None else covered[name][-1] for name in ("coverage", "width")},
         alarms=None if alarm is None else n_unscored + alarm.update(_errors(judge, all_classes)),
     )
+
+
+def _has_coverage(learner):
+    """Whether a learner has intervals, or sets of classes, that are judged row by row."""
+    return hasattr(learner, "_played_coverage") and (hasattr(learner, "predict_set") or not is_classifier(learner))
 
 
 def _errors(judge, classes):
@@ -225,10 +240,10 @@ def _errors(judge, classes):
 
 
 def _joined(intervals):
-    """Whether intervals held targets, and their widths, of all batches; NaN where widths are infinite."""
+    """Whether intervals or sets held what came, and their widths, of all batches; NaN where widths are infinite."""
     held, width = (np.concatenate(parts) for parts in zip(*intervals))
     finite = np.isfinite(width)
-    return np.where(finite, held, np.nan), np.where(finite, 2.0 * width, np.nan)
+    return np.where(finite, held, np.nan), np.where(finite, width, np.nan)
 
 
 def _means_up_to(values, stops):
@@ -267,7 +282,7 @@ def _curve_points(curve_at):
 def _learn_in_kernel(pipeline, batches, classes, judge, coverages, intervals):
     """Learn each batch by a kernel that predicts each row before it learns it; yield the progress after each batch.
 
-    What intervals of these coverages, None for no intervals, were worth is added to the list ``intervals``.
+    What intervals or sets of these coverages, None for none, were worth is added to the list ``intervals``.
     """
     learner, options = pipeline.learner, {} if classes is None else {"classes": classes}
     n_rows, n_scored, seconds, is_new = 0, 0, 0.0, True
@@ -282,7 +297,7 @@ def _learn_in_kernel(pipeline, batches, classes, judge, coverages, intervals):
         )
         seconds += time.perf_counter() - start
         if coverages is not None:
-            intervals.append(learner._played_intervals(decision, y, weight, before, coverages))
+            intervals.append(learner._played_coverage(decision, y, weight, before, coverages))
         n_rows, n_scored = n_rows + len(y), n_scored + len(y) - skip
         yield _Progress(n_rows, n_scored, seconds)
 

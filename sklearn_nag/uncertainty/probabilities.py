@@ -22,7 +22,8 @@ from . import quantiles
 from .quantiles import LONGEST, PART, Quantiles
 
 MEMORY = 2000.0  # rows
-PRIOR = 20.0  # rows of curvature that stand for the temperature 1 and no offset
+PRIOR = 20.0  # rows of curvature that stand for the first factor and no offset, where logits mean nothing yet
+SURE = 1500.0  # and where they mean probabilities, which a few hundred rows seldom show to be wrong
 FARTHEST = 1e6  # of logits
 LEAST, MOST = 1e-6, 1e6  # of the factor of logits
 LARGEST_SQUARE = 1e200  # of logits, in the mean
@@ -48,11 +49,11 @@ class Probabilities(NamedTuple):
     surprise: Quantiles
 
 
-def new(n_classes: int) -> Probabilities:
-    """What is known before the first row."""
+def new(n_classes: int, has_unit: bool = True) -> Probabilities:
+    """What is known before the first row of logits that have a unit of their own or not."""
     table = np.zeros((5, n_classes + 1))
     table[0, 0] = 1.0
-    table[1] = 0.25 * PRIOR
+    table[1] = 0.25 * (PRIOR if has_unit else SURE)
     table[4, 0] = 1.0
     return Probabilities(0, 0, table, quantiles.new(1))
 
@@ -185,14 +186,14 @@ def learn(
     return Probabilities(rows, waiting, table, surprise)
 
 
-def play(known: Probabilities, logits: np.ndarray, codes: np.ndarray, **options) -> np.ndarray:
-    """The probabilities of all classes that each row had before `learn`, with these options, learnt it.
+def play(known: Probabilities, logits: np.ndarray, codes: np.ndarray, **options) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of all classes, and ``-log p`` of the right one, before `learn`, with these options.
 
-    From rows with a code below 0 nothing is learnt.
+    From rows with a code below 0 nothing is learnt, and there is no right class.
     """
     played = np.empty(logits.shape)
-    _learn(known, logits, codes, played, **options)
-    return played
+    surprise = _learn(known, logits, codes, played, **options)[-1]
+    return played, surprise
 
 
 def _learn(known, logits, codes, played, has_unit, has_offsets, memory=np.inf):

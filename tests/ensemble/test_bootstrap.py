@@ -1,16 +1,23 @@
 """Copies of a learner with random weights: what is drawn, standard errors, intervals, and any learner's rows."""
 
+import copy
 import pickle
 
 import numpy as np
 import pytest
 from scipy.stats import kstest
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import d2_tweedie_score, r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor
+from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor, merge
+from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.uncertainty.perturbation import exponential_weights
 
 X, Y = load_diabetes(return_X_y=True, scaled=False)
@@ -89,6 +96,47 @@ def test_any_learner_with_weights(learner):
         np.testing.assert_allclose(boot.predict_proba(rows).sum(axis=1), 1.0)
         assert boot.score(rows, y) > 0.8
     assert boot.fit(rows, y).n_rows_ == len(y)
+
+
+def test_merging_is_merging_copy_by_copy():
+    learner = ScaleInvariantRegressor(invariance="full")
+    shards = [OnlineBootstrap(learner, 5, shard=i).partial_fit(X[i::2], Y[i::2]) for i in range(2)]
+    both = merge(shards)
+    assert both.n_rows_ == len(Y)
+    ours = [both.estimator_, *both.estimators_]
+    parts = zip(*([shard.estimator_, *shard.estimators_] for shard in shards))
+    for one, pair in zip(ours, parts):
+        np.testing.assert_array_equal(one.coef_, merge(pair).coef_)
+    np.testing.assert_allclose(both.estimator_.coef_, clone(learner).partial_fit(X, Y).coef_, rtol=1e-6)
+    assert both.partial_fit(X, Y).n_rows_ == 2 * len(Y)
+    more = [copy.deepcopy(shards[0]).set_params(shard=2 + i).partial_fit(X[i::2], Y[i::2]) for i in range(2)]
+    assert merge(more, base=shards[0]).n_rows_ == len(Y) + shards[0].n_rows_
+    with pytest.raises(ValueError, match=r"shard must differ .* got \[0, 0\]"):
+        merge([shards[0], copy.deepcopy(shards[0])])
+    with pytest.raises(ValueError, match=r"models\[1\] has 2 copies, models\[0\] 5"):
+        merge([shards[0], OnlineBootstrap(learner, 2, shard=1).partial_fit(X, Y)])
+    with pytest.raises(NotFittedError, match=r"models\[1\]"):
+        merge([shards[0], OnlineBootstrap(learner, 5, shard=1)])
+    with pytest.raises(TypeError, match=r"models\[1\] is a NAGRegressor"):
+        merge([shards[0], NAGRegressor().partial_fit(X, Y)])
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_pipelines(routed):
+    """The copies of a pipeline are those of its last step, on rows that its other steps have transformed."""
+    with config_context(enable_metadata_routing=routed):
+        learner = LinearRegression()
+        scaler = StandardScaler()
+        if routed:
+            learner.set_fit_request(sample_weight=True)
+            scaler.set_fit_request(sample_weight=False)
+        boot = OnlineBootstrap(make_pipeline(scaler, learner), 3).fit(X, Y)
+        alone = OnlineBootstrap(learner, 3).fit(StandardScaler().fit_transform(X), Y)
+        np.testing.assert_allclose(boot.confidence_interval(X), alone.confidence_interval(scaler.fit_transform(X)))
+        assert not hasattr(boot, "partial_fit")
+    online = OnlineBootstrap(make_online_pipeline(OnlineImputer(), NAGRegressor()), 3)
+    alone = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y, sample_weight=Y)
+    np.testing.assert_array_equal(online.partial_fit(X, Y, sample_weight=Y).predict(X), alone.predict(X))
 
 
 def test_what_cannot_be():

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibrationDisplay
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.utils import shuffle
@@ -126,3 +127,44 @@ def test_onnx(options, y):
     labels, p = runtime.InferenceSession(to_onnx(clf).SerializeToString()).run(None, {"X": X[:50]})
     np.testing.assert_allclose(p, clf.predict_proba(X[:50]), atol=1e-12)
     np.testing.assert_array_equal(labels, clf.predict(X[:50]))
+
+
+@pytest.mark.parametrize("y", [Y, BINARY], ids=["ten classes", "two classes"])
+def test_sets_before_each_row(y):
+    """Row by row, `predict_set` says what `progressive_validation` counts in one pass.
+
+    Without a unit, as predictions on the way know that of the features of their row.
+    """
+    n, coverages, options = 60, [0.5, 0.9], {"loss": "hinge", "normalization": None, **SURE}
+    clf = NAGClassifier(**options)
+    weight = np.where(np.arange(n) % 7 == 3, 0.0, 1.0)
+    held, size = [], []
+    for i in range(n):
+        if i > 0 and weight[i] > 0:
+            sets = clf.predict_set(X[i : i + 1], coverages)[0]
+            held.append(sets[np.searchsorted(np.unique(y), y[i])])
+            size.append(sets.sum(axis=0))
+        clf.partial_fit(X[i : i + 1], y[i : i + 1], classes=np.unique(y), sample_weight=weight[i : i + 1])
+    result = progressive_validation(
+        NAGClassifier(**options), X[:n], y[:n], sample_weight=weight, classes=np.unique(y), coverage=coverages
+    )
+    for column, unknown in ((0, 2), (1, 10)):  # rows whose sets are of all classes for want of rows
+        told = slice(unknown, None)
+        assert result.coverage[column] == pytest.approx(np.array(held)[told, column].mean())
+        assert result.width[column] == pytest.approx(np.array(size)[told, column].mean())
+
+
+def test_sets_hold_in_the_long_run():
+    result = progressive_validation(NAGClassifier(**SURE), X, BINARY, coverage=[0.9, 0.99], curve_at=[900])
+    assert (result.coverage > [0.89, 0.975]).all()
+    assert ((result.width >= 1.0) & (result.width <= 2.0)).all()
+    assert result.curve["width"].shape == (1, 2)
+
+
+def test_displays_of_scikit_learn_take_what_was_predicted():
+    result = progressive_validation(NAGClassifier(**SURE), X, BINARY, scoring="neg_log_loss")
+    p, y = result.predictions["predict_proba"], result.predictions["y"]
+    assert -log_loss(y, p) == pytest.approx(result.score)
+    np.testing.assert_array_equal(y, BINARY[1:])
+    pytest.importorskip("matplotlib")
+    assert 1 < len(CalibrationDisplay.from_predictions(y, p[:, 1]).prob_true) <= 5

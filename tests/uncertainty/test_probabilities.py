@@ -23,8 +23,9 @@ def draw(n, factor, offset, seed=0):
 
 
 def learn(logits, codes, known=None, **options):
-    known = probabilities.new(logits.shape[1]) if known is None else known
-    return probabilities.learn(known, logits, codes, **(options or PLATT))
+    options = options or PLATT
+    known = probabilities.new(logits.shape[1], options["has_unit"]) if known is None else known
+    return probabilities.learn(known, logits, codes, **options)
 
 
 def same(a, b):
@@ -46,6 +47,17 @@ def test_what_is_true_is_found(offset):
     factor, found = probabilities.line(learn(*draw(6000, 0.4, np.zeros(3)), **ONE), False)
     assert factor == pytest.approx(0.4, abs=0.05)
     assert not found.any()
+
+
+def test_few_rows_hardly_move_what_means_probabilities():
+    """The first factors of logits that mean probabilities differ from 1 by chance alone."""
+    true = [draw(150, 1.0, np.zeros(2), seed) for seed in range(20)]
+    factors = np.array([probabilities.line(learn(*rows, **ONE), False)[0] for rows in true])
+    spread = (factors - 1.0).std()
+    assert 0.0 < spread < 0.05
+    curvature = np.mean([(p := softmax(z, axis=1)[:, 0]) * (1 - p) @ (z[:, 0] - z[:, 1]) ** 2 for z, _ in true])
+    ridge = np.sqrt(curvature) / (curvature + 0.25 * probabilities.SURE)  # of Newton's step from the truth
+    assert spread == pytest.approx(ridge, rel=0.4)
 
 
 def test_as_good_as_a_batch_solver():
@@ -81,11 +93,13 @@ def test_no_cut_changes_a_bit_and_kernels_agree(kernel):
 def test_what_was_played():
     logits, codes = draw(90, 0.5, np.array([1.0, 0.0, 0.0]))
     unlearnt = np.where(np.arange(90) % 5 == 0, -1, codes)
-    played, known = probabilities.play(probabilities.new(3), logits, unlearnt, **PLATT), probabilities.new(3)
+    played, surprise = probabilities.play(probabilities.new(3), logits, unlearnt, **PLATT)
+    known = probabilities.new(3)
     for i in range(90):
         expected = np.exp(probabilities.log_probability(known, logits[i : i + 1], True))
         np.testing.assert_allclose(played[i : i + 1], expected, rtol=1e-12)
         if unlearnt[i] >= 0:
+            np.testing.assert_allclose(surprise[i], -np.log(expected[:, codes[i]]))
             known = learn(logits[i : i + 1], codes[i : i + 1], known)
 
 
