@@ -180,6 +180,8 @@ def as_python(value):
     if isinstance(value, Box):
         low, high = (repr(np.asarray(end).tolist()).replace("inf", "np.inf") for end in (value.low, value.high))
         return f"sklearn_nag.constraints.Box({low}, {high})"
+    if isinstance(value, tuple | list):
+        return repr(value).replace("inf", "np.inf")
     return f"sklearn_nag.constraints.{value!r}" if isinstance(value, SETS) else repr(value)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import FURTHER, PER_ROW, SURE
+from ..state.targets import FURTHER, LARGEST_GROWTH, PER_ROW, SURE
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
@@ -198,8 +198,10 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
                 heads[RATIO, j] = np.exp(min(max(log_y - mean, -FARTHEST), FARTHEST)) if y > 0.0 else 0.0
             fallen = np.exp(min(mean_before - mean, FARTHEST)) if mean_before != NOTHING else heads[RATIO, j]
             difference = heads[RATIO, j] - fallen
-            target[GROWTH, j] = grown(growth * fallen, before, c, clock[T], difference)
-            target[SPREAD, j] = np.hypot(spread * fallen, np.sqrt(c * (before / clock[T])) * abs(difference))
+            kept = min(max(growth * fallen, -LARGEST_GROWTH), LARGEST_GROWTH)
+            target[GROWTH, j] = min(max(grown(kept, before, c, clock[T], difference), -LARGEST_GROWTH), LARGEST_GROWTH)
+            deviation = np.sqrt(c * (before / clock[T])) * abs(difference)
+            target[SPREAD, j] = min(np.hypot(spread * fallen, deviation), LARGEST_GROWTH)
         least, most = -LARGEST, FARTHEST
         if clip == TO_NUMBERS:
             least, most = heads[LOW, j], heads[HIGH, j]

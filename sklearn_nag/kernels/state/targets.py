@@ -10,6 +10,7 @@ from .lifts import TINY, positive
 FIELDS = "origin", "sum", "spread", "low", "high", "growth"
 PER_ROW = 6.0  # of `grown`, so that it is the growth itself where that is steady
 FURTHER = 2.5  # times their growth that predictions may go beyond targets
+LARGEST_GROWTH = 2.0**500  # of growth and spread over a mean, which may fall by hundreds of powers of ten
 SURE = 1.5  # standard errors of the growth that are put down to chance
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import PER_ROW, widened, widened_rates
+from ..state.targets import LARGEST_GROWTH, PER_ROW, widened, widened_rates
 
 
 def read_classes(y, n_heads):
@@ -101,7 +101,9 @@ def _growths(targets, c, t, differences, kept=1.0):
     growth[0] = targets.growth
     for i in range(len(c)):  # as each depends on that before
         np.multiply(growth[i], kept[i], out=growth[i + 1])
+        np.clip(growth[i + 1], -LARGEST_GROWTH, LARGEST_GROWTH, out=growth[i + 1])
         growth[i + 1] += gained[i]
+        np.clip(growth[i + 1], -LARGEST_GROWTH, LARGEST_GROWTH, out=growth[i + 1])
     targets.growth[:] = growth[-1]
     return growth[:-1]
 
@@ -112,7 +114,7 @@ def _spreads(targets, c, t, differences, kept):
     spread = np.empty((len(c) + 1, differences.shape[1]))
     spread[0] = targets.spread
     for i in range(len(c)):
-        np.hypot(spread[i] * kept[i], deviations[i], out=spread[i + 1])
+        np.minimum(np.hypot(spread[i] * kept[i], deviations[i]), LARGEST_GROWTH, out=spread[i + 1])
     targets.spread[:] = spread[-1]
     return spread[:-1]
 
@@ -142,7 +144,8 @@ def read_rates(state, y, c, t):
         compared = np.where(is_known, compared, 1.0)
         # The mean before, over that with the row; where there was none, nothing grows.
         fallen = np.where(known[:-1], np.exp(np.minimum(before - mean, FARTHEST)), compared)
-        growth, spread = (of(targets, c, t, compared - fallen, fallen) for of in (_growths, _spreads))
+        with np.errstate(over="ignore"):
+            growth, spread = (of(targets, c, t, compared - fallen, fallen) for of in (_growths, _spreads))
         if state.t == 0:
             targets.low[:] = targets.high[:] = log_y[0]
     low = np.minimum.accumulate(np.vstack([targets.low, log_y]))
