@@ -154,7 +154,9 @@ def read_rates(state, y, c, t):
     least, most = floor, ceiling = -free, 0.0 * free + FARTHEST
     if rule.clip == "targets":
         told = (t[:-1, None] > 0) | (not rule.target_unit)
-        ends = widened_rates(low[:-1], high[:-1], growth, spread, before, np.maximum(t[:-1, None], TINY))
+        ends = low[:-1], high[:-1]
+        if rule.target_unit:  # as growth is known
+            ends = widened_rates(*ends, growth, spread, before, np.maximum(t[:-1, None], TINY))
         least, most = np.where(told, ends[0], least), np.where(told, ends[1], most)
         floor, ceiling = np.where(is_known, low[1:], floor), np.where(is_known, high[1:], ceiling)
     elif rule.clip is not None:
