@@ -109,7 +109,8 @@ def chance(growth, spread, t):
     They deviate by ``spread / sqrt(t)`` from their mean, and by less from the line that grows so.
     """
     deviation = spread / np.sqrt(t)
-    return SURE * deviation * np.sqrt(np.maximum(12.0 - (growth / positive(deviation)) ** 2, 0.0) / t)
+    # Roots one by one: no weight is so small that what it divides is infinite.
+    return SURE * deviation * (np.sqrt(np.maximum(12.0 - (growth / positive(deviation)) ** 2, 0.0)) / np.sqrt(t))
 
 
 def margin(growth, spread, t):
