@@ -24,6 +24,8 @@ def public_objects():
         if inspect.isclass(thing):
             yield f"{place}.{name}"
             for member, value in inspect.getmembers(thing):
+                if hasattr(BaseException, member):
+                    continue
                 defined = value.fget if isinstance(value, property) else value
                 own = (getattr(defined, "__module__", None) or "sklearn_nag").startswith("sklearn_nag")
                 if not member.startswith("_") and own and not member.endswith("_request"):

@@ -38,9 +38,12 @@ X = HashingVectorizer(norm=None, alternate_sign=False).transform(texts)
 
 ends = np.arange(500, n + 1, 500)
 results = {}
-for name, calibration in (("plain", None), ("calibrated", "progressive")):
+for name, clf in (
+    ("plain", NAGClassifier()),
+    ("calibrated", NAGClassifier(calibration="progressive")),
+):
     results[name] = progressive_validation(
-        NAGClassifier(calibration=calibration),
+        clf,
         X,
         kind,
         scoring="neg_log_loss",

@@ -62,10 +62,10 @@ class ProgressiveValidation:
     n_scored: int
     fit_time: float
     estimator: Any
-    coverage: np.ndarray | None
-    width: np.ndarray | None
+    coverage: np.ndarray | Any
+    width: np.ndarray | Any
     predictions: dict[str, np.ndarray]
-    alarms: np.ndarray | Any = None
+    alarms: np.ndarray | Any
 
 
 def progressive_validation(
