@@ -76,7 +76,7 @@ def test_arrays_frames_and_bags_give_the_same_bits(n_shards, rounds):
 
 
 def test_a_pipeline_learns_from_a_frame():
-    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    dd, pd = pytest.importorskip("dask.dataframe", exc_type=ImportError), pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": X[:, 0], "town": RNG.choice(["Rome", "Oslo", "Lima"], 1300)})
     frame.loc[::9, "a"] = np.nan
     frame["y"] = 2.0 * frame["a"].fillna(0.0) + 3.0 * (frame["town"] == "Rome")

@@ -48,7 +48,7 @@ for name, clf in (
         kind,
         scoring="neg_log_loss",
         curve_at=ends,
-        coverage=[0.8, 0.9, 0.95] if calibration else None,
+        coverage=[0.8, 0.9, 0.95] if clf.calibration else None,
     )
     print(f"{name}: log loss {-results[name].score:.3f}")
 

@@ -24,7 +24,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.model_selection import NAGRegressorCV, progressive_validation
 
-from ..kernels.helpers import on_both
+from ..kernels.helpers import KERNELS, on_both
 from .helpers import bits
 
 LEARNERS = {
@@ -149,7 +149,7 @@ def test_no_trend_is_seen_whose_rows_came_in_no_order(rng):
     assert p.max() < 1.2 * y[999]
 
 
-@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_the_margin_is_that_of_the_line_through_the_targets(rng, kernel):
     X, weight = rng.normal(size=(90, 2)), rng.uniform(0.1, 3.0, 90)
     y = np.column_stack([0.3 * np.arange(90), -0.1 * np.arange(90)]) + rng.normal(size=(90, 2))
@@ -178,7 +178,7 @@ def test_fit_takes_growth_from_the_order_it_was_given(rng, name):
 def test_rates_have_the_same_margin(rng, loss):
     X, y = rng.normal(size=(80, 2)), rng.uniform(0.5, 1.0, 80) * np.linspace(1.0, 9.0, 80)
     margin = growth_and_margin(y[:, None])[1][0]
-    for kernel in ("numpy", "numba"):
+    for kernel in ("numpy", "auto"):
         with config_context(kernel=kernel):
             for model in (NAGRegressor(loss=loss).partial_fit(X, y), NAGRegressor(loss=loss, random_state=0).fit(X, y)):
                 low, high = np.exp(np.ravel(model._state.clip_range()))
