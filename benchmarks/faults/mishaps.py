@@ -27,7 +27,7 @@ from sklearn_nag.streams import fit_stream, read_batches
 
 from .cases import HAVE_NUMBA, as_the_loss_takes_them, drawn
 from .children import each_in_child
-from .promises import Broken, arrays, decision, described, image, promise
+from .promises import Broken, arrays, decision, described, image, is_not_finite, promise
 
 HEEDED = 0.2  # seconds after which an interrupt is heeded at the latest
 STALLS = 3.0  # seconds for which a file that stalls does so at most
@@ -401,7 +401,7 @@ def writers_lose_no_rows(case):
         lost = 1.0 - (model.t_ - begun) / sum(done)
         raise Broken(f"{AT_ONCE} threads call partial_fit: {lost:.0%} of the rows are lost", *lines)
     for name, array in arrays(model):
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if is_not_finite(name, array):
             raise Broken(f"{AT_ONCE} threads call partial_fit: {name} is not finite", *lines)
 
 
