@@ -44,6 +44,7 @@ from ._validation import (
     is_plain,
     named_publicly,
     parameter_names,
+    shown,
     unchanged_on_error,
 )
 
@@ -308,9 +309,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             check_finite(values, name, type(self).__name__)
             fits = values.shape == shape or (n == 1 and values.shape in (flat, (1, *flat)))
             if not fits:
-                shown = flat if self._flat_coef and flat else shape
+                expected = flat if self._flat_coef and flat else shape
                 problem = f"Provided {name} does not match dataset" if ending else f"{name} does not match this model"
-                raise ValueError(f"{problem}: its shape is {values.shape}; it must be {shown}.")
+                raise ValueError(f"{problem}: its shape is {values.shape}; it must be {expected}.")
             return values.reshape(shape)
 
         coef = checked("coef", coef, (n, n_features), (n_features,))
@@ -505,7 +506,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             new = getattr(self, name)
             if self._breaks(name, old, new):
                 raise ValueError(
-                    f"{name} was {old!r} when this model was new and is {new!r} now; "
+                    f"{name} was {shown(old)} when this model was new and is {shown(new)} now; "
                     "a model cannot go on with another: call fit without warm_start, or clone it."
                 )
         self._check_fits(state)

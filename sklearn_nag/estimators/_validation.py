@@ -134,8 +134,8 @@ def check_as_begun(begun_with, now, owner="model", it="a model"):
         was = begun_with[name]
         if value is not was and value != was and not (value != value and was != was):
             raise ValueError(
-                f"{name} was {was!r} when this {owner} was new and is {value!r} now; {it} cannot go on with another: "
-                "call fit, or clone it."
+                f"{name} was {shown(was)} when this {owner} was new and is {shown(value)} now; {it} cannot go on with "
+                "another: call fit, or clone it."
             )
 
 
@@ -144,7 +144,7 @@ def shown(value):
     try:
         text = repr(value)
     except Exception:
-        return f"a {type(value).__name__} that cannot be shown"
+        return f"an object of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 

@@ -73,7 +73,9 @@ def warn_of_sparse_rows(owner: object, consequence: str) -> None:
 
 def _place(name, entry, n_columns):
     if not 0 <= entry < n_columns:
-        raise ValueError(f"{name} has {int(entry)}, which is no column of X: places go from 0 to {n_columns - 1}.")
+        raise ValueError(
+            f"{name} has {shown(int(entry))}, which is no column of X: places go from 0 to {n_columns - 1}."
+        )
     return int(entry)
 
 

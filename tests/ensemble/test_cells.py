@@ -238,7 +238,10 @@ def test_what_a_model_is_made_of_may_not_change():
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="depth was 4 when this model was new and is 5 now"):
         model.set_params(depth=5).partial_fit(X, Y)
-    assert pickle.dumps(model.set_params(depth=4)) == before
+    model.set_params(depth=4, columns=[10**5000])
+    with pytest.raises(ValueError, match="columns was .* and is an object of type list that cannot be shown now"):
+        model.partial_fit(X[:5], Y[:5])
+    assert pickle.dumps(model.set_params(columns="auto")) == before
     with pytest.raises(ValueError, match="Invalid parameter 'estimators'"):
         model.set_params(estimators=[])
     with pytest.raises(ValueError, match="'focus_rows' parameter must be None or an int"):
