@@ -94,9 +94,9 @@ class _NAGRule(OnlineLinear):
         if has_bounds(self.constraint):
             if self.penalty in ("l1", "elasticnet"):
                 raise ValueError(
-                    f"bounds on single weights and penalty={self.penalty!r} do not go together here, as what L1 has "
-                    "done so far would have to count weights that a bound holds; FTRLClassifier and FTRLRegressor take "
-                    "both, and penalty='l2' goes with bounds."
+                    f"constraint with bounds on single weights and penalty={self.penalty!r} do not go together here, "
+                    "as what L1 has done so far would have to count weights that a bound holds; FTRLClassifier and "
+                    "FTRLRegressor take both, and penalty='l2' goes with bounds."
                 )
             return
         if self.penalty is not None:

@@ -132,11 +132,18 @@ def check_as_begun(begun_with, now, owner="model", it="a model"):
     """Raise where a parameter is not what it was when its ``owner`` was new; both are dicts of values by name."""
     for name, value in now.items():
         was = begun_with[name]
-        if value is not was and value != was and not (value != value and was != was):
+        if value is not was and not _equal(value, was):
             raise ValueError(
                 f"{name} was {shown(was)} when this {owner} was new and is {shown(value)} now; {it} cannot go on with "
                 "another: call fit, or clone it."
             )
+
+
+def _equal(value, other):
+    """Whether two values of a parameter are the same; of arrays, whether all entries are; NaN is NaN."""
+    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(value, other)
+    return bool(value == other) or (value != value and other != other)
 
 
 def shown(value):
