@@ -204,7 +204,8 @@ def entries(X, storage):
         values = row[named]
         if "repeated" in storage:
             half = np.where(values / 2 * 2 == values, values / 2, values)
-            named, values = np.tile(named, 2), np.concatenate([half, values - half])
+            rest = np.where(np.isinf(values), values, values - half)
+            named, values = np.tile(named, 2), np.concatenate([half, rest])
         elif "unsorted" in storage:
             named, values = named[::-1], values[::-1]
         elif "zeros" in storage:
