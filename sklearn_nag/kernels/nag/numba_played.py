@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.constants import HAS_TARGET_UNIT, OF_RATE
+from ..compiled.constants import FORGETS, HAS_TARGET_UNIT, OF_RATE
 from ..compiled.fading import factor_due
 from ..compiled.heads import (
     AVERAGE,
@@ -188,9 +188,10 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, be
             trust.waiting[0] += 1.0
             if trust.waiting[0] >= ROUND:
                 end_round(heads, trust)
-        factor = factor_due(ages, 0, rule.fades, c)
-        if factor != 1.0:
-            fade_played(heads, rule, mixture, trust, factor)
+        if FORGETS:
+            factor = factor_due(ages, 0, rule.fades, c)
+            if factor != 1.0:
+                fade_played(heads, rule, mixture, trust, factor)
     return wrong == 0
 
 
@@ -223,6 +224,7 @@ class Constants(NamedTuple):
     of_margin: bool
     of_rate: bool
     is_coupled: bool
+    forgets: bool
 
 
 class Player:
@@ -274,7 +276,7 @@ class Player:
 @functools.lru_cache
 def compiled(rule, loss):
     """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
-    function = for_rule(play_rows, Constants(rule.target_unit, **loss_constants(loss)))
+    function = for_rule(play_rows, Constants(rule.target_unit, forgets=rule.forgets, **loss_constants(loss)))
     told = not rule.target_unit and rule.clip is None and rule.n_played == rule.n_heads
     groups = rule.groups(np.arange(rule.n_heads))
     shares = np.full(groups.max() + 1, 1.0 - rule.last if rule.averaged else 0.0)

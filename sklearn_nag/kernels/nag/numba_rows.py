@@ -20,6 +20,7 @@ from ..compiled.columns import (
 )
 from ..compiled.constants import (
     AUTO,
+    FORGETS,
     HAS_BOUNDS,
     HAS_CONSTRAINT,
     HAS_L1,
@@ -523,17 +524,18 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 @fast
 def fade(table, transposed, f, rule, model, clock, c):
     """As `forgetting.fade`, but for what is played."""
-    factor = factor_due(clock, AGE, rule.fades, c)
-    if factor == 1.0:
-        return
-    kept = max(factor, 0.5) ** (1.0 / rule.lasting)
-    if IS_AVERAGED:
-        move_past(table, transposed, f.past, f.weight, model.eta.size, clock[AVERAGED] * (1.0 - kept))
-    fade_table(table, transposed, f.largest, model.fading, factor, kept)
-    clock[T] *= factor
-    clock[N] *= factor
-    clock[AVERAGED] *= factor**OF_AVERAGE
-    fade_targets(model.target, factor)
+    if FORGETS:
+        factor = factor_due(clock, AGE, rule.fades, c)
+        if factor == 1.0:
+            return
+        kept = max(factor, 0.5) ** (1.0 / rule.lasting)
+        if IS_AVERAGED:
+            move_past(table, transposed, f.past, f.weight, model.eta.size, clock[AVERAGED] * (1.0 - kept))
+        fade_table(table, transposed, f.largest, model.fading, factor, kept)
+        clock[T] *= factor
+        clock[N] *= factor
+        clock[AVERAGED] *= factor**OF_AVERAGE
+        fade_targets(model.target, factor)
 
 
 learn_dense, learn_sparse = bind(
@@ -625,6 +627,7 @@ class Constants(NamedTuple):
     of_margin: bool
     of_rate: bool
     is_coupled: bool
+    forgets: bool
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -706,6 +709,7 @@ def compiled(rule, loss, shared, per_head):
         has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
+        forgets=rule.forgets,
         **loss_constants(loss),
     )
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
