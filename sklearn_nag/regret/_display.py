@@ -110,5 +110,7 @@ class RegretDisplay:
                 (dashed,) = ax.plot(rows, self.bounds[name], "--", color=line.get_color())
                 self.bound_lines_.append(dashed)
         ax.set(xlabel="rows", ylabel="regret" + " (dashed: bound)" * bool(self.bounds), xscale="log", yscale="symlog")
+        lowest = min(line.get_ydata().min() for line in self.lines_)
+        ax.set_ylim(bottom=min(1.2 * lowest, -0.1))  # by itself it would leave room for negative ones as large
         ax.legend()
         return self
