@@ -45,15 +45,15 @@ grid = np.linspace(-1, 1, 80)
 u, v = np.meshgrid(grid, grid)
 predicted = reg.predict(np.column_stack([u.ravel(), v.ravel()]))
 
-figure, (left, right) = plt.subplots(
-    1, 2, figsize=(9, 4), layout="constrained"
+figure, (above, below) = plt.subplots(
+    2, 1, figsize=(6, 7.5), layout="constrained"
 )
-left.stackplot(rows, *zip(*weights), labels=list(reg.named_estimators_))
-left.set(xlabel="rows", ylabel="weight", xlim=(rows[0], rows[-1]), ylim=(0, 1))
-left.legend(loc="upper right")
-image = right.pcolormesh(u, v, predicted.reshape(u.shape), cmap="coolwarm")
-right.set(xlabel="$x_0$", ylabel="$x_1$", title="prediction")
-figure.colorbar(image, ax=right)
+above.stackplot(rows, *zip(*weights), labels=list(reg.named_estimators_))
+above.set(xlabel="rows", ylabel="weight", xlim=(rows[0], rows[-1]), ylim=(0, 1))
+above.legend(loc="upper right")
+image = below.pcolormesh(u, v, predicted.reshape(u.shape), cmap="coolwarm")
+below.set(xlabel="$x_0$", ylabel="$x_1$", title="prediction")
+figure.colorbar(image, ax=below)
 plt.show()
 
 # %%

@@ -65,15 +65,17 @@ with np.printoptions(precision=3):
 # ``predictions`` has what scikit-learn's displays take. Where the curve is
 # steeper than the diagonal, the right class comes more often than expected.
 
-fig, (left, right) = plt.subplots(1, 2, layout="constrained", figsize=(9, 4))
+fig, (above, below) = plt.subplots(
+    2, 1, layout="constrained", figsize=(6, 7.5)
+)
 for name, result in results.items():
     CalibrationDisplay.from_predictions(
         result.predictions["y"],
         result.predictions["predict_proba"][:, 1],
         n_bins=10,
         name=name,
-        ax=left,
+        ax=above,
     )
-    right.plot(ends, -result.curve["score"], "o-", label=name)
-right.set(xlabel="texts", ylabel="log loss so far")
-right.legend()
+    below.plot(ends, -result.curve["score"], "o-", label=name)
+below.set(xlabel="texts", ylabel="log loss so far")
+below.legend()

@@ -56,7 +56,7 @@ print(f"D² {batch.score(X[test], hired[test]):.3f} (PoissonRegressor)")
 # A sum gives each hour the same bikes more for each degree; a product gives
 # each the same share more, as it is.
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(6, 7.5), layout="constrained")
 hours = np.arange(24)
 for ax, degrees in zip(axes, (2, 28)):
     rows = np.column_stack([np.eye(24), np.full(24, degrees), np.zeros(24)])

@@ -29,9 +29,9 @@ print(f"rare: {rare.mean():.3f}; accuracy of 'never': {1 - rare.mean():.3f}")
 # Precision and recall, and probabilities
 # ---------------------------------------
 #
-# Both models offer nearly the same choices (left): the weighted one only
+# Both models offer nearly the same choices (above): the weighted one only
 # starts at another point, the dot. But its probabilities are not those of
-# the rows (right).
+# the rows (below).
 
 models = {
     "unweighted": NAGClassifier(max_iter=2, tol=None, random_state=0),
@@ -39,23 +39,23 @@ models = {
         class_weight="balanced", max_iter=2, tol=None, random_state=0
     ),
 }
-figure, (left, right) = plt.subplots(
-    1, 2, figsize=(9, 4), layout="constrained"
+figure, (above, below) = plt.subplots(
+    2, 1, figsize=(6, 7.5), layout="constrained"
 )
 for i, (name, model) in enumerate(models.items()):
     p = model.fit(X_train, y_train).predict_proba(X_test)[:, 1]
     precision, recall, _ = precision_recall_curve(y_test, p)
-    left.plot(recall[:-1], precision[:-1], f"C{i}", label=name)
+    above.plot(recall[:-1], precision[:-1], f"C{i}", label=name)
     found = p > 0.5
-    left.plot(y_test[found].sum() / y_test.sum(), y_test[found].mean(), "o")
-    left.lines[-1].set_color(f"C{i}")
+    above.plot(y_test[found].sum() / y_test.sum(), y_test[found].mean(), "o")
+    above.lines[-1].set_color(f"C{i}")
     share, mean = calibration_curve(y_test, p, n_bins=5, strategy="quantile")
-    right.plot(mean[share > 0], share[share > 0], "o-")
-left.set(xlabel="recall", ylabel="precision")
-right.plot([1e-4, 1], [1e-4, 1], "k:")
-right.set(xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1))
-right.set(xlabel="predicted probability", ylabel="share of the rare class")
-left.legend()
+    below.plot(mean[share > 0], share[share > 0], "o-")
+above.set(xlabel="recall", ylabel="precision")
+below.plot([1e-4, 1], [1e-4, 1], "k:")
+below.set(xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1))
+below.set(xlabel="predicted probability", ylabel="share of the rare class")
+above.legend()
 plt.show()
 
 # %%
