@@ -49,7 +49,9 @@ figure, (above, below) = plt.subplots(
     2, 1, figsize=(6, 7.5), layout="constrained"
 )
 above.stackplot(rows, *zip(*weights), labels=list(reg.named_estimators_))
-above.set(xlabel="rows", ylabel="weight", xlim=(rows[0], rows[-1]), ylim=(0, 1))
+above.set(
+    xlabel="rows", ylabel="weight", xlim=(rows[0], rows[-1]), ylim=(0, 1)
+)
 above.legend(loc="upper right")
 image = below.pcolormesh(u, v, predicted.reshape(u.shape), cmap="coolwarm")
 below.set(xlabel="$x_0$", ylabel="$x_1$", title="prediction")
