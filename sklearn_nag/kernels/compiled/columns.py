@@ -30,12 +30,18 @@ def lift_of(largest):
 
 
 @strict
+def with_square(squares, x, c):
+    """``squares + c x^2``."""
+    return squares + c * (x * x)
+
+
+@strict
 def add_squares(table, f, n, c):
     """Lift ``x``; ``squares += c x'^2``."""
+    for i in range(n):  # in two loops, as one does not become vector instructions everywhere
+        table[f.x, i] *= table[f.lift, i]
     for i in range(n):
-        x = table[f.x, i] * table[f.lift, i]
-        table[f.x, i] = x
-        table[f.squares, i] += c * (x * x)
+        table[f.squares, i] = with_square(table[f.squares, i], table[f.x, i], c)
 
 
 @fast

@@ -17,6 +17,7 @@ from ..compiled.columns import (
     centre,
     centre_frequent,
     fill_inverse_sizes,
+    with_square,
 )
 from ..compiled.constants import (
     AUTO,
@@ -212,12 +213,15 @@ def normalise_by_squares(table, f, clock, before, c, bias, n):
         add_deviations(table, f, n, c, before / clock[T])
         if bias >= 0:
             table[f.squares, bias] = clock[T]
-    else:
-        add_squares(table, f, n, c)
     for i in range(n):
-        squares = table[f.squares, i]
+        if IS_CENTRED:
+            x, squares = table[f.x, i], table[f.squares, i]
+        else:  # not by `add_squares`, after which this loop would not become vector instructions
+            x = table[f.x, i] * table[f.lift, i]
+            squares = with_square(table[f.squares, i], x, c)
+            table[f.x, i], table[f.squares, i] = x, squares
         inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
-        z = table[f.x, i] * inverse
+        z = x * inverse
         table[f.inverse, i] = inverse
         table[f.z, i] = z
         squared += z * z
