@@ -65,15 +65,24 @@ with np.printoptions(precision=3):
 # ``predictions`` has what scikit-learn's displays take. Where the curve is
 # steeper than the diagonal, the right class comes more often than expected.
 
-fig, (left, right) = plt.subplots(1, 2, layout="constrained", figsize=(9, 4))
+figure, ax = plt.subplots(layout="constrained")
 for name, result in results.items():
     CalibrationDisplay.from_predictions(
         result.predictions["y"],
         result.predictions["predict_proba"][:, 1],
         n_bins=10,
         name=name,
-        ax=left,
+        ax=ax,
     )
-    right.plot(ends, -result.curve["score"], "o-", label=name)
-right.set(xlabel="texts", ylabel="log loss so far")
-right.legend()
+ax.set(xlabel="predicted probability", ylabel="share of texts with the class")
+plt.show()
+
+# %%
+# The log loss gains by it from early on.
+
+figure, ax = plt.subplots(layout="constrained")
+for name, result in results.items():
+    ax.plot(ends, -result.curve["score"], "o-", label=name)
+ax.set(xlabel="texts", ylabel="log loss so far")
+ax.legend()
+plt.show()
