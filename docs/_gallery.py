@@ -1,4 +1,4 @@
-"""For sphinx-gallery: in which order examples come, and a scraper that makes an empty figure an error."""
+"""For sphinx-gallery: the order of examples, their style, and a scraper that makes an empty figure an error."""
 
 from sphinx.errors import ExtensionError
 from sphinx_gallery.scrapers import matplotlib_scraper
@@ -24,6 +24,13 @@ def place(filename):
     """Key by which the examples of the gallery are sorted; those not named above come last."""
     name = filename.removeprefix("plot_").removesuffix(".py")
     return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
+def style(gallery_conf, name):
+    """Letters of figures that can still be read where a figure is as wide as a phone, or a thumbnail."""
+    import matplotlib as mpl
+
+    mpl.rcParams.update({"font.size": 13.0, "lines.linewidth": 2.0})
 
 
 def matplotlib_figures(block, block_vars, gallery_conf):

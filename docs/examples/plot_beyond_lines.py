@@ -6,6 +6,8 @@ Curves and cells in one pass
 side, row by row, and soon trusts whatever suits the data.
 """
 
+from itertools import zip_longest
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -36,26 +38,31 @@ for start in range(0, len(X), 100):
     weights.append(reg.weights_)
 
 # %%
-# Which of them is trusted, and what the mixture predicts
-# -------------------------------------------------------
+# Which of them is trusted
+# ------------------------
 #
-# The first 300 rows are learnt by lines alone; then there are knots.
+# The first 300 rows are learnt by lines alone; then there are knots. After
+# 1,000 rows focused cells join, which cut the columns that have mattered.
+
+names = list(reg.named_estimators_)
+figure, ax = plt.subplots(layout="constrained")
+ax.stackplot(rows, *zip_longest(*weights, fillvalue=0.0), labels=names)
+ax.set(xlabel="rows", ylabel="weight", xlim=(rows[0], rows[-1]), ylim=(0, 1))
+figure.legend(loc="outside upper center", ncols=4)
+plt.show()
+
+# %%
+# What the mixture predicts
+# -------------------------
 
 grid = np.linspace(-1, 1, 80)
 u, v = np.meshgrid(grid, grid)
 predicted = reg.predict(np.column_stack([u.ravel(), v.ravel()]))
 
-figure, (above, below) = plt.subplots(
-    2, 1, figsize=(6, 7.5), layout="constrained"
-)
-above.stackplot(rows, *zip(*weights), labels=list(reg.named_estimators_))
-above.set(
-    xlabel="rows", ylabel="weight", xlim=(rows[0], rows[-1]), ylim=(0, 1)
-)
-above.legend(loc="upper right")
-image = below.pcolormesh(u, v, predicted.reshape(u.shape), cmap="coolwarm")
-below.set(xlabel="$x_0$", ylabel="$x_1$", title="prediction")
-figure.colorbar(image, ax=below)
+figure, ax = plt.subplots(layout="constrained")
+image = ax.pcolormesh(u, v, predicted.reshape(u.shape), cmap="coolwarm")
+ax.set(xlabel="$x_0$", ylabel="$x_1$")
+figure.colorbar(image, ax=ax, label="prediction")
 plt.show()
 
 # %%
@@ -64,7 +71,9 @@ plt.show()
 #
 # Read from the weights. The height of the wave has no effect by itself.
 
-EffectsDisplay.from_estimator(reg, ["x0", "x1", ("x0", "x1")])
+effects = EffectsDisplay.effects_of(reg, ["x0", "x1", ("x0", "x1")])
+_, ax = plt.subplots(figsize=(6.4, 9), layout="constrained")
+EffectsDisplay(effects).plot(ax, n_cols=1)
 plt.show()
 
 # %%
@@ -75,3 +84,5 @@ X_new, y_new = draw(2000, 1)
 for name, estimator in reg.named_estimators_.items():
     print(f"{name:8} {estimator.score(X_new, y_new):.3f}")
 print(f"mixture  {reg.score(X_new, y_new):.3f}")
+
+# sphinx_gallery_thumbnail_number = 2

@@ -65,17 +65,24 @@ with np.printoptions(precision=3):
 # ``predictions`` has what scikit-learn's displays take. Where the curve is
 # steeper than the diagonal, the right class comes more often than expected.
 
-fig, (above, below) = plt.subplots(
-    2, 1, layout="constrained", figsize=(6, 7.5)
-)
+figure, ax = plt.subplots(layout="constrained")
 for name, result in results.items():
     CalibrationDisplay.from_predictions(
         result.predictions["y"],
         result.predictions["predict_proba"][:, 1],
         n_bins=10,
         name=name,
-        ax=above,
+        ax=ax,
     )
-    below.plot(ends, -result.curve["score"], "o-", label=name)
-below.set(xlabel="texts", ylabel="log loss so far")
-below.legend()
+ax.set(xlabel="predicted probability", ylabel="share of texts with the class")
+plt.show()
+
+# %%
+# The log loss gains by it from early on.
+
+figure, ax = plt.subplots(layout="constrained")
+for name, result in results.items():
+    ax.plot(ends, -result.curve["score"], "o-", label=name)
+ax.set(xlabel="texts", ylabel="log loss so far")
+ax.legend()
+plt.show()

@@ -56,9 +56,12 @@ print(f"D² {batch.score(X[test], hired[test]):.3f} (PoissonRegressor)")
 # A sum gives each hour the same bikes more for each degree; a product gives
 # each the same share more, as it is.
 
-figure, axes = plt.subplots(2, 1, figsize=(6, 7.5), layout="constrained")
 hours = np.arange(24)
-for ax, degrees in zip(axes, (2, 28)):
+
+
+def draw(degrees):
+    """Predictions for each hour of a dry day, and the truth."""
+    _, ax = plt.subplots(layout="constrained")
     rows = np.column_stack([np.eye(24), np.full(24, degrees), np.zeros(24)])
     truth = 100 * busy * np.exp(0.04 * (degrees - 12))
     ax.plot(hours, truth, "k.", label="truth")
@@ -66,5 +69,13 @@ for ax, degrees in zip(axes, (2, 28)):
         ax.plot(hours, learner.predict(rows), label=name)
     ax.axhline(0, color="0.8", zorder=0)
     ax.set(xlabel="hour", ylabel="bikes", title=f"{degrees} °C, no rain")
-axes[0].legend()
-plt.show()
+    ax.legend(loc="upper left")
+    plt.show()
+
+
+draw(2)
+
+# %%
+# In the heat a sum is too low at the busy hours, and too high at night.
+
+draw(28)

@@ -46,7 +46,14 @@ searches = {
     name: GridSearchCV(learner, {"eta0": eta0s}, cv=folds).fit(X, y)
     for name, learner in learners.items()
 }
-display = EtaSweepDisplay.from_sweeps(searches)
+figure, ax = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
+display = EtaSweepDisplay.from_sweeps(searches, ax=ax)
+ax.legend(
+    title="bars: within 5 % or 1 standard error of the best",
+    loc="upper center",
+    bbox_to_anchor=(0.5, -0.15),
+    ncols=2,
+)
 plt.show()
 
 # %%

@@ -47,18 +47,21 @@ for name, learner in learners.items():
     print(f"{name}: {np.mean(played):.3f} of the labels are right")
 
 # %%
-# What is trusted, and what it gains
-# ----------------------------------
+# What is trusted
+# ---------------
 
-figure, (above, below) = plt.subplots(
-    2, 1, figsize=(8, 6), layout="constrained", sharex=True
-)
 auto = NAGClassifier(half_life="auto")
-HalfLivesDisplay.from_estimator(auto, X, y, ax=above)
-above.set_xlabel("")
+HalfLivesDisplay.from_estimator(auto, X, y)
+plt.show()
+
+# %%
+# What it gains
+# -------------
+
+figure, ax = plt.subplots(layout="constrained")
 for name, values in right.items():
     smooth = np.convolve(values, np.ones(15) / 15, mode="valid")
-    below.plot(160 + 20 * np.arange(len(smooth)), smooth, label=name)
-below.set(xlabel="rows", ylabel="accuracy")
-below.legend(loc="lower left")
+    ax.plot(160 + 20 * np.arange(len(smooth)), smooth, label=name)
+ax.set(xlabel="rows", ylabel="accuracy")
+ax.legend(loc="lower left")
 plt.show()

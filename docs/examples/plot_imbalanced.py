@@ -26,12 +26,11 @@ X_train, X_test, y_train, y_test = train_test_split(
 print(f"rare: {rare.mean():.3f}; accuracy of 'never': {1 - rare.mean():.3f}")
 
 # %%
-# Precision and recall, and probabilities
-# ---------------------------------------
+# Precision and recall
+# --------------------
 #
-# Both models offer nearly the same choices (above): the weighted one only
-# starts at another point, the dot. But its probabilities are not those of
-# the rows (below).
+# Both models offer nearly the same choices: the weighted one only starts at
+# another point, the dot.
 
 models = {
     "unweighted": NAGClassifier(max_iter=2, tol=None, random_state=0),
@@ -39,30 +38,41 @@ models = {
         class_weight="balanced", max_iter=2, tol=None, random_state=0
     ),
 }
-figure, (above, below) = plt.subplots(
-    2, 1, figsize=(6, 7.5), layout="constrained"
-)
+figure, ax = plt.subplots(layout="constrained")
+probabilities = {}
 for i, (name, model) in enumerate(models.items()):
     p = model.fit(X_train, y_train).predict_proba(X_test)[:, 1]
     precision, recall, _ = precision_recall_curve(y_test, p)
-    above.plot(recall[:-1], precision[:-1], f"C{i}", label=name)
+    ax.plot(recall[:-1], precision[:-1], f"C{i}", label=name)
     found = p > 0.5
-    above.plot(y_test[found].sum() / y_test.sum(), y_test[found].mean(), "o")
-    above.lines[-1].set_color(f"C{i}")
+    of_all, of_found = y_test[found].sum() / y_test.sum(), y_test[found].mean()
+    ax.plot(of_all, of_found, "o", color=f"C{i}", markersize=12)
+    probabilities[name] = p
+ax.set(xlabel="recall", ylabel="precision")
+ax.legend()
+plt.show()
+
+# %%
+# Probabilities
+# -------------
+#
+# Those of the weighted model are not those of the rows.
+
+figure, ax = plt.subplots(layout="constrained")
+for name, p in probabilities.items():
     share, mean = calibration_curve(y_test, p, n_bins=5, strategy="quantile")
-    below.plot(mean[share > 0], share[share > 0], "o-")
-above.set(xlabel="recall", ylabel="precision")
-below.plot([1e-4, 1], [1e-4, 1], "k:")
-below.set(xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1))
-below.set(xlabel="predicted probability", ylabel="share of the rare class")
-above.legend()
+    ax.plot(mean[share > 0], share[share > 0], "o-", label=name)
+ax.plot([1e-4, 1], [1e-4, 1], "k:")
+ax.set(xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1))
+ax.set(xlabel="predicted probability", ylabel="share of the rare class")
+ax.legend()
 plt.show()
 
 # %%
 # A threshold instead of weights
 # ------------------------------
 
-p = models["unweighted"].predict_proba(X_test)[:, 1]
+p = probabilities["unweighted"]
 for threshold in (0.5, 0.2, 0.05):
     found = p > threshold
     print(

@@ -55,23 +55,30 @@ bounds = {"scinol1": scinol1_bound, "full": full_bound}
 # ----------------------------------
 #
 # All regrets stay below their bounds, and grow more slowly than the number of
-# rows. On coins there is nothing to learn, and next to nothing is lost.
+# rows.
 
-figure, axes = plt.subplots(
-    2, 1, figsize=(7, 7.5), layout="constrained", sharex=True
-)
-for ax, (title, (rows, classes)) in zip(axes, sequences.items()):
+
+def play(title):
+    """Let all learners play a sequence, and draw their regret."""
+    rows, classes = sequences[title]
     runs = {
         name: record(learner, rows, classes)
         for name, learner in learners.items()
     }
     best = best_in_hindsight(runs["full"])
-    RegretDisplay.from_runs(runs, best, bounds).plot(ax)
-    ax.set_title(title)
+    display = RegretDisplay.from_runs(runs, best, bounds).plot()
+    display.ax_.set_title(title)
+    plt.show()
     mean_losses = [
         f"{name} {run.losses.mean():.3f}" for name, run in runs.items()
     ]
     print(f"{title}: mean loss {', '.join(mean_losses)}, "
           f"best weights {runs['full'].loss_of(best).mean():.3f}")  # fmt: skip
-axes[0].set_xlabel("")
-plt.show()
+
+
+play("breast cancer, 5 features")
+
+# %%
+# On coins there is nothing to learn, and next to nothing is lost.
+
+play("coins")

@@ -47,19 +47,23 @@ for start in range(0, 5000, 100):
         scores[name].append(f1_score(Y_new, predicted, average="micro"))
 
 # %%
+# The scores on the way:
+
+figure, ax = plt.subplots(layout="constrained")
+for name, values in scores.items():
+    ax.plot(rows, values, label=name)
+ax.set(xlabel="rows learnt", ylabel="F1 on new rows", ylim=(0, 1))
+ax.legend(loc="lower right")
+plt.show()
+
+# %%
 # Each label has its probability
 # ------------------------------
 #
 # They do not add up to 1. Where a label was given the probability 0.7, it is
 # there in 70 of 100 rows.
 
-figure, (above, below) = plt.subplots(
-    2, 1, figsize=(6, 7.5), layout="constrained"
-)
-for name, values in scores.items():
-    above.plot(rows, values, label=name)
-above.set(xlabel="rows learnt", ylabel="F1 on new rows", ylim=(0, 1))
-above.legend()
+figure, ax = plt.subplots(layout="constrained")
 probability = clf.predict_proba(X_new)
 bins = np.linspace(0, 1, 9)
 for k in range(5):
@@ -67,8 +71,8 @@ for k in range(5):
     shown = [i for i in range(8) if (group == i).sum() >= 20]
     said = [probability[group == i, k].mean() for i in shown]
     true = [Y_new[group == i, k].mean() for i in shown]
-    below.plot(said, true, "o-", ms=4, label=f"label {k}")
-below.plot([0, 1], [0, 1], color="0.8", zorder=0)
-below.set(xlabel="predicted probability", ylabel="share of rows with it")
-below.legend()
+    ax.plot(said, true, "o-", label=f"label {k}")
+ax.plot([0, 1], [0, 1], color="0.8", zorder=0)
+ax.set(xlabel="predicted probability", ylabel="share of rows with it")
+ax.legend(loc="upper left")
 plt.show()

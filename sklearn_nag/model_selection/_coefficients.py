@@ -148,7 +148,7 @@ class CoefficientsDisplay:
         ax.grid(axis="y", alpha=0.3)
         ax.invert_yaxis()
         if len(self.weights) > 1:
-            ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))  # points may be anywhere within
+            ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))  # beside the dots, never over them
         if len(largest) < self.weights.shape[1]:
             ax.set_title(f"the largest {len(largest)} of {self.weights.shape[1]} weights")
         return self

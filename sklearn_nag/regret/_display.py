@@ -102,6 +102,7 @@ class RegretDisplay:
         self.ax_ = ax = _axes_or_new(ax)
         self.figure_ = ax.figure
         self.lines_, self.bound_lines_ = [], []
+        ax.set(xscale="log", yscale="symlog")  # before there are lines, or margins are those of linear axes
         for name, regret in self.regrets.items():
             rows = np.arange(1, len(regret) + 1)
             (line,) = ax.plot(rows, regret, label=name)
@@ -109,8 +110,6 @@ class RegretDisplay:
             if name in self.bounds:
                 (dashed,) = ax.plot(rows, self.bounds[name], "--", color=line.get_color())
                 self.bound_lines_.append(dashed)
-        ax.set(xlabel="rows", ylabel="regret" + " (dashed: bound)" * bool(self.bounds), xscale="log", yscale="symlog")
-        lowest = min(line.get_ydata().min() for line in self.lines_)
-        ax.set_ylim(bottom=min(1.2 * lowest, -0.1))  # by itself it would leave room for negative ones as large
+        ax.set(xlabel="rows", ylabel="regret" + " (dashed: bound)" * bool(self.bounds))
         ax.legend()
         return self

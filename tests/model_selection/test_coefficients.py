@@ -38,6 +38,7 @@ def test_the_largest_weights_by_class():
     assert display.ax_.yaxis_inverted()
     assert display.ax_.get_title() == "the largest 4 of 13 weights"
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["0", "1", "2"]
+    assert display.ax_.get_legend().get_window_extent().x0 >= display.ax_.get_window_extent().x1  # beside the dots
     for line, weights in zip(display.lines_, comparable, strict=True):
         np.testing.assert_allclose(line.get_xdata(), weights[order], rtol=1e-9)
 

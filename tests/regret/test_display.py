@@ -25,6 +25,8 @@ def test_regrets_and_bounds_are_drawn():
     np.testing.assert_array_equal(dashed.get_ydata(), potential_bound(runs["potential"], u))
     assert dashed.get_color() == display.lines_[0].get_color()
     assert "bound" in display.ax_.get_ylabel()
+    lowest = min(curve.min() for curve in (*display.regrets.values(), *display.bounds.values()))
+    assert display.ax_.get_ylim()[0] > min(lowest, 0.0) * 1.5 - 1.0  # curves fill the height of the axes
     ax = display.figure_.add_subplot()
     assert RegretDisplay({"it": [1.0, 2.0]}).plot(ax).ax_ is ax
 
