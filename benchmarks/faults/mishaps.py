@@ -78,7 +78,10 @@ def plain_rows(case, n, d):
     rng = case.rng("plain rows")
     X = rng.normal(size=(n, d))
     if case.classes is not None:
-        return X, drawn(rng, case.classes, n), case.classes
+        y = drawn(rng, case.classes, n)
+        if y.ndim == 1:
+            y[: len(case.classes)] = case.classes[:n]  # all of them, as `fit` needs two
+        return X, y, case.classes
     return X, as_the_loss_takes_them(X[:, 0] + rng.normal(size=n), case.parameters), None
 
 

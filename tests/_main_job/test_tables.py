@@ -50,9 +50,8 @@ def test_columns_are_what_prepare_makes_of_them(rng, tmp_path):
     assert [note.strip() for note in table.notes[2:-1]] == said
     in_order = features.iloc[np.argsort([int(day[:2]) for day in days], kind="stable")]
     found, made = (pipeline.fit_transform(X) for pipeline, X in ((table.prepare, table.X), (expected, in_order)))
-    np.testing.assert_allclose(
-        found.toarray(), made.toarray(), rtol=1e-12
-    )  # old versions of NumPy sum in another order
+    # Old versions of NumPy sum in another order.
+    np.testing.assert_allclose(found.toarray(), made.toarray(), rtol=1e-12)
 
 
 def test_rows_are_in_the_order_of_dates_unless_one_says_otherwise(ugly):

@@ -27,7 +27,7 @@ HAS_TARGETS = UNBOUND  # whether anything is learnt of targets: their unit, or t
 HAS_RARE = UNBOUND  # whether not all columns are frequent; without rare ones "auto" is "rms"
 SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
 HAS_TARGET_UNIT = UNBOUND
-FORGETS = UNBOUND  # whether what was learnt fades
+FADES_ON_THE_WAY = UNBOUND  # whether compiled loops let what was learnt fade
 OF_MARGIN = UNBOUND  # whether the loss is a function of ``y p``, not of ``p - y``
 OF_RATE = UNBOUND  # whether predictions are logarithms of what is predicted
 UPDATE = REGULARIZER = HAS_CONSTRAINT = UNBOUND  # of single families

@@ -47,8 +47,6 @@ def factor_due(clock, age, per_weight, c):
 
     In the clock ``age`` is the place of the total weight of all rows, and the next one that of the parts that faded.
     """
-    if per_weight == 0.0:
-        return 1.0
     clock[age] += c
     due = EVERY * np.floor(clock[age] * per_weight)
     if not due > clock[age + 1]:

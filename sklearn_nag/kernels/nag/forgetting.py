@@ -45,8 +45,8 @@ def fades_on_the_way(rule):
 
 
 def fades_per_weight(rule):
-    """How often compiled loops fade for a weight of 1."""
-    return PARTS / EVERY / rule.half_life if fades_on_the_way(rule) else 0.0
+    """How often compiled loops that fade on the way do so for a weight of 1."""
+    return PARTS / EVERY / rule.half_life
 
 
 def speed_of_average(rule):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.constants import FORGETS, HAS_TARGET_UNIT, OF_RATE
+from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, OF_RATE
 from ..compiled.fading import factor_due
 from ..compiled.heads import (
     AVERAGE,
@@ -35,7 +35,7 @@ from ..compiled.losses import compiled_loss, loss_constants, loss_of
 from ..compiled.mixture import expert_shares, judge, mix, suffer
 from ..compiled.targets import ORIGIN
 from ..state.lifts import LARGEST
-from .forgetting import fades_per_weight
+from .forgetting import fades_on_the_way, fades_per_weight
 from .rule import ROUND
 
 AT_ONCE = 2**17  # numbers that are noted before rows are played, which then are in a cache still
@@ -188,7 +188,7 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, be
             trust.waiting[0] += 1.0
             if trust.waiting[0] >= ROUND:
                 end_round(heads, trust)
-        if FORGETS:
+        if FADES_ON_THE_WAY:
             factor = factor_due(ages, 0, rule.fades, c)
             if factor != 1.0:
                 fade_played(heads, rule, mixture, trust, factor)
@@ -224,7 +224,7 @@ class Constants(NamedTuple):
     of_margin: bool
     of_rate: bool
     is_coupled: bool
-    forgets: bool
+    fades_on_the_way: bool
 
 
 class Player:
@@ -276,7 +276,8 @@ class Player:
 @functools.lru_cache
 def compiled(rule, loss):
     """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
-    function = for_rule(play_rows, Constants(rule.target_unit, forgets=rule.forgets, **loss_constants(loss)))
+    constants = Constants(rule.target_unit, fades_on_the_way=fades_on_the_way(rule), **loss_constants(loss))
+    function = for_rule(play_rows, constants)
     told = not rule.target_unit and rule.clip is None and rule.n_played == rule.n_heads
     groups = rule.groups(np.arange(rule.n_heads))
     shares = np.full(groups.max() + 1, 1.0 - rule.last if rule.averaged else 0.0)

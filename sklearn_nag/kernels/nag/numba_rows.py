@@ -21,7 +21,7 @@ from ..compiled.columns import (
 )
 from ..compiled.constants import (
     AUTO,
-    FORGETS,
+    FADES_ON_THE_WAY,
     HAS_BOUNDS,
     HAS_CONSTRAINT,
     HAS_L1,
@@ -74,7 +74,7 @@ from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rat
 from ..state.columns import rows_of_fields
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
-from .forgetting import OF_AVERAGE, fades_per_weight, fading_powers, lasting
+from .forgetting import OF_AVERAGE, fades_on_the_way, fades_per_weight, fading_powers, lasting
 from .numba_played import Player, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
@@ -528,7 +528,7 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 @fast
 def fade(table, transposed, f, rule, model, clock, c):
     """As `forgetting.fade`, but for what is played."""
-    if FORGETS:
+    if FADES_ON_THE_WAY:
         factor = factor_due(clock, AGE, rule.fades, c)
         if factor == 1.0:
             return
@@ -631,7 +631,7 @@ class Constants(NamedTuple):
     of_margin: bool
     of_rate: bool
     is_coupled: bool
-    forgets: bool
+    fades_on_the_way: bool
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -713,7 +713,7 @@ def compiled(rule, loss, shared, per_head):
         has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
-        forgets=rule.forgets,
+        fades_on_the_way=fades_on_the_way(rule),
         **loss_constants(loss),
     )
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
