@@ -129,6 +129,18 @@ def test_outlying_rows_do_less_harm(rng, name):
     assert score["targets"] > 0.9
 
 
+@pytest.mark.parametrize(
+    ("name", "kernel"), on_both(itertools.product(["snag", "auto", "nag", "proximal", "scinol2"]), 5)
+)
+def test_a_prediction_above_the_largest_target_so_far_is_called_too_high(rng, name, kernel):
+    X = rng.uniform(1.0, 2.0, size=(200, 1))
+    with config_context(kernel=kernel):
+        model = make(name, target_normalization=None, fit_intercept=False).partial_fit(X, 3.0 * X[:, 0])
+        before = model.coef_[0]
+        model.partial_fit([[3.0]], [7.0])
+    assert 2.0 < model.coef_[0] < before
+
+
 def test_trends_go_on_where_rows_came_in_the_order_of_time():
     X, y = np.arange(2000.0)[:, None], 3.0 * np.arange(2000.0) + 1.0
     free, clipped = (make("least squares", clip=clip).partial_fit(X[:1000], y[:1000]) for clip in (None, "targets"))

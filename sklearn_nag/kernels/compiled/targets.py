@@ -71,13 +71,15 @@ def range_before(heads, target, clip, before, j):
 
 
 @fast
-def range_after(heads, target, clip, j):
-    """Between which the prediction is clipped at which the derivative is taken; the target is known then."""
+def range_after(heads, target, clip, before, j):
+    """Between which the prediction is clipped at which the derivative is taken, as `state.targets.with_room` has it."""
     if clip == FREE:
         return -LARGEST, LARGEST
     if clip == TO_NUMBERS:
         return heads[LOW, j] - target[ORIGIN, j], heads[HIGH, j] - target[ORIGIN, j]
-    return target[LEAST, j], target[MOST, j]
+    low, high = target[LEAST, j], target[MOST, j]
+    room = (high - low) / np.sqrt(max(before, 1.0))
+    return low - room, high + room
 
 
 @strict_slow
@@ -122,7 +124,7 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
         least, most = range_before(heads, target, clip, before, j)
         target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
-        floor, ceiling = range_after(heads, target, clip, j)
+        floor, ceiling = range_after(heads, target, clip, before, j)
         if intercept:
             target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], y - old)
         unit = target[SPREAD, j] / np.sqrt(clock[T])
@@ -152,7 +154,7 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
         least, most = range_before(heads, target, clip, before, j)
         target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
-        floor, ceiling = range_after(heads, target, clip, j)
+        floor, ceiling = range_after(heads, target, clip, before, j)
         if intercept:
             target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], y - old)
         heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[CLIPPED, j], least), most)
@@ -171,7 +173,7 @@ def clip_alone(heads, target, intercept, clip, before, n_heads):
         least, most = range_before(heads, target, clip, before, j)
         if clip == TO_TARGETS:
             target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
-        floor, ceiling = range_after(heads, target, clip, j)
+        floor, ceiling = range_after(heads, target, clip, before, j)
         heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = least, most
         for k in range(j, n_heads, n_targets):
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor), ceiling)

@@ -140,6 +140,16 @@ def widened(low, high, growth, spread, t):
     return low - further * (growth < 0), high + further * (growth > 0)
 
 
+def with_room(low, high, t):
+    """Between which the prediction is at which the derivative is taken, by a range with the target and ``t`` before it.
+
+    A range of few targets is soon left by others. Where these grow, a row's target is mostly the end of the range; held
+    at that end, predictions beyond it would have no derivative, and none would ever be called too high.
+    """
+    room = (high - low) / np.sqrt(np.maximum(t, 1.0))
+    return low - room, high + room
+
+
 def over_mean(low, high, mean):
     """The ends of a range over the mean, by logarithms of all three."""
     return np.exp(np.minimum(low - mean, FARTHEST)), np.exp(np.minimum(high - mean, FARTHEST))

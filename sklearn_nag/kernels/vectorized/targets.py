@@ -8,7 +8,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import LARGEST_GROWTH, PER_ROW, widened, widened_rates
+from ..state.targets import LARGEST_GROWTH, PER_ROW, widened, widened_rates, with_room
 
 
 def read_classes(y, n_heads):
@@ -183,7 +183,7 @@ def _ranges(state, y, t, growth, spread):
     if rule.clip == "targets":
         known = t[:-1, None] > 0
         least, most = widened(low[:-1], high[:-1], growth, spread, np.maximum(t[:-1, None], TINY))
-        return np.where(known, least, -free), np.where(known, most, free), low[1:], high[1:]
+        return np.where(known, least, -free), np.where(known, most, free), *with_room(low[1:], high[1:], t[:-1, None])
     if rule.clip is not None:
         ends = tuple(end * targets.lift - targets.origin + np.zeros(y.shape) for end in rule.clip)
         return ends + ends

@@ -100,7 +100,8 @@ def run(
     intercept). Predictions are held within the range of the targets before, widened by its own width.
 
     With ``clip`` they are held within that range itself or between two numbers, and the derivative is taken at the
-    prediction held within the same numbers or the range of the targets with that of the row.
+    prediction held within the same numbers or the range of the targets with that of the row, widened by its width over
+    the root of the weight of the rows before.
 
     An L2 penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact
     solution of ``du = -rate l2 u``. With L1, penalties are those of FTRL-Proximal (McMahan et al., KDD 2013, Algorithm
@@ -187,7 +188,12 @@ def run(
             predictions.append(min(max(p, low), high))
             seen_y.append(target)
         if clip is not None:
-            low, high = some_range(seen_y) if clip == "targets" else clip
+            if clip == "targets":
+                low, high = some_range(seen_y)
+                room = (high - low) / math.sqrt(max(t - c, 1.0))
+                low, high = low - room, high + room
+            else:
+                low, high = clip
             p = min(max(p, low), high)
         rate = eta / t**power_t
         if normalization is not None:
