@@ -79,7 +79,8 @@ clip : "targets", (float, float) or None, default="targets"
     The range within which predictions are held, while learning and by `predict` alike: that of the targets learnt so
     far (and 0, without ``fit_intercept``), further out where they have grown or fallen in the order of the rows; two
     numbers in the unit of the target, either of which may be infinite; or none. Where a prediction leaves the range,
-    the derivative of the loss is taken at its end or, of the range of the targets, a little beyond. It is what keeps outlying rows from doing harm: see :ref:`clipping`.
+    the derivative of the loss is taken at its end or, of the range of the targets, a little beyond. It is what keeps
+    outlying rows from doing harm: see :ref:`clipping`.
 quantile : float, default=0.5
     The quantile that ``loss="quantile"`` predicts, between 0 and 1.
 power : float, default=1.5
