@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, TimeSeriesSplit
@@ -211,6 +212,9 @@ def learners(table, metric, columns):
     if not of_classes and measures.has_heavy_tails(table.y):
         for loss in ("huber", "absolute_error"):
             found.append(ours(f'loss="{loss}"', loss=loss, shuffle=True, max_iter=1000))
+        if table.y.min() > 0:  # the median of logarithms is the logarithm of the median
+            name, model = f"{found[-1].name}, of logarithms", found[-1].estimator
+            found.append(Learner(name, OURS, TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp)))
     if of_classes:
         peers = [SGDClassifier(loss="log_loss", random_state=0), LogisticRegression(max_iter=300)]
         baselines = [("shares of classes", DummyClassifier(), False)]

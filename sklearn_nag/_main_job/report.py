@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from sklearn.compose import TransformedTargetRegressor
 
 from .comparison import BASELINES, COVERAGE, PEERS, REPEATS, SURE
 from .measures import has_heavy_tails, is_rare
@@ -153,7 +154,8 @@ def how(comparison):
     if not table.is_classification and has_heavy_tails(table.y):
         lines.append(
             f"{table.target!r} has heavy tails: a hundredth of the rows makes up most of its squared deviations. So "
-            'the median error judges, and loss="huber" and "absolute_error" are tried.'
+            'the median error judges, and loss="huber" and "absolute_error" are tried'
+            f"{', this of logarithms, too' if table.y.min() > 0 else ''}."
         )
     if comparison.coverage is not None:
         lines.append(
@@ -243,8 +245,10 @@ def joined(names):
 def snippet(comparison):
     """Lines of Python that let the learner of this package to take learn all rows of the file."""
     table, learner = comparison.table, comparison.chosen.learner
-    name, defaults = type(learner.estimator).__name__, type(learner.estimator)().get_params()
-    changed = {key: value for key, value in learner.estimator.get_params().items() if value != defaults[key]}
+    of_logarithms = isinstance(learner.estimator, TransformedTargetRegressor)
+    estimator = learner.estimator.regressor if of_logarithms else learner.estimator
+    name, defaults = type(estimator).__name__, type(estimator)().get_params()
+    changed = {key: value for key, value in estimator.get_params().items() if value != defaults[key]}
     changes = ", ".join(_given(changed))
     read = ", ".join([repr(table.name), *_given(table.reading)])
     prepare = ", ".join(["X", f"{name}({changes})", *_given(table.preparing)])
@@ -258,6 +262,9 @@ def snippet(comparison):
         f"model = prepare({prepare})",
         "model.fit(X, y)",
     ]
+    if of_logarithms:
+        lines[0:1] = ["import numpy as np", lines[0], "from sklearn.compose import TransformedTargetRegressor"]
+        lines[-1:] = ["model = TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp)", lines[-1]]
     if learner.goes_on:
         lines.append("# and with each batch of new rows: model.partial_fit(X_new, y_new)")
     return "\n".join(lines)

@@ -98,6 +98,9 @@ def test_what_is_tried_depends_on_the_table(rng):
     assert "the latest target" in names(a_table(rng, False, time="a"))
     wrong = np.where(np.arange(80) == 7, 1e6, rng.normal(size=80))
     assert 'NAGRegressor, loss="huber"' in names(a_table(rng, False, y=wrong))
+    of_logarithms = 'NAGRegressor, loss="absolute_error", of logarithms'
+    assert of_logarithms not in names(a_table(rng, False, y=wrong))  # some are below 0
+    assert of_logarithms in names(a_table(rng, False, y=np.abs(wrong)))
     assert not any("Cells" in learner.name for learner in learners(a_table(rng), "log_loss", []))
 
 
