@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 
-from sklearn_nag import NAGClassifier
-from sklearn_nag._main_job.comparison import Comparison, Learner, Outcome
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag._main_job.comparison import OURS, Comparison, Learner, Outcome
 from sklearn_nag._main_job.report import cells, findings, number, snippet, verdict
 from sklearn_nag._main_job.tables import Table
 
@@ -82,3 +83,22 @@ def test_the_lines_of_python_run(tmp_path, rng, monkeypatch):
     assert names["model"].score(names["X"], names["y"]) == 1.0
     assert names["model"][-1].get_params()["max_iter"] == 1
     assert "partial_fit" in lines
+
+
+def test_the_lines_of_python_learn_logarithms(tmp_path, rng, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    x = rng.normal(size=200)
+    frame = pd.DataFrame({"x": x, "y": np.exp(x) * np.where(np.arange(200) == 7, 1e6, 1.0)})
+    frame.to_csv(tmp_path / "own.csv")
+    monkeypatch.chdir(tmp_path)
+    model = TransformedTargetRegressor(NAGRegressor(loss="absolute_error"), func=np.log, inverse_func=np.exp)
+    table = Table("own.csv", "y", frame, frame["y"].to_numpy(), False, None, None, {}, {"drop": ["Unnamed: 0"]})
+    of_logarithms = Outcome(Learner("of logarithms", OURS, model), {"log_loss": STEADY}, 0.0)
+    shares = made(a=STEADY, shares=1 + STEADY)
+    names: dict = {}
+    exec(
+        snippet(Comparison(table, "log_loss", shares.measures, [of_logarithms, shares.outcomes[-1]], 1, 1, None)), names
+    )
+    predicted = names["model"].predict(names["X"])
+    assert predicted.min() > 0
+    assert np.median(np.abs(predicted / np.exp(x) - 1.0)) < 0.2
