@@ -53,6 +53,7 @@ __all__ = [
     "positive",
     "predict",
     "predict_by_row",
+    "side_by_side",
     "told_of_compiling",
 ]
 
@@ -220,8 +221,8 @@ def merge(states, base=None, **options):
         For a family whose models cannot be merged.
     """
     everyone = [*states, *([] if base is None else [base])]
-    if any(isinstance(state, PlacedState) for state in everyone):
-        parts, features = side_by_side(everyone)
+    parts, features = side_by_side(everyone)
+    if features is not None:
         merged = merge(parts[: len(states)], None if base is None else parts[-1], **options)
         return PlacedState.of(merged, features, states[0].n_features)
     family = states[0].rule.family
@@ -251,7 +252,7 @@ def lead(state, before, momentum, renew):
         A copy; one that has changed for the NAG family alone.
     """
     lead_on = state.rule.family.lead
-    if isinstance(state, PlacedState):
-        parts, features = side_by_side([state, before])
+    parts, features = side_by_side([state, before])
+    if features is not None:
         return PlacedState.of(lead(*parts, momentum, renew), features, state.n_features)
     return state.copy() if lead_on is None else lead_on(state, before, momentum, renew)

@@ -546,7 +546,7 @@ def sparse_weights_of(state, features):
     parts, step = [np.zeros((3, 0))], max(1, AT_ONCE // shape[0])
     for start in range(0, len(features), step):
         some = features[start : start + step]
-        coef = state.part(some).linear()[0]
+        coef = state.part(some)._linear()[0]
         heads, places = np.nonzero(coef)
         parts.append(np.array([heads, some[places], coef[heads, places]]))
     heads, places, values = np.concatenate(parts, axis=1)

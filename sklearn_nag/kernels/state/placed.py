@@ -117,10 +117,10 @@ class PlacedState:
     def refusal(self):
         """The error for what needs a table of all columns."""
         return TooLarge(
-            f"a model of {self.rule.n_heads:,} weight vectors of {self.n_features:,} columns has room for the "
-            f"{self.n:,} columns that rows have named, and no table of all: its coef_ is a sparse matrix, and it "
-            "learns, predicts and is merged, but it cannot be written down whole. Take fewer columns, such as by "
-            "n_features of a hasher, or fewer classes."
+            f"a model of {self.rule.n_heads:,} weight vectors of {self.n_features:,} columns keeps those "
+            f"alone that rows have named, {self.n:,} so far: it learns, predicts and is merged, and its coef_ is a "
+            "sparse matrix, but there is no array of all its weights. Take fewer columns, such as by n_features of a "
+            "hasher, or fewer classes."
         )
 
     # -- copies
@@ -129,9 +129,10 @@ class PlacedState:
         return {name: getattr(self.copy(), name) for name in LAYOUT}
 
     def __setstate__(self, state):
-        vars(self).update(state)
-        if set(state) != set(LAYOUT) or type(self.store) is not Columns or not isinstance(self.common, LinearState):
+        kinds = LinearState, Columns, np.ndarray
+        if set(state) != set(LAYOUT) or not all(map(isinstance, (state[name] for name in LAYOUT), kinds)):
             raise ValueError(f"a model of columns with places consists of {', '.join(LAYOUT)}")
+        vars(self).update(state, n=state["store"].table.shape[1])
         self.check_places()
         self.__init__(**state)
 
@@ -275,8 +276,8 @@ class PlacedState:
         """As `LinearState.adopt`."""
         if not can_be_placed(rule):
             raise ValueError(
-                f"a model of {rule.n_heads:,} weight vectors of {self.n_features:,} columns has room for those alone "
-                "that rows have named; with these parameters each row changes all of them: keep those that it was "
+                f"a model of {rule.n_heads:,} weight vectors of {self.n_features:,} columns keeps those alone that "
+                "rows have named; with these parameters each row changes all of them: keep those that it was "
                 "begun with, or take fewer columns, such as by n_features of a hasher."
             )
         if rule != self.rule:
@@ -332,7 +333,8 @@ class PlacedState:
         place, table, own = self.place, self.store.table, self.common.columns
         if type(place) not in (np.ndarray, np.memmap) or place.dtype != np.int32 or place.ndim != 1 or not place.size:
             raise ValueError("place is not an array of int32 of one dimension")
-        if not (np.array_equal(np.sort(place[place != -1]), np.arange(table.shape[1])) and table.flags.f_contiguous):
+        known = np.sort(place[place != -1])
+        if not (np.array_equal(known, np.arange(self.n)) and self.n <= table.shape[1] and table.flags.f_contiguous):
             raise ValueError("place does not have a feature for each column that is kept")
         layouts = [(c.shared, c.per_head, c.n_heads, c.sharing) for c in (self.store, own)]
         if layouts[0] != layouts[1] or self.common.n_features != 0:
@@ -415,10 +417,13 @@ def pieces_of(X, most):
 
 
 def side_by_side(states):
-    """Models on the features that any of them has a place for, as kernels take them, and these features.
+    """Models that are to be compared, each as a `LinearState`, and the features that they are the part of.
 
-    Models with a table of all columns have a place for those that rows have named.
+    These are those that any of them has a place for; models with a table of all columns have one for those that rows
+    have named. Where all have a table of all columns, they are returned as they are, with None.
     """
+    if not any(isinstance(state, PlacedState) for state in states):
+        return states, None
     features = [state.features() if isinstance(state, PlacedState) else state.met() for state in states]
     features = np.unique(np.concatenate(features))
     return [replace(state.part(features), of_columns=states[0].n_columns) for state in states], features
