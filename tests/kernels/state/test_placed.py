@@ -2,7 +2,7 @@
 
 import copy
 import gc
-import io
+import itertools
 import pickle
 import tracemalloc
 import warnings
@@ -70,7 +70,7 @@ def stream(model, X, y, ends=(), weight=None):
     """A clone that has learnt the rows in parts, and the decision values by which it did."""
     model, played, rows = clone(model), [], [0, *ends, X.shape[0]]
     options = {} if y.ndim > 1 else {"classes": np.arange(N_CLASSES)}
-    for start, stop in zip(rows, rows[1:]):
+    for start, stop in itertools.pairwise(rows):
         own = None if weight is None else weight[start:stop]
         played.append(model._play(X[start:stop], y[start:stop], own, **options))
         options = {}
@@ -237,12 +237,11 @@ def test_what_was_damaged_is_refused(rng, place, wrong):
         getattr(state.store, name)[..., 3] = value
     with pytest.raises(ValueError, match="cannot be used, as its parts do not make a model"):
         clf._check_whole()
-    if wrong in ("twice", "beyond", "type", "missing", "layout"):
-        pickled = io.BytesIO()
-        state.copy = lambda: state  # as whoever damages a file does not ask
-        with pytest.raises((ValueError, AttributeError, pickle.PicklingError)):
-            pickle.dump(state, pickled)
-            pickle.loads(pickled.getvalue())
+    if wrong in ("nan", "frequent"):  # of which the place does not matter
+        return
+    for names in (placed.LAYOUT, ("place",)):
+        with pytest.raises(ValueError, match=r"place|a model of columns"):
+            object.__new__(PlacedState).__setstate__({name: getattr(state, name) for name in names})
 
 
 @pytest.mark.usefixtures("in_numpy")
@@ -326,7 +325,7 @@ def test_weights_are_sparse_and_what_needs_all_of_them_says_so(rng, place):
     assert clf.sparsify() is clf
     p = clf.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    sentence = r"5 weight vectors of 4,500 columns keeps those alone that .*, [\d,]+ so far: .* coef_ is a sparse matrix"
+    sentence = r"5 weight vectors of 4,500 columns keeps those alone .*, [\d,]+ so far: .* coef_ is a sparse matrix"
     for call in (
         clf.densify,
         clf.coefficients,
