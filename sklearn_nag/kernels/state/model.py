@@ -379,6 +379,11 @@ class LinearState:
         with np.errstate(over="ignore"):
             return np.minimum((self.size() if size is None else size) / self.columns.lift, LARGEST)
 
+    def share_of_rows(self):
+        """Share of the rows in which each column is not 0, by rules that count these."""
+        tally = self.columns.tally
+        return np.where(self.columns.frequent > 0, self.t - tally, tally) / self.t
+
     def size(self):
         """Scale of each column, lifted."""
         return self.columns.size(self.rule, self.t)

@@ -314,6 +314,10 @@ class PlacedState:
         """As `LinearState.mean`."""
         return self._of_columns(lambda model: model.mean(), 0.0)
 
+    def share_of_rows(self):
+        """As `LinearState.share_of_rows`."""
+        return self._of_columns(lambda model: model.share_of_rows(), 0.0)
+
     @property
     def largest(self):
         """As of `LinearState`."""
