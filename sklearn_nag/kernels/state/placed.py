@@ -23,7 +23,7 @@ from .model import LinearState, sparse_weights_of
 
 LARGE = 2**30  # numbers, 8 GiB of them: of so many or more no table is made
 AT_ONCE = 2**22  # numbers of the columns that are taken out at a time
-LAYOUT = "common", "store", "place"  # what such a model is saved as
+SAVED = "common", "store", "features", "n_features"  # what such a model is saved as; the features by their place
 # What the model of no features that is kept besides has to say about all of it.
 OF_ALL = frozenset({
     "averaged", "clip_range", "clocks", "eta0_weights", "goes_on_by", "in_unit_of_loss", "loss", "mean_loss", "models",
@@ -95,14 +95,13 @@ class PlacedState:
     def new(cls, rule, n_features):
         """Model before the first row."""
         common = rule.State.new(rule, 0)
-        check_room((n_features / 2,), 2, f"a list of the places of {n_features:,} columns", "Take fewer columns.")
-        place = np.full(n_features, -1, dtype=np.int32)
-        return cls(common, common.columns.with_table(np.empty((len(common.columns.table), 0))), place)
+        store = common.columns.with_table(np.empty((len(common.columns.table), 0)))
+        return cls(common, store, _no_places(n_features))
 
     @classmethod
     def of(cls, model, features, n_features):
         """The model of so many features that ``model`` is the part of ``features``, in order, of."""
-        n, place = len(features), np.full(n_features, -1, dtype=np.int32)
+        n, place = len(features), _no_places(n_features)
         place[features] = np.arange(n)
         store = model.columns.with_table(np.array(model.columns.table[:, :n], order="F"))
         return cls(_without_features(model), store, place)
@@ -110,7 +109,8 @@ class PlacedState:
     def __getattr__(self, name: str) -> Any:
         if name in OF_ALL:
             return getattr(self.common, name)
-        if name.startswith("_") or name in LAYOUT or not (name == "columns" or hasattr(type(self.common), name)):
+        needs_table = name == "columns" or hasattr(LinearState, name)
+        if name.startswith("_") or not needs_table:
             raise AttributeError(name)
         raise self.refusal()
 
@@ -126,15 +126,23 @@ class PlacedState:
     # -- copies
 
     def __getstate__(self):
-        return {name: getattr(self.copy(), name) for name in LAYOUT}
+        model, features = self.copy(), np.empty(self.n, np.int64)
+        features[self.place[self.features()]] = self.features()
+        return dict(zip(SAVED, (model.common, model.store, features, self.n_features)))
 
     def __setstate__(self, state):
-        kinds = LinearState, Columns, np.ndarray
-        if set(state) != set(LAYOUT) or not all(map(isinstance, (state[name] for name in LAYOUT), kinds)):
-            raise ValueError(f"a model of columns with places consists of {', '.join(LAYOUT)}")
-        vars(self).update(state, n=state["store"].table.shape[1])
+        kinds = LinearState, Columns, np.ndarray, int
+        if set(state) != set(SAVED) or not all(map(isinstance, (state[name] for name in SAVED), kinds)):
+            raise ValueError(f"a model of columns with places consists of {', '.join(SAVED)}")
+        common, store, features, n_features = (state[name] for name in SAVED)
+        in_range = features.dtype == np.int64 and ((features >= 0) & (features < n_features)).all()
+        if not (in_range and features.shape == store.table.shape[1:]):
+            raise ValueError(f"features is not a place among {n_features} for each column that is kept")
+        place = _no_places(n_features)
+        place[features] = np.arange(len(features))
+        vars(self).update(common=common, store=store, place=place, n=len(features))
         self.check_places()
-        self.__init__(**state)
+        self.__init__(common, store, place)
 
     def copy(self):
         """Independent copy, with arrays that can be written to and no room to spare."""
@@ -388,6 +396,12 @@ class Undo:
     def _put_back(self, model):
         model.place[model.place >= model.n] = -1
         model.store.table.T[self.places] = self.columns
+
+
+def _no_places(n_features):
+    """An array for the places of features, none of which has one."""
+    check_room((n_features / 2,), 2, f"an array of the places of {n_features:,} columns", "Take fewer columns.")
+    return np.full(n_features, -1, dtype=np.int32)
 
 
 def _without_features(model):

@@ -34,7 +34,7 @@ def little(monkeypatch):
     [NAGClassifier(penalty="l2", average=True), NAGClassifier(half_life=100.0), FTRLClassifier(regularizer="entropy")],
     ids=str,
 )
-def test_a_model_of_which_each_row_changes_all_is_refused_without_room(estimator):
+def test_a_model_without_room_is_refused_before_it_is_made(estimator):
     X, y = sparse.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(3, 2**20)), [0, 1, 2]
     tracemalloc.start()
     for classes in (4, 1000):

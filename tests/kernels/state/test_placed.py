@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from sklearn_nag import (
     FTRLClassifier,
+    NAGCellsClassifier,
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
@@ -27,6 +28,7 @@ from sklearn_nag.estimators._locks import turn_of
 from sklearn_nag.io import trusted_types
 from sklearn_nag.kernels import PlacedState
 from sklearn_nag.kernels.state import memory, placed
+from sklearn_nag.model_selection import EffectsDisplay
 
 N_CLASSES = 5
 MODELS = [
@@ -237,11 +239,52 @@ def test_what_was_damaged_is_refused(rng, place, wrong):
         getattr(state.store, name)[..., 3] = value
     with pytest.raises(ValueError, match="cannot be used, as its parts do not make a model"):
         clf._check_whole()
-    if wrong in ("nan", "frequent"):  # of which the place does not matter
-        return
-    for names in (placed.LAYOUT, ("place",)):
-        with pytest.raises(ValueError, match=r"place|a model of columns"):
-            object.__new__(PlacedState).__setstate__({name: getattr(state, name) for name in names})
+
+
+@pytest.mark.usefixtures("in_numpy")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("features", None),
+        ("features", lambda features: np.append(features[1:], features[1])),
+        ("features", lambda features: features + 10**6),
+        ("features", lambda features: -1 - features),
+        ("features", lambda features: features.astype(np.int32)),
+        ("features", lambda features: features[1:]),
+        ("features", lambda features: features[None]),
+        ("features", list),
+        ("n_features", lambda n: n / 1.0),
+        ("n_features", lambda n: 2**60),
+        ("store", lambda store: store.with_table(np.ascontiguousarray(store.table))),
+        ("store", lambda store: store.take(np.arange(3))),
+        ("common", lambda common: NAGClassifier().fit([[0.0], [1.0]], [0, 1])._state),
+    ],
+)
+def test_no_model_is_made_of_a_damaged_file(rng, place, name, value):
+    place()
+    X, y = text(rng)
+    state = stream(NAGClassifier(), X, y)[0]._state
+    parts = state.__getstate__()
+    object.__new__(PlacedState).__setstate__(parts)
+    parts = {**parts, name: value(parts[name])} if value else {k: v for k, v in parts.items() if k != name}
+    with pytest.raises(ValueError, match=r"place|kept"):
+        object.__new__(PlacedState).__setstate__(parts)
+
+
+@pytest.mark.usefixtures("in_numpy")
+def test_cells_of_rows_that_are_kept_by_what_they_name(rng, place):
+    X = sparse.csr_array(np.round(rng.normal(size=(300, 3)), 2))
+    y = ((X.toarray()[:, 0] > 0) ^ (X.toarray()[:, 1] > 0)).astype(int)
+    model = NAGCellsClassifier(columns=[0, 1, 2], n_trees=4, depth=2, first_rows=50, focus_rows=100, random_state=0)
+    expected = clone(model).partial_fit(X, y, classes=[0, 1])
+    place()
+    found = clone(model).partial_fit(X, y, classes=[0, 1])
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
+    pytest.importorskip("matplotlib")
+    effects = [EffectsDisplay.from_estimator(each, [0, (0, 1)]).effects for each in (found, expected)]
+    for key, values in effects[1].items():
+        for one, other in zip(effects[0][key], values, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 @pytest.mark.usefixtures("in_numpy")
