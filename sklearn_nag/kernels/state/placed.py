@@ -23,7 +23,12 @@ from .model import LinearState, sparse_weights_of
 
 LARGE = 2**30  # numbers, 8 GiB of them: of so many or more no table is made
 AT_ONCE = 2**22  # numbers of the columns that are taken out at a time
-SAVED = "common", "store", "features", "n_features"  # what such a model is saved as; the features by their place
+SAVED = (
+    "common",
+    "store",
+    "features",
+    "n_features",
+)  # what is saved; features in order, as their columns
 # What the model of no features that is kept besides has to say about all of it.
 OF_ALL = frozenset({
     "averaged", "clip_range", "clocks", "eta0_weights", "goes_on_by", "in_unit_of_loss", "loss", "mean_loss", "models",
@@ -126,18 +131,17 @@ class PlacedState:
     # -- copies
 
     def __getstate__(self):
-        model, features = self.copy(), np.empty(self.n, np.int64)
-        features[self.place[self.features()]] = self.features()
-        return dict(zip(SAVED, (model.common, model.store, features, self.n_features)))
+        model = self.copy()
+        return dict(zip(SAVED, (model.common, model.store, model.features(), model.n_features)))
 
     def __setstate__(self, state):
         kinds = LinearState, Columns, np.ndarray, int
         if set(state) != set(SAVED) or not all(map(isinstance, (state[name] for name in SAVED), kinds)):
             raise ValueError(f"a model of columns with places consists of {', '.join(SAVED)}")
         common, store, features, n_features = (state[name] for name in SAVED)
-        in_range = features.dtype == np.int64 and ((features >= 0) & (features < n_features)).all()
-        if not (in_range and features.shape == store.table.shape[1:]):
-            raise ValueError(f"features is not a place among {n_features} for each column that is kept")
+        fits = features.dtype == np.int64 and features.shape == store.table.shape[1:]
+        if not (fits and (np.diff(features, prepend=-1, append=n_features) > 0).all()):
+            raise ValueError(f"features is not one of {n_features} for each column that is kept, in order")
         place = _no_places(n_features)
         place[features] = np.arange(len(features))
         vars(self).update(common=common, store=store, place=place, n=len(features))
@@ -145,9 +149,11 @@ class PlacedState:
         self.__init__(common, store, place)
 
     def copy(self):
-        """Independent copy, with arrays that can be written to and no room to spare."""
-        store = self.store.with_table(np.array(self.store.table[:, : self.n], order="F"))
-        return PlacedState(self.common.copy(), store, self.place.copy())
+        """Independent copy, with arrays that can be written to, places in the order of features, no room to spare."""
+        features, place = self.features(), _no_places(self.n_features)
+        place[features] = np.arange(self.n)
+        store = self.store.with_table(self.store.table.T[self.place[features]].T)
+        return PlacedState(self.common.copy(), store, place)
 
     def _with(self, common):
         """The same columns, without copies, with another model of no features."""
@@ -278,7 +284,7 @@ class PlacedState:
         features, X = named_by(X, self.centred)
         part = self.part(features, "F")
         learn_rows(part, loss, X, y, sample_weight, order=order, predictions=predictions)
-        self.put(features, part)
+        self.put(features if X.nnz or len(self.centred) else features[:0], part)
 
     def adopt(self, rule):
         """As `LinearState.adopt`."""
