@@ -166,6 +166,19 @@ def test_only_what_rows_name_has_a_place(rng, place):
 
 
 @pytest.mark.usefixtures("in_numpy")
+def test_cuts_change_no_bit_of_what_is_saved(rng, place):
+    place()
+    X, y = text(rng)
+    X = sparse.vstack([sparse.csr_array((1, X.shape[1])), X[1:]], format="csr")  # with an empty row
+    cuts = (), (1, 6, 80), range(1, len(y))
+    saved = [stream(NAGClassifier(), X, y, ends)[0]._state.__getstate__() for ends in cuts]
+    for parts in saved[1:]:
+        np.testing.assert_array_equal(parts["features"], saved[0]["features"])
+        assert parts["store"].table.tobytes() == saved[0]["store"].table.tobytes()
+        assert parts["common"].columns.table.tobytes() == saved[0]["common"].columns.table.tobytes()
+
+
+@pytest.mark.usefixtures("in_numpy")
 def test_it_is_taken_only_where_it_is_needed(rng, place, monkeypatch):
     X, y = text(rng)
     assert isinstance(stream(NAGClassifier(), X, y)[0].coef_, np.ndarray)
