@@ -23,6 +23,7 @@ from sklearn_nag.ensemble import _bootstrap
 from sklearn_nag.estimators import _locks, _online, _regressor, _validation
 from sklearn_nag.kernels.full import numpy_rows
 from sklearn_nag.kernels.full.rule import solve
+from sklearn_nag.kernels.state import placed
 from sklearn_nag.kernels.state.model import LinearState, Undo
 from sklearn_nag.preprocessing import _column_transformer, _imputer, _pipeline
 from sklearn_nag.streams import _aside, _csv, _fit, _whole
@@ -216,6 +217,18 @@ def test_an_order_that_matters(monkeypatch):
     shown = campaign("storage_does_not_matter")
     assert "models of C and F differ" in shown
     assert rows_of(shown)[0].size <= 4  # as smaller ones lie in both orders
+
+
+def test_columns_that_get_the_place_of_others(monkeypatch):
+    assert not campaign("columns_that_no_row_names_do_not_matter", 40)
+    put = placed.PlacedState.put
+
+    def shifted(state, features, part):
+        put(state, features, part)
+        state.place[features] = np.roll(state.place[features], 1)
+
+    monkeypatch.setattr(placed.PlacedState, "put", shifted)
+    assert "differ" in campaign("columns_that_no_row_names_do_not_matter", 40)
 
 
 def test_parts_that_are_not_added_up(monkeypatch):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pickle
 import warnings
 from dataclasses import dataclass, replace
+from unittest import mock
 
 import numpy as np
+from scipy import sparse
 
 import sklearn_nag
 from sklearn_nag.constraints import Box, L2Ball, Simplex, WeightedL1Ball
+from sklearn_nag.kernels.state import placed
 from sklearn_nag.model_selection import progressive_validation
 
 from .cases import (
@@ -31,6 +34,7 @@ from .cases import (
 
 TOLERANCE = 1e-6  # between the kernels, relative to the largest prediction
 TINY = np.finfo(np.float64).tiny
+APART = 53  # columns of wide rows from one that a case has to the next
 BOUNDS = (".constraint", ".clip")  # parameters that may be infinite
 FARTHEST_OFF = 0.03  # coverage from what was asked for, in `restless` rows
 ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
@@ -399,6 +403,49 @@ def saved_models_resume(case):
         saved = pickle.loads(pickle.dumps(saved))
     expect_same(image(kept), image(saved), "after it was saved in between")
     expect_equal(decide(case, kept), decide(case, saved), "predictions")
+
+
+@promise("a model that keeps no columns but those that rows have named is that of all columns, bit for bit", every=2)
+def columns_that_no_row_names_do_not_matter(case):
+    if not case.is_sparse or case.classes is None or case.learner.startswith("Hedge"):
+        return
+    found, failed = [], []
+    for large in (2**60, 0):  # numbers, from which on a model keeps the columns that rows name
+        model, played = case.model(), []
+        with mock.patch.object(placed, "LARGE", large), mock.patch.object(placed, "AT_ONCE", 64):
+            for rows in case.batches:
+                batch = wide(case.rows(case.X[rows])), case.y[rows], part(case.weight, rows)
+                before = image(model) if large == 0 else None
+                try:
+                    played.append(learn(case, model, *batch))
+                except ValueError as error:
+                    failed.append(described(error))
+                    if large == 0:
+                        expect_same(before, image(model), "after a failed partial_fit of wide rows")
+                    continue
+                if large == 0:
+                    model = pickle.loads(pickle.dumps(model))
+        found.append((model, np.concatenate(played) if played else np.zeros(0)))
+    if failed[: len(failed) // 2] != failed[len(failed) // 2 :]:
+        raise Broken(f"of all columns and of those that rows name other calls fail: {failed}")
+    (of_all, at_once), (model, played) = found
+    state = getattr(model, "_state", None)
+    if not isinstance(state, placed.PlacedState):
+        return
+    expect_equal(at_once, played, "predictions made on the way, of all columns and of those that rows name,")
+    features = state.features()
+    expect_equal(of_all._state.part(features).columns.table, state.part(features).columns.table, "columns")
+    if of_all._state.is_exact():
+        decisions = [decide(case, each, wide(case.rows())) for each in (of_all, model)]
+        if np.abs(decisions[0]).max() < LARGEST / 2:  # where all weights are in range, and sums of them
+            expect_equal(*decisions, "predictions, of all columns and of those that rows name,")
+
+
+def wide(rows):
+    """Sparse rows with so many columns that hold only 0 between those they have that they are read as wide ones."""
+    rows = sparse.csr_array(rows)
+    indices, n_columns = rows.indices * APART + 7, max(5000, (rows.shape[1] + 1) * APART)
+    return sparse.csr_array((rows.data, indices, rows.indptr), shape=(rows.shape[0], n_columns))
 
 
 @promise("storage and its order do not matter to any bit")

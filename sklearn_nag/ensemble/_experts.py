@@ -164,7 +164,7 @@ class Expert(StreamPipeline):
         kernels.check(self.snapshot)
         state = getattr(self.learner, "_state", None)
         fits = type(state) is type(self.snapshot) and self.averages
-        if not (fits and state.columns.lift.shape == self.snapshot.columns.lift.shape):
+        if not (fits and state.n_features == self.snapshot.n_features):
             raise ValueError(f"{self.name!r} has a snapshot of another model")
         if state.rule.n_played != self.snapshot.rule.n_played:
             raise ValueError(f"{self.name!r} has a snapshot of a model of other targets")

@@ -110,6 +110,7 @@ def _check_fits(first, name, model):
 
 def _check_went_on(base, name, state):
     """Raise unless ``state`` may be what ``base`` became by more rows."""
+    (state, base), _ = kernels.side_by_side([state, base])
     columns, start = state.columns, base.columns
     longer = state.t >= base.t and (columns.largest >= start.largest).all()
     if longer and base.t > 0 and start.origin is not None:  # the first row, which stays that of base

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 import numpy as np
@@ -203,8 +203,8 @@ class _NAGRule(OnlineLinear):
         passes = super()._begin_fit(X, y, sample_weight, goes_on)
         if self.scales == "first-pass" and self._state.t == 0:
             self._learn_scales(passes)
-            if self._state.columns.G is not None:
-                kernels.nag.forget_gradients(self._state, losses=False)
+            if self._state.rule.adaptive:
+                self._state.change(partial(kernels.nag.forget_gradients, losses=False))
         return passes
 
     def _learn_scales(self, passes):

@@ -9,6 +9,7 @@ import warnings
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral
+from operator import methodcaller
 from typing import Any, ClassVar, NamedTuple, Self
 from weakref import WeakSet
 
@@ -302,6 +303,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         ``ending`` is that of their names.
         """
         n, n_features = self._n_targets, self.n_features_in_
+        if isinstance(self._state, kernels.PlacedState):
+            raise self._state.refusal()
 
         def checked(name, values, shape, flat):
             name += ending
@@ -439,7 +442,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             self._state = self._new_state(X)
         else:
             state = self._continued_state(self._state, X)
-            if not state.columns.weight.flags.writeable:  # loaded with mmap_mode="r"
+            if not state.can_be_written:
                 self._state = state.copy()
         played = np.empty((X.shape[0], self._state.rule.n_played)) if play else None
         encoded, before = self._encode(y), self._state.seen
@@ -498,7 +501,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """State before the first row, for rows of the kind of ``X``."""
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
         self._evidence = None
-        return kernels.new_state(self._make(self._centred(sparse.issparse(X))).rule, self.n_features_in_)
+        is_sparse = sparse.issparse(X)
+        return kernels.new_state(self._make(self._centred(is_sparse)).rule, self.n_features_in_, is_sparse)
 
     def _continued_state(self, state, X=None):
         """Return ``state``; raise if it cannot go on with the present parameters, or with rows of the kind of ``X``."""
@@ -683,9 +687,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def _check_fits(self, state):
         """Raise where attributes were changed so that the model does not fit them; a few comparisons, in each call."""
         rule = state.rule
-        n_features = state.columns.lift.size - rule.intercept
-        if n_features != self.n_features_in_:
-            raise ValueError(f"n_features_in_ is {self.n_features_in_!r:.60}, but the model has {n_features} features.")
+        if state.n_features != self.n_features_in_:
+            raise ValueError(
+                f"n_features_in_ is {self.n_features_in_!r:.60}, but the model has {state.n_features} features."
+            )
         if rule.n_targets != self._n_targets:
             what = "classes_ or the number of outputs"
             raise ValueError(f"{what} makes {self._n_targets!r:.60} targets, but the model has {rule.n_targets}.")
@@ -717,26 +722,26 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @property
     def coef_(self) -> np.ndarray | sparse.csr_matrix:
-        """Weights in raw units: an array, or a CSR matrix after `sparsify`."""
+        """Weights in raw units: an array, or a CSR matrix after `sparsify` and for very many classes and columns."""
         if vars(self).get("_sparse_coef"):
-            return self._attribute(kernels.LinearState.sparse_weights)
-        coef = self._attribute(kernels.LinearState.linear)[0]
+            return self._attribute(methodcaller("sparse_weights"))
+        coef = self._attribute(methodcaller("coef"))
         return coef[0] if self._flat_coef else coef
 
     @property
     def intercept_(self) -> np.ndarray:
         """Value where every feature is 0; zeros without ``fit_intercept``."""
-        return self._attribute(kernels.LinearState.intercept)
+        return self._attribute(methodcaller("intercept"))
 
     @property
     def scale_(self) -> np.ndarray:
         """What each feature was divided by; 1 for a feature that has been 0 so far."""
-        return kernels.positive(self._attribute(kernels.LinearState.scale)[: self.n_features_in_])
+        return kernels.positive(self._attribute(methodcaller("scale"))[: self.n_features_in_])
 
     @property
     def mean_(self) -> np.ndarray:
         """What was subtracted from each feature; 0 where features are not centred."""
-        return self._attribute(kernels.LinearState.mean)[: self.n_features_in_]
+        return self._attribute(methodcaller("mean"))[: self.n_features_in_]
 
     @property
     def t_(self) -> float:
@@ -769,8 +774,15 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        MemoryError
+            For a model of so many classes and columns that its `coef_` is sparse in any case.
         """
         check_fitted(self)
+        if isinstance(self._state, kernels.PlacedState):
+            raise self._state.refusal()
         self._sparse_coef = False
         return self
 

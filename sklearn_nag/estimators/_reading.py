@@ -112,7 +112,7 @@ class ReadableMixin:
         errors = self._standard_errors()
         if errors is not None:
             table["standard_error"] = errors.ravel()
-        for name, values in {"scale": self.scale_, "mean": self.mean_, "largest": state.columns.largest}.items():
+        for name, values in {"scale": self.scale_, "mean": self.mean_, "largest": state.largest}.items():
             table[name] = np.tile(values[:n_features], len(coef))
         if as_frame == "auto":
             as_frame = importlib.util.find_spec("pandas") is not None
@@ -174,7 +174,7 @@ class ReadableMixin:
             X = X.copy()
             X.sum_duplicates()
             X.prune()
-        if sparse.issparse(X) and self._state.rule.centred and not self._state.linear()[2]:
+        if sparse.issparse(X) and self._state.rule.centred and not self._state.is_exact():
             raise ValueError(
                 "X is sparse, but this model centres its features, about means too far from 0 for contributions that "
                 "are counted from 0; give dense rows."

@@ -65,7 +65,8 @@ classes_ : ndarray of shape (n_classes,) or (n_labels, 2)
     The classes; of several labels ``[0, 1]`` for each.
 coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, n_features)
     Weights in raw units; read-only, made when asked for. What tells features apart by their importance is
-    ``coef_ * scale_``, which has no unit.
+    ``coef_ * scale_``, which has no unit. A CSR matrix after ``sparsify()``, and for so many classes and columns that a
+    table of all would have more than 8 GiB, or no room.
 intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)
     Decision value where every feature is 0.
 progressive_loss_ : float

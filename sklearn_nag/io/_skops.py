@@ -6,7 +6,7 @@ import sys
 
 from .. import preprocessing
 from ..constraints import Box, L2Ball, Simplex, WeightedL1Ball
-from ..kernels import FixedRate, LinearRule, LinearState
+from ..kernels import FixedRate, LinearRule, LinearState, PlacedState
 from ..kernels.state.columns import Columns
 from ..kernels.state.mixture import FixedShare, Mixture
 from ..kernels.state.targets import Targets
@@ -56,6 +56,7 @@ def trusted_types() -> list[str]:
         FixedRate,
         FixedShare,
         Mixture,
+        PlacedState,
         Probabilities,
         Quantiles,
         Targets,

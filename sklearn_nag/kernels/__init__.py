@@ -19,6 +19,7 @@ from .state.columns import Columns
 from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, FixedShare, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
+from .state.placed import PlacedState, is_placed, side_by_side
 from .state.rule import LinearRule
 from .vectorized.prediction import contributions, predict, predict_by_row, predict_unit_free
 
@@ -29,6 +30,7 @@ __all__ = [
     "LinearRule",
     "LinearState",
     "Mixture",
+    "PlacedState",
     "adopt",
     "blend",
     "check",
@@ -51,13 +53,15 @@ __all__ = [
     "positive",
     "predict",
     "predict_by_row",
+    "side_by_side",
     "told_of_compiling",
 ]
 
 
-def new_state(rule, n_features):
-    """State before the first row, for a rule of any family."""
-    return rule.State.new(rule, n_features)
+def new_state(rule, n_features, is_sparse=False):
+    """State before the first row, for a rule of any family and rows that are sparse or not."""
+    kind = PlacedState if is_sparse and is_placed(rule, n_features) else rule.State
+    return kind.new(rule, n_features)
 
 
 def adopt(state, rule):
@@ -73,7 +77,7 @@ def adopt(state, rule):
     if type(rule) is not type(state.rule):
         raise ValueError(f"a model of {type(state.rule).__module__} cannot go on by a rule of {type(rule).__module__}.")
     state.adopt(rule)
-    check_layout(state)
+    check_layout(state.common if isinstance(state, PlacedState) else state)
 
 
 def mix(mixture, losses):
@@ -128,6 +132,9 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     Diverged
         When a weight or a sum overflows.
     """
+    if isinstance(state, PlacedState):
+        state.learn(partial(learn, n_jobs=n_jobs, latest=latest), loss, X, y, sample_weight, order, predictions)
+        return
     if latest:
         rule, state.rule = state.rule, state.rule.by_latest
         try:
@@ -213,6 +220,11 @@ def merge(states, base=None, **options):
     NotImplementedError
         For a family whose models cannot be merged.
     """
+    everyone = [*states, *([] if base is None else [base])]
+    parts, features = side_by_side(everyone)
+    if features is not None:
+        merged = merge(parts[: len(states)], None if base is None else parts[-1], **options)
+        return PlacedState.of(merged, features, states[0].n_features)
     family = states[0].rule.family
     if family.merge is None:
         raise NotImplementedError(f"{family.package} has no way to merge models")
@@ -240,4 +252,7 @@ def lead(state, before, momentum, renew):
         A copy; one that has changed for the NAG family alone.
     """
     lead_on = state.rule.family.lead
+    parts, features = side_by_side([state, before])
+    if features is not None:
+        return PlacedState.of(lead(*parts, momentum, renew), features, state.n_features)
     return state.copy() if lead_on is None else lead_on(state, before, momentum, renew)

@@ -31,10 +31,10 @@ def rows_and_weights(learner: Any, first: int) -> tuple[np.ndarray, np.ndarray]:
 
     For learners of this package that count rows, as those of ``normalization="auto"`` do.
     """
-    state, features = learner._state, slice(first, learner.n_features_in_)
-    tally = state.columns.tally[features]
-    share = np.where(state.columns.frequent[features] > 0, state.t - tally, tally) / state.t
-    return share, np.atleast_2d(learner.coef_)[:, features]
+    features = slice(first, learner.n_features_in_)
+    coef = learner.coef_
+    weights = coef[:, features].toarray() if sparse.issparse(coef) else np.atleast_2d(coef)[:, features]
+    return learner._state.share_of_rows()[features], weights
 
 
 class EffectsDisplay:
@@ -266,7 +266,8 @@ class _Model:
     def _effect(self, transformer, learner, places, points):
         """Effect, but for a constant, of ``points``: values of the columns in ``places`` among those with knots."""
         n, seen = transformer.n_features_in_, transformer._state
-        coef = np.atleast_2d(learner.coef_)[self.which]
+        coef = learner.coef_
+        coef = coef[[self.which]].toarray()[0] if sparse.issparse(coef) else np.atleast_2d(coef)[self.which]
         effect = points @ coef[seen.columns[places]]
         knots = [self.knots[place] for place in places]
         if isinstance(transformer, OnlineCells):
@@ -298,7 +299,7 @@ def _some(values, n):
 
 def _place_of_target(estimator, learner, target):
     """Which row of ``coef_`` is that of a class or output."""
-    n = len(np.atleast_2d(learner.coef_))
+    n = len(learner.intercept_)
     if n == 1:
         return 0
     if target is None:

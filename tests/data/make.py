@@ -9,6 +9,7 @@ whose name goes on after the version has models that an earlier commit, which it
 import json
 import pickle
 from pathlib import Path
+from unittest import mock
 
 import joblib
 import numpy as np
@@ -28,6 +29,7 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
 )
 from sklearn_nag.estimators._state_versions import STATE_VERSION
+from sklearn_nag.kernels.state import placed
 from sklearn_nag.preprocessing import (
     DateEncoder,
     Interactions,
@@ -100,6 +102,7 @@ def models():
         "cells_classifier": (NAGCellsClassifier(**few), np.asarray, classes),
         "cells_regressor": (NAGCellsRegressor(half_life=20, **few), np.asarray, {}),
         "bootstrap": (OnlineBootstrap(NAGRegressor(), n_models=2), np.asarray, {}),
+        "nag_placed": (NAGClassifier(), sparse.csr_array, classes),
         "pipeline": (make_online_pipeline(Interactions(), OnlineCurves(n_knots=5), FTRLRegressor()), np.asarray, {}),
         "pipeline_of_frames": (of_frames(NAGClassifier()), frame, classes),
     }
@@ -131,7 +134,8 @@ def main():
     for name, (model, container, options) in models().items():
         if name in recorded:
             continue
-        model.partial_fit(container(X), targets(model, y, options), **options)
+        with mock.patch.object(placed, "LARGE", 0 if name.endswith("placed") else placed.LARGE):
+            model.partial_fit(container(X), targets(model, y, options), **options)
         (folder / f"{name}.pkl").write_bytes(pickle.dumps(model, protocol=4))
         joblib.dump(model, folder / f"{name}.joblib", compress=3)
         skops_io.dump(model, folder / f"{name}.skops", compression=8)

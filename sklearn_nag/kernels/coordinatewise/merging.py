@@ -73,7 +73,7 @@ def _played(state):
     """``u`` of the last weights, for a row of zeros, without the unit of the target."""
     rule, columns, size, largest_weight = state.rule, state.columns, state.size(), state.largest_weight or 1.0
     if rule.update == "potential":
-        t, n_columns = max(state.t, TINY), columns.lift.size
+        t, n_columns = max(state.t, TINY), state.n_columns
         return potential(columns.weight, size, t, largest_weight, rule.alpha, n_columns, 0.0)
     root = scinol_root(columns.G, size, largest_weight)
     return scinol(rule.update, columns.weight, root, columns.beta, size, largest_weight)
@@ -85,7 +85,7 @@ def _solve(parts, u):
     rule, columns, size, largest_weight = merged.rule, merged.columns, merged.size(), merged.largest_weight
     if rule.update == "potential":
         rate = 1.0 / (2.0 * rule.alpha * merged.t * largest_weight)
-        log_factor = np.log(rule.alpha * columns.lift.size * merged.t / largest_weight)
+        log_factor = np.log(rule.alpha * merged.n_columns * merged.t / largest_weight)
         h = invert_growth(np.log(np.abs(u)) + np.log(merged.t), rate, log_factor) * size
     else:
         root = scinol_root(columns.G, size, largest_weight)

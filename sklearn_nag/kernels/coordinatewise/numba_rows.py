@@ -232,7 +232,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     model = (
         *tables,
         table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head),
-        compiled_rule(state.rule, loss, columns.lift.size),
+        compiled_rule(state.rule, loss, state.n_columns),
         heads,
         clock,
         Model(compiled_loss(loss), state.loss, state.targets.table, state.largest_gradient),

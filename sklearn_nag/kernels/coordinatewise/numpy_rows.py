@@ -36,7 +36,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
 def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
     """Make the weights for each row, play them, and add what the row teaches to what weights are made of."""
     rule = state.rule
-    n_columns = state.columns.lift.size
+    n_columns = state.n_columns
     h, G, beta = columns.weight, columns.G, columns.beta
     for i in range(len(c)):
         largest_weight = state.largest_weight = float(max(state.largest_weight, c[i]))

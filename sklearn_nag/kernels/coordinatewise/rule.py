@@ -120,7 +120,7 @@ class State(BoundedState):
             if rule.averaged:
                 u = columns.past / positive(columns.credit) * size
             elif rule.update == "potential":
-                n_columns = columns.lift.size
+                n_columns = self.n_columns
                 u = potential(columns.weight, size, max(self.t, TINY), largest_weight, rule.alpha, n_columns, 0.0)
             else:
                 root = scinol_root(columns.G, size, largest_weight)

@@ -291,6 +291,11 @@ class State(LinearState):
             self.columns.multiply({"G": (lifts / self.gradient_lift * factor)[:, None] ** 2})
             self.gradient_lift = lifts
 
+    def factors_to(self, later):
+        """By what fields of columns that rows have not named are multiplied until a ``later`` model, by name."""
+        ratio = later.gradient_lift / self.gradient_lift
+        return {"G": ratio[:, None] ** 2} if self.rule.adaptive and (ratio != 1.0).any() else {}
+
     # -- some of the heads
 
     def select_experts(self, experts, rule):

@@ -22,6 +22,7 @@ from .frequent import ENDS
 from .lifts import LARGEST
 from .mixture import FixedRate, FixedShare, Mixture
 from .model import LinearState
+from .placed import PlacedState
 from .rule import LinearRule
 from .targets import FIELDS, Targets
 
@@ -43,6 +44,10 @@ def check(state: Any) -> None:
     ValueError
         For an array of another shape or type, NaN or infinity, a number out of its range, and whatever is missing.
     """
+    if isinstance(state, PlacedState):
+        state.check_places()
+        check(state.whole())
+        return
     check_layout(state)
     numbers = [*((name, getattr(state, name)) for name in state.clocks()), ("targets.lift", state.targets.lift)]
     for name, value in numbers:

@@ -26,6 +26,11 @@ def free_memory():
         return np.inf
 
 
+def has_room(size, copies):
+    """Whether there is room for so many copies of an array of ``size`` doubles."""
+    return not 8.0 * size > SMALL or copies * 8.0 * size <= free_memory()
+
+
 def check_room(shape, copies, what, instead):
     """Raise `TooLarge` unless there is room for an array of doubles.
 

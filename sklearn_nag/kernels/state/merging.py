@@ -132,7 +132,7 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_
     Parts or None
         With copies alone: the models stay as they are.
     """
-    rule, n_features = states[0].rule, states[0].columns.lift.size - states[0].rule.intercept
+    rule, n_features = states[0].rule, states[0].n_features
     empty = rule.State.new(rule, n_features)
     start = 0.0 if base is None else base.t
     states = [state.copy() for state in states if state.t > start]
@@ -161,7 +161,7 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_
         move_targets(state, target_origin)
     rows = np.array([state.t - base.t for state in states])
     merged = rule.State.new(rule, n_features)
-    merged.targets.lift = target_lift
+    merged.targets.lift, merged.of_columns = target_lift, states[0].of_columns
     parts = Parts(merged, states, base, rows)
     _merge_inputs(parts, lift, origin)
     _merge_targets(parts, target_origin)

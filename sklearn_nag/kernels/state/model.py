@@ -61,10 +61,14 @@ class LinearState:
         rows; None where it is not known.
     G_before : ndarray or None
         ``columns.G`` before a kernel rescaled all of it, since the last `undo`.
+    of_columns : int or None
+        Number of columns of the model that this is the `part` of, where that has more.
     """
 
     # What is found anew in a model that was loaded, and what it is until then.
-    TRANSIENT: ClassVar[dict[str, Any]] = {"cached": None, "looked_up": 0, "frequent": None, "G_before": None}
+    TRANSIENT: ClassVar[dict[str, Any]] = {
+        "cached": None, "looked_up": 0, "frequent": None, "G_before": None, "of_columns": None,
+    }  # fmt: skip
 
     others = ()  # models that learn the same rows beside it
 
@@ -78,6 +82,7 @@ class LinearState:
     looked_up: int = field(default=0, repr=False)
     frequent: tuple | None = field(default=None, repr=False)
     G_before: np.ndarray | None = field(default=None, repr=False)
+    of_columns: int | None = field(default=None, repr=False)
 
     @classmethod
     def new(cls, rule, n_features):
@@ -86,9 +91,29 @@ class LinearState:
         return cls(rule, columns, 0.0, np.zeros(rule.n_played), Targets.new(rule.n_targets))
 
     @property
+    def n_features(self):
+        """How many features there are."""
+        return self.columns.lift.size - self.rule.intercept
+
+    @property
+    def n_columns(self):
+        """How many columns there are, in the whole model where this is a part of one."""
+        return self.of_columns or self.columns.lift.size
+
+    @property
+    def can_be_written(self):
+        """Whether arrays may be changed in place, which they may not when loaded with ``mmap_mode="r"``."""
+        return self.columns.table.flags.writeable
+
+    @property
     def seen(self):
         """Total weight of the rows seen, which ``t`` is where nothing fades."""
         return self.t
+
+    @property
+    def largest(self):
+        """The largest absolute value of each feature."""
+        return self.columns.largest[: self.n_features]
 
     def goes_on_by(self, rule):
         """The rule by which the model goes on where ``rule`` is asked for."""
@@ -99,6 +124,14 @@ class LinearState:
         if rule.bounded and rule.constraint != self.rule.constraint:
             self.columns = self.columns.for_rule(rule)
         self.rule = rule
+
+    def change(self, function):
+        """Let ``function`` change the model in place."""
+        function(self)
+
+    def factors_to(self, later):
+        """By what fields of columns that rows have not named are multiplied until a ``later`` model, by name."""
+        return {}
 
     def check_others(self):
         """Raise ValueError unless the models in ``others`` go with this one."""
@@ -151,7 +184,7 @@ class LinearState:
             raise NotImplementedError("a constraint holds all their weights together")
         if self.rule.bounded and (np.ndim(self.rule.constraint.low) or np.ndim(self.rule.constraint.high)):
             raise NotImplementedError("each has bounds of its own, which are for its place")
-        n_features = self.columns.lift.size - self.rule.intercept
+        n_features = self.n_features
         begun = type(self).new(self.rule, n_features).columns
         columns = Columns.new(self.rule, self.columns.lift.size, like=self.columns)
         for name in begun.names:
@@ -181,7 +214,7 @@ class LinearState:
         """
         if self.frequent is None:
             columns = self.columns
-            features = slice(0, columns.lift.size - self.rule.intercept)
+            features = slice(0, self.n_features)
             is_frequent, tally = columns.frequent[features] > 0, columns.tally[features]
             mean = (np.where(is_frequent, self.t - tally, tally) / max(self.t, TINY)).sum()
             self.frequent = np.flatnonzero(is_frequent), int(np.ceil(mean))
@@ -346,6 +379,11 @@ class LinearState:
         with np.errstate(over="ignore"):
             return np.minimum((self.size() if size is None else size) / self.columns.lift, LARGEST)
 
+    def share_of_rows(self):
+        """Share of the rows in which each column is not 0, by rules that count these."""
+        tally = self.columns.tally
+        return np.where(self.columns.frequent > 0, self.t - tally, tally) / self.t
+
     def size(self):
         """Scale of each column, lifted."""
         return self.columns.size(self.rule, self.t)
@@ -418,7 +456,15 @@ class LinearState:
         if not self.has_many:
             return self.linear()[1]
         centred = self.followed() if self.rule.selective else np.zeros(0, np.int64)
-        return self._of(centred)._linear()[1]
+        return self.part(centred).linear()[1]
+
+    def coef(self):
+        """As `linear`, the weights of the features alone."""
+        return self.linear()[0]
+
+    def is_exact(self):
+        """Whether weights in raw units predict as the model does, to rounding; see `linear`."""
+        return self.linear()[2]
 
     def sparse_weights(self):
         """The weights in raw units of `linear` that are not 0.
@@ -427,21 +473,12 @@ class LinearState:
         -------
         csr_matrix of shape (n_played, n_features)
         """
-        shape = self.rule.n_played, self.columns.lift.size - self.rule.intercept
         if not self.has_many:
             return sparse.csr_matrix(self.linear()[0])
-        met, step = self._met()[: -1 if self.rule.intercept else None], max(1, AT_ONCE // shape[0])
-        parts = [np.zeros((3, 0))]
-        for start in range(0, len(met), step):
-            some = met[start : start + step]
-            coef = self._of(some)._linear()[0]
-            heads, places = np.nonzero(coef)
-            parts.append(np.array([heads, some[places], coef[heads, places]]))
-        heads, places, values = np.concatenate(parts, axis=1)
-        return sparse.csr_matrix((values, (heads.astype(np.int64), places.astype(np.int64))), shape=shape)
+        return sparse_weights_of(self, self.met())
 
-    def _of(self, features):
-        """The model on some of the features alone, and the intercept."""
+    def part(self, features):
+        """The model on some of the features alone, in this order, and the intercept; with copies of the columns."""
         n = self.columns.lift.size
         return replace(self, columns=self.columns.take(np.append(features, np.arange(n - self.rule.intercept, n))))
 
@@ -449,24 +486,22 @@ class LinearState:
         """Whether it is worth while to tell columns apart that sparse rows have never named."""
         return self._alone and self.columns.lift.size >= FEW and self.columns.table.flags.f_contiguous
 
-    def _met(self):
-        """The columns that rows have named, with the intercept: no others have weights."""
-        columns = self.columns
-        met = columns.largest > 0
-        met[columns.lift.size - self.rule.intercept :] = True
-        if columns.frequent is not None:
-            met |= columns.frequent > 0
-        return np.flatnonzero(met)
+    def met(self):
+        """The features that rows have named: no others have weights."""
+        met = self.columns.largest > 0
+        if self.columns.frequent is not None:
+            met |= self.columns.frequent > 0
+        return np.flatnonzero(met[: self.n_features])
 
     def _linear_of_met(self):
         """As `_linear`, by the columns that rows have named alone: all others have no weight."""
-        columns, n_features = self.columns, self.columns.lift.size - self.rule.intercept
-        met = self._met()
+        columns, n_features = self.columns, self.n_features
+        met = self.met()
         if 2 * len(met) > len(columns.lift):
             return self._linear()
-        own, intercept, exact = replace(self, columns=columns.take(met))._linear()
+        own, intercept, exact = self.part(met)._linear()
         coef = np.zeros((len(own), n_features))
-        coef[:, met[: own.shape[1]]] = own
+        coef[:, met] = own
         return coef, intercept, exact
 
     def _linear(self):
@@ -503,6 +538,24 @@ class LinearState:
             return coef
         features = slice(0, coef.shape[1])
         return np.clip(coef, self.columns.low[features], self.columns.high[features]) + 0.0  # which has no -0
+
+
+def sparse_weights_of(state, features):
+    """The weights in raw units of some features, in order, that are not 0; of those of others nothing is made.
+
+    Returns
+    -------
+    csr_matrix of shape (n_played, n_features)
+    """
+    shape = state.rule.n_played, state.n_features
+    parts, step = [np.zeros((3, 0))], max(1, AT_ONCE // shape[0])
+    for start in range(0, len(features), step):
+        some = features[start : start + step]
+        coef = state.part(some)._linear()[0]
+        heads, places = np.nonzero(coef)
+        parts.append(np.array([heads, some[places], coef[heads, places]]))
+    heads, places, values = np.concatenate(parts, axis=1)
+    return sparse.csr_matrix((values, (heads.astype(np.int64), places.astype(np.int64))), shape=shape)
 
 
 class Undo:

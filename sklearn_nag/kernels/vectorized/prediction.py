@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy import sparse
 
-from ..state.columns import renumbered
 from ..state.lifts import LARGEST, positive
+from ..state.placed import PlacedState, named_by, pieces_of
 from .blocks import dense_blocks
 
-AT_ONCE = 2**24  # numbers of columns that are looked up at once, where not all are
+AT_ONCE = 2**22  # numbers of columns that are looked up at once, where not all are
 WIDE = 1024  # from so many columns on, sparse rows are predicted one by one on the columns that they name
 
 
@@ -57,10 +55,10 @@ def _by_weights(state, X):
 
 def _predict_by_parts(state, X):
     """As `predict`, for a model of too many weights: so few rows at a time that the columns they name are few."""
-    X = sparse.csr_array(X)
-    rows = max(1, int(AT_ONCE / len(state.columns.table) * X.shape[0] / max(X.nnz, 1)))
-    parts = [_by_weights(*_named(state, X[i : i + rows])) for i in range(0, X.shape[0], rows)]
-    return np.concatenate(parts) if parts else np.empty((0, state.rule.n_played))
+    X, p = sparse.csr_array(X), np.empty((X.shape[0], state.rule.n_played))
+    for rows in pieces_of(X, AT_ONCE // state.rule.n_heads):
+        p[rows] = _by_weights(*_named(state, X[rows]))
+    return p
 
 
 def predict_by_row(state, X):
@@ -98,20 +96,16 @@ def _named(state, X):
 
     So a model that learns between predictions does not go through all of its columns for each.
     """
-    n_features = X.shape[1]
-    indices = X.indices[: X.nnz]
-    visited = np.append(indices, state.followed()) if state.rule.selective else indices
-    features, numbers = renumbered(visited, n_features)
-    index = np.append(features, np.arange(n_features, state.columns.lift.size))
-    rows = sparse.csr_array((X.data[: X.nnz], numbers[: X.nnz], X.indptr), (X.shape[0], len(features)))
-    return replace(state, columns=state.columns.take(index)), rows
+    features, X = named_by(X, state.followed() if state.rule.selective else None)
+    return state.part(features), X
 
 
 def predict_unit_free(state, X):
     """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits however rows come in batches."""
     if models := state.models():
         return _mean(predict_unit_free, models, X)
-    if isinstance(X, np.ndarray) or X.shape[1] < WIDE or not state.rule.columnwise:
+    is_narrow = state.n_columns - state.rule.intercept < WIDE
+    if not isinstance(state, PlacedState) and (isinstance(X, np.ndarray) or is_narrow or not state.rule.columnwise):
         return _sum_unit_free(state, X)
     p = [_sum_unit_free(*_named(state, X[i : i + 1])) for i in range(X.shape[0])]
     return np.concatenate(p) if p else np.empty((0, state.rule.n_played))
@@ -159,6 +153,8 @@ def contributions(state, X):
             values = mean if isinstance(mean, np.ndarray) else mean.data
             np.clip(values, -LARGEST, LARGEST, out=values)
         return means
+    if isinstance(state, PlacedState):
+        return _contributions_of_placed(state, sparse.csr_array(X))
     with np.errstate(all="ignore"):
         u, rest, origin = unit_free(state)
         if isinstance(X, np.ndarray):
@@ -179,6 +175,13 @@ def contributions(state, X):
             data[~is_rest] = np.clip(z * weight[X.indices], -LARGEST, LARGEST)
             parts.append(sparse.csr_array((data, indices.copy(), indptr.copy()), shape=(X.shape[0], X.shape[1] + 1)))
         return parts
+
+
+def _contributions_of_placed(state, X):
+    features, named = named_by(X, state.followed())
+    parts, places = contributions(state.part(features), named), np.append(features, X.shape[1])
+    shape = X.shape[0], X.shape[1] + 1
+    return [sparse.csr_array((part.data, places[part.indices], part.indptr), shape) for part in parts]
 
 
 def unit_free(state):

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.kernels.state import memory, model
@@ -28,14 +29,18 @@ def little(monkeypatch):
 
 
 @pytest.mark.usefixtures("little")
-@pytest.mark.parametrize("kind", [NAGClassifier, FTRLClassifier, ScaleInvariantClassifier])
-def test_a_model_without_room_is_refused_before_it_is_made(kind):
+@pytest.mark.parametrize(
+    "estimator",
+    [NAGClassifier(penalty="l2", average=True), NAGClassifier(half_life=100.0), FTRLClassifier(regularizer="entropy")],
+    ids=str,
+)
+def test_a_model_without_room_is_refused_before_it_is_made(estimator):
     X, y = sparse.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(3, 2**20)), [0, 1, 2]
     tracemalloc.start()
     for classes in (4, 1000):
         message = rf"a model of {classes:,} weight vectors, .* of 1,048,577 columns takes .* GiB, and 2 times as much"
         with pytest.raises(memory.TooLarge, match=message) as error:
-            kind().partial_fit(X, y, classes=np.arange(classes))
+            clone(estimator).partial_fit(X, y, classes=np.arange(classes))
         assert isinstance(error.value, ValueError)
         assert isinstance(error.value, MemoryError)
     assert tracemalloc.get_traced_memory()[1] < 2.0**25

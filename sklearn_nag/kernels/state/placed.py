@@ -1,0 +1,453 @@
+"""Models of very many weight vectors and columns: a column is kept from the first row on that names it.
+
+A table of a thousand classes by a million hashed columns takes gigabytes, of which rows ever name a small part. Here a
+column gets a place in a table once a row names it, and the table grows by doubling. Kernels know nothing of it: what a
+call names is taken out as a model of its own, with the features in order, is learnt or read by, and is put back. So
+what comes out has the same bits as from a table of all columns.
+
+It is for rules that change only the columns that a row names, and for models whose table would be too large: see
+`is_placed`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .columns import Columns, distinct, renumbered
+from .memory import TooLarge, check_room, has_room
+from .model import LinearState, sparse_weights_of
+
+LARGE = 2**30  # numbers, 8 GiB of them: of so many or more no table is made
+AT_ONCE = 2**22  # numbers of the columns that are taken out at a time
+SAVED = (
+    "common",
+    "store",
+    "features",
+    "n_features",
+)  # what is saved; features in order, as their columns
+# What the model of no features that is kept besides has to say about all of it.
+OF_ALL = frozenset({
+    "averaged", "clip_range", "clocks", "eta0_weights", "goes_on_by", "in_unit_of_loss", "loss", "mean_loss", "models",
+    "others", "rule", "seen", "see_growth", "share_at_ends", "shares", "t", "target_mean", "targets", "unit",
+})  # fmt: skip
+
+
+def can_be_placed(rule):
+    """Whether models by a rule can do without the columns that no row has named."""
+    if not (rule.lazy and rule.mixed) or rule.forgets or rule.target_unit:
+        return False
+    return not (rule.bounded and (np.ndim(rule.constraint.low) or np.ndim(rule.constraint.high)))
+
+
+def is_placed(rule, n_features):
+    """Whether a new model of sparse rows is to have places for the columns that rows name, and no others.
+
+    Parameters
+    ----------
+    rule : LinearRule
+        By which it is to learn.
+    n_features : int
+        How many features it has.
+
+    Returns
+    -------
+    bool
+        True where the rule allows it, and a table of all columns has `LARGE` numbers or no room.
+    """
+    if not can_be_placed(rule):
+        return False
+    size = len(rule.State.new(rule, 0).columns.table) * (n_features + rule.intercept)
+    return size >= LARGE or not has_room(size, 2)
+
+
+class PlacedState:
+    """A model that has places for the columns that rows have named, and no others.
+
+    Parameters
+    ----------
+    common : LinearState
+        A model of no features: the rule, the clocks, the targets, and the column of the intercept.
+    store : Columns
+        What is kept for the features that have a place; what lies beyond the last of them means nothing.
+    place : ndarray of int32 of shape (n_features,)
+        Where in ``store`` each feature is; -1 where it has no place.
+
+    Attributes
+    ----------
+    n : int
+        How many features have a place: the first ones of ``store``.
+    centred : ndarray of int
+        The frequent features, in order, which each row visits.
+    """
+
+    has_many = True  # so that predictions are made by what rows name
+
+    common: LinearState
+
+    def __init__(self, common, store, place):
+        self.common, self.store, self.place = common, store, place
+        self.n = store.table.shape[1]
+        self.centred = np.zeros(0, np.int64)
+        if common.rule.selective:
+            features = self.features()
+            self.centred = features[store.frequent[place[features]] > 0]
+
+    @classmethod
+    def new(cls, rule, n_features):
+        """Model before the first row."""
+        common = rule.State.new(rule, 0)
+        store = common.columns.with_table(np.empty((len(common.columns.table), 0)))
+        return cls(common, store, _no_places(n_features))
+
+    @classmethod
+    def of(cls, model, features, n_features):
+        """The model of so many features that ``model`` is the part of ``features``, in order, of."""
+        n, place = len(features), _no_places(n_features)
+        place[features] = np.arange(n)
+        store = model.columns.with_table(np.array(model.columns.table[:, :n], order="F"))
+        return cls(_without_features(model), store, place)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_ALL:
+            return getattr(self.common, name)
+        needs_table = name == "columns" or hasattr(LinearState, name)
+        if name.startswith("_") or not needs_table:
+            raise AttributeError(name)
+        raise self.refusal()
+
+    def refusal(self):
+        """The error for what needs a table of all columns."""
+        return TooLarge(
+            f"a model of {self.rule.n_heads:,} weight vectors of {self.n_features:,} columns keeps those "
+            f"alone that rows have named, {self.n:,} so far: it learns, predicts and is merged, and its coef_ is a "
+            "sparse matrix, but there is no array of all its weights. Take fewer columns, such as by n_features of a "
+            "hasher, or fewer classes."
+        )
+
+    # -- copies
+
+    def __getstate__(self):
+        model = self.copy()
+        return dict(zip(SAVED, (model.common, model.store, model.features(), model.n_features)))
+
+    def __setstate__(self, state):
+        kinds = LinearState, Columns, np.ndarray, int
+        if set(state) != set(SAVED) or not all(map(isinstance, (state[name] for name in SAVED), kinds)):
+            raise ValueError(f"a model of columns with places consists of {', '.join(SAVED)}")
+        common, store, features, n_features = (state[name] for name in SAVED)
+        fits = features.dtype == np.int64 and features.shape == store.table.shape[1:]
+        if not (fits and (np.diff(features, prepend=-1, append=n_features) > 0).all()):
+            raise ValueError(f"features is not one of {n_features} for each column that is kept, in order")
+        place = _no_places(n_features)
+        place[features] = np.arange(len(features))
+        vars(self).update(common=common, store=store, place=place, n=len(features))
+        self.check_places()
+        self.__init__(common, store, place)
+
+    def copy(self):
+        """Independent copy, with arrays that can be written to, places in the order of features, no room to spare."""
+        features, place = self.features(), _no_places(self.n_features)
+        place[features] = np.arange(self.n)
+        store = self.store.with_table(self.store.table.T[self.place[features]].T)
+        return PlacedState(self.common.copy(), store, place)
+
+    def _with(self, common):
+        """The same columns, without copies, with another model of no features."""
+        model = object.__new__(PlacedState)
+        vars(model).update(vars(self), common=common)
+        return model
+
+    def latest(self):
+        """As `LinearState.latest`."""
+        return self._with(self.common.latest())
+
+    def unclipped(self):
+        """As `LinearState.unclipped`."""
+        return self._with(self.common.unclipped())
+
+    def moved(self, places):
+        """As `LinearState.moved`."""
+        self.common.moved(np.zeros(0, np.int64))  # which raises where features cannot be moved
+        features = self.features()
+        features = features[places[features] >= 0]
+        order = np.argsort(places[features])
+        return PlacedState.of(self.part(features[order]), places[features[order]], self.n_features)
+
+    # -- which columns there are
+
+    @property
+    def n_features(self):
+        """How many features there are, with a place or without."""
+        return len(self.place)
+
+    @property
+    def n_columns(self):
+        """How many columns there are, with a place or without."""
+        return self.n_features + self.rule.intercept
+
+    @property
+    def can_be_written(self):
+        """As of `LinearState`."""
+        return self.place.flags.writeable and self.common.can_be_written and self.store.table.flags.writeable
+
+    def features(self):
+        """The features that have a place, in order."""
+        return np.flatnonzero(self.place >= 0)
+
+    def followed(self):
+        """The frequent features, in order."""
+        return self.centred
+
+    def part(self, features, order="C"):
+        """The model on some of the features alone, in this order, and the intercept: a `LinearState` of its own.
+
+        Features without a place are as before the first row. A table in C order suits reading, in F order learning.
+        """
+        common, own, places = self.common, self.common.columns, self.place[features]
+        table, n, known = np.empty((len(own.table), len(places) + own.lift.size), order="F"), len(places), places >= 0
+        columns = table.T
+        if known.all():
+            columns[:n] = self.store.table.T[places]
+        else:
+            columns[:n][known] = self.store.table.T[places[known]]
+            columns[:n][~known] = Columns.new(self.rule, 1 + self.rule.intercept, like=own).table[:, 0]
+        columns[n:] = own.table.T
+        columns = own.with_table(np.asarray(table, order=order))
+        transient = {**LinearState.TRANSIENT, "of_columns": self.n_columns}
+        return replace(common, columns=columns, **common.small_arrays(), **transient)
+
+    def put(self, features, part):
+        """Take over what a `part` of these features, among them all that are frequent, has learnt."""
+        factors = self.common.factors_to(part)
+        if factors:  # a call that is undone goes back to the old store
+            self.store = self.store.with_table(self.store.table.copy(order="F"))
+            self.store.with_table(self.store.table[:, : self.n]).multiply(factors)
+        new = features[self.place[features] < 0]
+        self._make_room(self.n + len(new))
+        self.place[new] = np.arange(self.n, self.n + len(new))
+        self.n += len(new)
+        self.store.table.T[self.place[features]] = part.columns.table.T[: len(features)]
+        self.common = _without_features(part)
+        if self.rule.selective:
+            self.centred = features[part.columns.frequent[: len(features)] > 0]
+
+    def _make_room(self, n):
+        """Let the store have room for so many columns."""
+        old = self.store.table
+        if n <= old.shape[1]:
+            return
+        shape = len(old), max(n, 2 * old.shape[1])
+        check_room(
+            shape,
+            1,
+            f"a model of {self.rule.n_heads:,} weight vectors with room for {shape[1]:,} columns that rows have named",
+            "Take fewer columns, such as by n_features of a hasher, or fewer classes.",
+        )
+        table = np.empty(shape, order="F")
+        table[:, : self.n] = old[:, : self.n]
+        self.store = self.store.with_table(table)
+
+    # -- learning
+
+    def undo(self, named=None):
+        """As `LinearState.undo`."""
+        return Undo(self, self.features() if named is None else distinct(named, self.n_features))
+
+    def learn(self, learn_rows, loss, X, y, sample_weight, order, predictions):
+        """Learn rows, so many at a time as name columns that take little memory.
+
+        Parameters
+        ----------
+        learn_rows : callable
+            `sklearn_nag.kernels.learn`, which does so on the model of the columns that rows name.
+        loss, X, y, sample_weight, order, predictions
+            As it takes them.
+        """
+        X, most = sparse.csr_array(X), AT_ONCE // len(self.store.table)
+        at_once = next(pieces_of(X, most)).stop == X.shape[0]
+        if order is not None and (not at_once or len(order) < X.shape[0]):
+            X, y, sample_weight = X[order], y[order], None if sample_weight is None else sample_weight[order]
+            order = None
+        if at_once:
+            self._learn(learn_rows, loss, X, y, sample_weight, order, predictions)
+            return
+        for rows in pieces_of(X, most):
+            weight, played = (None if values is None else values[rows] for values in (sample_weight, predictions))
+            self._learn(learn_rows, loss, X[rows], y[rows], weight, None, played)
+
+    def _learn(self, learn_rows, loss, X, y, sample_weight, order, predictions):
+        """As `learn`, all rows at once."""
+        features, X = named_by(X, self.centred)
+        part = self.part(features, "F")
+        learn_rows(part, loss, X, y, sample_weight, order=order, predictions=predictions)
+        self.put(features if X.nnz or len(self.centred) else features[:0], part)
+
+    def adopt(self, rule):
+        """As `LinearState.adopt`."""
+        if not can_be_placed(rule):
+            raise ValueError(
+                f"a model of {rule.n_heads:,} weight vectors of {self.n_features:,} columns keeps those alone that "
+                "rows have named; with these parameters each row changes all of them: keep those that it was "
+                "begun with, or take fewer columns, such as by n_features of a hasher."
+            )
+        if rule != self.rule:
+            self.change(lambda model: model.adopt(rule))
+
+    def change(self, function):
+        """Let ``function`` change, in place, the model of the columns that have a place."""
+        features = self.features()
+        model = self.part(features)
+        function(model)
+        vars(self).update(vars(PlacedState.of(model, features, self.n_features)))
+
+    # -- what the arrays stand for
+
+    def sparse_weights(self):
+        """As `LinearState.sparse_weights`."""
+        return sparse_weights_of(self, self.features())
+
+    coef = sparse_weights
+
+    def intercept(self):
+        """As `LinearState.intercept`."""
+        return self.part(self.centred).linear()[1]
+
+    def is_exact(self):
+        """As `LinearState.is_exact`."""
+        return self.part(self.features()).is_exact()
+
+    def scale(self):
+        """As `LinearState.scale`."""
+        return self._of_columns(lambda model: model.scale(), 1.0 if self.rule.normalization is None else 0.0)
+
+    def mean(self):
+        """As `LinearState.mean`."""
+        return self._of_columns(lambda model: model.mean(), 0.0)
+
+    def share_of_rows(self):
+        """As `LinearState.share_of_rows`."""
+        return self._of_columns(lambda model: model.share_of_rows(), 0.0)
+
+    @property
+    def largest(self):
+        """As of `LinearState`."""
+        return self._of_columns(lambda model: model.columns.largest, 0.0)[: self.n_features]
+
+    def _of_columns(self, read, of_others):
+        """What ``read`` gives for each column of a model; a column without a place has ``of_others``."""
+        features = self.features()
+        found, values = read(self.part(features)), np.full(self.n_columns, of_others)
+        values[features], values[self.n_features :] = found[: len(features)], found[len(features) :]
+        return values
+
+    # -- checks
+
+    def check_places(self):
+        """Raise ValueError unless each column of the store has one feature, and the store the fields of the rule."""
+        place, table, own = self.place, self.store.table, self.common.columns
+        if type(place) not in (np.ndarray, np.memmap) or place.dtype != np.int32 or place.ndim != 1 or not place.size:
+            raise ValueError("place is not an array of int32 of one dimension")
+        known = np.sort(place[place != -1])
+        if not (np.array_equal(known, np.arange(self.n)) and self.n <= table.shape[1] and table.flags.f_contiguous):
+            raise ValueError("place does not have a feature for each column that is kept")
+        layouts = [(c.shared, c.per_head, c.n_heads, c.sharing) for c in (self.store, own)]
+        if layouts[0] != layouts[1] or self.common.n_features != 0:
+            raise ValueError("the columns with a place are not those of the model that is kept besides")
+
+    def whole(self):
+        """The columns that have a place as a `LinearState`, in order of places, without what others are as."""
+        table = np.hstack([self.store.table[:, : self.n], self.common.columns.table])
+        return replace(self.common, columns=self.common.columns.with_table(table))
+
+
+class Undo:
+    """What a model was before a call that changes it: see `sklearn_nag.kernels.state.model.Undo`.
+
+    A store that is replaced stays as it was, so what is copied are the columns that the call names.
+
+    Parameters
+    ----------
+    state : PlacedState
+        The model.
+    features : ndarray of int
+        Those that the call may change.
+    """
+
+    def __init__(self, state, features):
+        self.state, self.parts = state, {**vars(state), "common": state.common.copy()}
+        places = np.append(state.place[features], state.place[state.centred])
+        self.places = np.unique(places[places >= 0])
+        self.columns = state.store.table.T[self.places]
+
+    def end(self):
+        """Take over what the call has left of the model before, which is nothing."""
+
+    def restore(self):
+        """Make the model what it was."""
+        vars(self.state).update(self.parts)
+        self._put_back(self.state)
+
+    def model(self):
+        """Copy of the model as it was."""
+        model = object.__new__(PlacedState)
+        vars(model).update(self.parts, place=self.parts["place"].copy())
+        model.store = model.store.with_table(model.store.table.copy(order="F"))
+        self._put_back(model)
+        return model.copy()
+
+    def _put_back(self, model):
+        model.place[model.place >= model.n] = -1
+        model.store.table.T[self.places] = self.columns
+
+
+def _no_places(n_features):
+    """An array for the places of features, none of which has one."""
+    check_room((n_features / 2,), 2, f"an array of the places of {n_features:,} columns", "Take fewer columns.")
+    return np.full(n_features, -1, dtype=np.int32)
+
+
+def _without_features(model):
+    """The model without the columns of its features, of which it is no part any more."""
+    n = model.columns.lift.size
+    columns = model.columns.take(np.arange(n - model.rule.intercept, n))
+    return replace(model, columns=columns, **LinearState.TRANSIENT)
+
+
+def named_by(X, also=None):
+    """The features that sparse rows name and ``also`` others, in order, and the rows on these alone."""
+    indices = X.indices[: X.nnz]
+    features, numbers = renumbered(indices if also is None else np.append(indices, also), X.shape[1])
+    numbers = numbers[: len(indices)].astype(X.indices.dtype, copy=False)
+    if not len(features):  # as kernels need a column
+        features = np.zeros(1, np.int64)
+    return features, sparse.csr_array((X.data[: X.nnz], numbers, X.indptr), (X.shape[0], len(features)))
+
+
+def pieces_of(X, most):
+    """Yield slices of sparse rows that name at most so many columns; a row alone may name more."""
+    waiting = [(0, X.shape[0])]
+    while waiting:
+        start, stop = waiting.pop()
+        indices = X.indices[X.indptr[start] : X.indptr[stop]]
+        if stop - start > 1 and len(indices) > most and len(distinct(indices, X.shape[1])) > most:
+            middle = (start + stop) // 2
+            waiting += [(middle, stop), (start, middle)]
+        else:
+            yield slice(start, stop)
+
+
+def side_by_side(states):
+    """Models that are to be compared, each as a `LinearState`, and the features that they are the part of.
+
+    These are those that any of them has a place for; models with a table of all columns have one for those that rows
+    have named. Where all have a table of all columns, they are returned as they are, with None.
+    """
+    if not any(isinstance(state, PlacedState) for state in states):
+        return states, None
+    features = [state.features() if isinstance(state, PlacedState) else state.met() for state in states]
+    features = np.unique(np.concatenate(features))
+    return [replace(state.part(features), of_columns=states[0].n_columns) for state in states], features
