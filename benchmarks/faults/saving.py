@@ -219,6 +219,8 @@ def _used(X, y, classes, model):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 use(model, rows)
+            if rows is not X:
+                return "it takes rows of columns that it has no weights for"
         except REFUSALS:
             refused = "refused"
         except Exception as error:

@@ -1,5 +1,6 @@
 """Several half-lives side by side: what they are, how they are mixed, and that cuts of a stream change no bit."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -170,11 +171,17 @@ def test_what_does_not_go_together_is_refused(rng):
         models[0].set_params(half_life=20.0).partial_fit(X, y)
 
 
+def without_a_field(state):
+    state.others[0].rule = copy.copy(state.others[0].rule)  # which all such models share
+    del vars(state.others[0].rule)["normalization"]
+
+
 def test_damaged_models_are_refused(rng):
     X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
     for damage in (
         lambda state: setattr(state, "others", state.others[1:]),
         lambda state: state.others[0].columns.weight.fill(np.nan),
+        without_a_field,
         lambda state: state.trusted.rounds.fill(-1.0),
         lambda state: setattr(state, "trusted", state.mixture),
         lambda state: setattr(state.heard, "table", np.zeros((6, 3))),
