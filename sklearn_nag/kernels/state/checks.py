@@ -112,6 +112,7 @@ def check_layout(state: Any) -> None:
         elif type(values) is not like:
             raise ValueError(f"{name} is a {type(values).__name__}; it must be a {like.__name__}")
 
+    model: Any
     for model in state.others:  # before rules are compared, which a rule without a field does not survive
         check_rule(_part(model, "rule"))
     state.check_others()
