@@ -204,8 +204,7 @@ def numbers_stay_finite(case):
         for name in ("coef_", "intercept_", "scale_", "mean_", "weights_"):
             if hasattr(model, name) and not np.isfinite(getattr(model, name)).all():
                 raise Broken(f"{name} is not finite after {method}", shown(case, method), f"model.{name}")
-        largest = np.resize([LARGEST, -LARGEST, 5e-324, 1.0], (2, case.X.shape[1]))
-        for rows in (case.rows(), np.ascontiguousarray(largest)):
+        for rows in (case.rows(), extreme_rows(case)):
             if not np.isfinite(decide(case, model, rows)).all():
                 raise Broken(
                     f"predictions are not finite after {method}", shown(case, method), f"model.predict({literal(rows)})"
@@ -213,6 +212,11 @@ def numbers_stay_finite(case):
             if hasattr(model, "predict_proba") and not np.isfinite(model.predict_proba(rows)).all():
                 line = "model.predict_proba(X)"
                 raise Broken(f"probabilities are not finite after {method}", shown(case, method), line)
+
+
+def extreme_rows(case):
+    """Dense rows of the largest numbers and the smallest."""
+    return np.ascontiguousarray(np.resize([LARGEST, -LARGEST, 5e-324, 1.0], (2, case.X.shape[1])))
 
 
 @promise("intervals and sets are in order, and hold what the model predicts")
@@ -229,13 +233,15 @@ def intervals_are_in_order(case):
         if not np.allclose(total, 1.0):
             raise Broken("probabilities do not sum to 1", shown(case), "model.predict_proba(X)")
         return
-    interval = model.predict_interval(case.rows(), coverages)
-    low, high = interval[..., 0, :], interval[..., 1, :]
-    middle = model.predict(case.rows())[..., None]
-    nested = (low[..., 1:] <= low[..., :-1]).all() and (high[..., 1:] >= high[..., :-1]).all()
-    slack = 1e-12 * np.abs(middle)  # columns may be added up in another order by the next call
-    if np.isnan(interval).any() or not nested or not ((low <= middle + slack) & (middle - slack <= high)).all():
-        raise Broken("intervals are not in order", shown(case), f"model.predict_interval(X, {literal(coverages)})")
+    for shows, rows in (("X", case.rows()), (literal(extreme_rows(case)), extreme_rows(case))):
+        interval = model.predict_interval(rows, coverages)
+        low, high = interval[..., 0, :], interval[..., 1, :]
+        middle = model.predict(rows)[..., None]
+        nested = (low[..., 1:] <= low[..., :-1]).all() and (high[..., 1:] >= high[..., :-1]).all()
+        slack = 1e-12 * np.abs(middle)  # columns may be added up in another order by the next call
+        if np.isnan(interval).any() or not nested or not ((low <= middle + slack) & (middle - slack <= high)).all():
+            call = f"model.predict_interval({shows}, {literal(coverages)})"
+            raise Broken("intervals are not in order", shown(case), call)
 
 
 @promise("in the long run intervals and sets hold what was asked for, whatever the rows do", every=10, shrinks=False)

@@ -1065,7 +1065,8 @@ class HedgeRegressor(RegressorMixin, _Hedge):
     def predict_interval(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
         """Interval for the target of each row, which holds it with the probability asked for.
 
-        As `NAGRegressor.predict_interval`, by the errors that the mixture made on rows just before it learnt them.
+        As `NAGRegressor.predict_interval`, by the errors that the mixture made on rows just before it learnt them, but
+        of one width for all rows.
 
         Parameters
         ----------

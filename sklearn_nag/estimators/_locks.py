@@ -19,7 +19,7 @@ from .._typing import Method
 
 # Beside the estimators, as attributes that are not parameters would be copied, compared and pickled with the others.
 _turns: WeakKeyDictionary = WeakKeyDictionary()
-_making = threading.Lock()
+_making = threading.RLock()  # a handler may come meanwhile that asks for the turn of another
 
 
 class Turn:
@@ -123,7 +123,7 @@ def _forget():
     """Begin anew in a forked process, where the threads that held locks are not."""
     global _making
     _turns.clear()
-    _making = threading.Lock()
+    _making = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -298,8 +298,10 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
         Half its width is a quantile of the sizes of the errors that the model made on rows just before it learnt them.
         It is tracked row by row such that, in the long run, the share of targets within intervals is what was asked
-        for, in whatever order rows come and however they change [1]_ [2]_; see :doc:`/how_sure`. All rows get intervals
-        of the same width, about what `predict` returns.
+        for, in whatever order rows come and however they change [1]_ [2]_; see :doc:`/how_sure`. Intervals lie about
+        what `predict` returns. Most rows get intervals of one width. Those that are more than three scales of a feature
+        from its mean get wider ones, as linear models are less sure there: by a factor of ``sqrt(1 + h)``, with ``h``
+        the leverage of what is beyond.
 
         Parameters
         ----------
@@ -350,7 +352,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         check_option("method", method, ("progressive", "gaussian"))
         X = self._rows_to_predict(X)
         decision = self._mean(kernels.predict(self._state, X))[:, :, None]
-        width = self._gaussian_widths(X, coverages) if method == "gaussian" else self._widths(coverages)
+        width = self._gaussian_widths(X, coverages) if method == "gaussian" else self._widths(X, coverages)
         with np.errstate(over="ignore"):
             interval = np.stack([decision - width, decision + width], axis=2)
         if isinstance(self._clip, tuple):
@@ -360,8 +362,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         interval = interval[:, 0] if self._n_outputs is None else interval
         return interval if np.ndim(coverage) else interval[..., 0]
 
-    def _widths(self, coverages):
-        """Half-widths of the intervals of all rows, for each output and coverage."""
+    def _widths(self, X, coverages):
+        """Half-widths of the intervals of each row, for each output and coverage."""
         evidence = self._evidence
         if evidence is None and self._state.seen == 0:  # all rows had weight 0
             evidence = quantiles.new(self._n_targets)
@@ -370,7 +372,9 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
                 f"this {type(self).__name__} knows no errors of its own: it was saved by a version that kept none, or "
                 "its weights were set, and it has learnt nothing since. Let it learn rows by partial_fit first."
             )
-        return quantiles.widths(evidence, coverages)
+        unusual = kernels.excess_leverage(self._state, X)[:, :, None]
+        with np.errstate(over="ignore"):
+            return quantiles.widths(evidence, coverages) * np.sqrt(1.0 + unusual)
 
     def _gaussian_widths(self, X, coverages):
         """Half-widths of the intervals of each row, for each output and coverage, where errors are normal."""

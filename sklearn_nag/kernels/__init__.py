@@ -21,6 +21,7 @@ from .state.mixture import FixedRate, FixedShare, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
 from .state.placed import PlacedState, is_placed, side_by_side
 from .state.rule import LinearRule
+from .vectorized import leverage
 from .vectorized.prediction import contributions, predict, predict_by_row, predict_unit_free
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "check_shares",
     "contributions",
     "coordinatewise",
+    "excess_leverage",
     "ftrl",
     "full",
     "kept_code",
@@ -96,6 +98,32 @@ def blend(mixture, forecasts, loss, row_weight):
     if is_compiled():
         return importlib.import_module(".compiled.mixture", __name__).play_blend(mixture, forecasts, loss, row_weight)
     return mixture.blend(forecasts, loss, row_weight)
+
+
+def excess_leverage(state, X):
+    """Leverage of rows in columns where they are far from those learnt, which is 0 for most rows.
+
+    The variance of a prediction by least squares is that of the errors times the leverage. Of columns that do not
+    depend on each other it is the sum of ``z^2 / t``, with ``z`` the distance from the mean in the scale of a column,
+    and ``t`` the total weight of the rows learnt. Here only what is above ``3^2 / t`` counts. Columns that have not
+    varied are left out, and all of them by rules that keep no scales.
+
+    Parameters
+    ----------
+    state : LinearState
+        Left as it is.
+    X : ndarray or CSR array of shape (n_rows, n_features)
+        Finite float32 or float64.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 1) or (n_rows, n_played)
+        Finite, not negative; of a mixture of models the mean, for each prediction.
+    """
+    if models := state.models():
+        return sum(share * excess_leverage(model, X) for share, model in models)
+    of_kind = full.excess_leverage if isinstance(state, full.State) else leverage.excess_leverage
+    return of_kind(state, X)[:, None]
 
 
 def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1, latest=False):

@@ -51,6 +51,32 @@ def test_shapes_and_nesting():
     np.testing.assert_allclose(two.predict_interval(X[:7])[:, 0], reg.predict_interval(X[:7]))
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [NAGRegressor(clip=None), ScaleInvariantRegressor(invariance="full", update="least_squares", clip=None)],
+)
+def test_unusual_rows_get_wider_intervals(estimator):
+    """As wide as errors are there, for linear targets; ordinary rows keep those that errors were counted by."""
+    rng = np.random.default_rng(0)
+    rows, noise = rng.normal(size=(1400, 5)), rng.normal(size=(1400, 40))  # of so many outputs, each learnt by itself
+    rows[1200:] *= 40.0
+    y = (rows @ [1.0, 2.0, -1.0, 0.5, 0.0])[:, None] + noise
+    estimator.partial_fit(rows[:1000], y[:1000])
+
+    def half_widths(X):
+        return np.diff(estimator.predict_interval(X))[..., 0] / 2.0
+
+    ordinary, far = rows[1000:1200][np.abs(rows[1000:1200]).max(axis=1) < 2.5], rows[1200:]
+    common = half_widths(np.zeros((1, 5)))
+    np.testing.assert_allclose(half_widths(ordinary), np.broadcast_to(common, (len(ordinary), 40)))
+    errors = np.abs(y[1200:] - estimator.predict(far))
+    assert np.mean(errors <= common) < 0.75
+    least = 0.85 if estimator.get_params().get("update") == "least_squares" else 0.78  # a pass of NAG is a little worse
+    assert least < np.mean(errors <= half_widths(far)) < 0.95
+    several = estimator.predict_interval(far, [0.5, 0.8, 0.95])
+    assert (np.diff(several[:, :, 1] - several[:, :, 0], axis=2) >= 0).all()
+
+
 def test_clip():
     low, high = NAGRegressor(clip=(100.0, 200.0)).partial_fit(X, Y).predict_interval(X).T
     assert low.min() == 100.0

@@ -1,7 +1,9 @@
 """Calls within calls: from functions that a call itself calls, and from signal handlers."""
 
+import copy
 import pickle
 import signal
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -180,3 +182,36 @@ def test_sparse_rows_are_undone_for_a_handler(monkeypatch):
     assert len(read) == 2
     assert all(np.array_equal(coef, before) for coef in read)
     assert not np.array_equal(model.coef_, before)
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("method", ["partial_fit", "fit"])
+def test_at_every_line_of_a_call_the_model_is_whole(make, method):
+    """Traced: what a handler would read if its signal came before any line of the library that is run."""
+    X, y = DIABETES
+    model = make(random_state=0) if "random_state" in make().get_params() else make()
+    model.partial_fit(X[:20], y[:20])
+    after = getattr(copy.deepcopy(model), method)(X[:30], y[:30])
+    whole = [model.predict(X).tobytes(), after.predict(X).tobytes()]
+    read = []
+
+    def trace(frame, event, arg):
+        if "sklearn_nag" not in frame.f_code.co_filename:
+            return None
+        if event == "line" and frame.f_lineno not in done.setdefault(frame.f_code, set()):
+            done[frame.f_code].add(frame.f_lineno)
+            sys.settrace(None)
+            read.append(pickle.loads(pickle.dumps(model)).predict(X).tobytes())
+            read.append(model.predict(X).tobytes())
+            sys.settrace(trace)
+        return trace
+
+    done, before = {}, sys.gettrace()
+    sys.settrace(trace)
+    try:
+        getattr(model, method)(X[:30], y[:30])
+    finally:
+        sys.settrace(before)
+    assert len(read) > 200
+    assert set(read) <= set(whole)
+    assert model.predict(X).tobytes() == whole[1]

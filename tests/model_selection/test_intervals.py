@@ -23,7 +23,8 @@ def test_progressive_validation_judges_the_intervals_that_rows_had():
     reg, held, width = NAGRegressor(), [], []
     for i in np.flatnonzero(weight):
         if i > 1:  # intervals before the row, about what is played for it
-            interval = reg.predict_interval(X[i : i + 1], coverages)[0]
+            usual = np.average(X[:i], axis=0, weights=weight[:i])[None]  # has the common width
+            interval = reg.predict_interval(usual, coverages)[0]
             played = reg._play(X[i : i + 1], Y[i : i + 1])[0, 0]
             half = (interval[1] - interval[0]) / 2.0
             width.append(np.where(np.isfinite(half), 2.0 * half, np.nan))

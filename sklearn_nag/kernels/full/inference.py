@@ -11,12 +11,36 @@ from scipy.linalg import solve_triangular
 from scipy.special import stdtrit
 
 from ..state.lifts import TINY
+from ..vectorized.blocks import dense_blocks
+from ..vectorized.leverage import beyond
 
 
 def _known(state):
     """The columns that have a weight of their own, and the factor on these."""
     known = np.flatnonzero(np.diag(state.factor) != 0.0)
     return known, state.factor[np.ix_(known, known)]
+
+
+def _whitened(state, X):
+    """Rows ``x`` as the columns of the model have them, and the ``z`` with ``x = factor^T z`` in the known columns."""
+    columns, (known, factor) = state.columns, _known(state)
+    x = np.ones((len(X), columns.lift.size))
+    x[:, : X.shape[1]] = X
+    x = x * columns.lift - columns.origin
+    if state.rule.intercept:
+        x[:, -1] = 1.0
+    return x, solve_triangular(factor, x[:, known].T, trans="T", check_finite=False).T
+
+
+def excess_leverage(state, X):
+    """See `sklearn_nag.kernels.excess_leverage`: of ``x^T S^+ x``, which no linear map of the features changes."""
+    excess = np.zeros(X.shape[0])
+    if state.t > 0.0:
+        with np.errstate(all="ignore"):
+            for rows, x in dense_blocks(X):
+                _, z = _whitened(state, x)
+                excess[rows] = beyond(np.add.reduce(z * z, axis=1) * state.t, z.shape[1]) / state.t
+    return excess
 
 
 def spread_of_errors(state):
@@ -77,16 +101,11 @@ def interval_widths(state, X, coverage):
         Infinite where there are no degrees of freedom, and for rows that are not in the span of those learnt.
     """
     sigma, freedom = spread_of_errors(state)
-    columns, known = state.columns, _known(state)
-    x = np.ones((len(X), columns.lift.size))
-    x[:, : X.shape[1]] = X
-    x = x * columns.lift - columns.origin
-    if state.rule.intercept:
-        x[:, -1] = 1.0
     with np.errstate(all="ignore"):
-        z = solve_triangular(known[1], x[:, known[0]].T, trans="T")
-        beyond = ~np.isclose(z.T @ state.factor[known[0]], x, rtol=1e-6, atol=1e-6 * columns.deviation).all(axis=1)
-        leverage = np.where(beyond, np.inf, (z**2).sum(axis=0))
+        x, z = _whitened(state, X)
+        known, _ = _known(state)
+        is_new = ~np.isclose(z @ state.factor[known], x, rtol=1e-6, atol=1e-6 * state.columns.deviation).all(axis=1)
+        leverage = np.where(is_new, np.inf, (z**2).sum(axis=1))
         width = np.sqrt(1.0 + leverage)[:, None] * (sigma / state.targets.lift)
         width = width[:, :, None] * (stdtrit(freedom, 0.5 + 0.5 * coverage) if freedom else np.inf)
     return np.where(np.isnan(width), np.inf, width)

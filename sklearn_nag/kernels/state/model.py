@@ -444,10 +444,10 @@ class LinearState:
     @property
     def has_many(self):
         """Whether there are so many weights that predictions are made without an array of all of them."""
-        return self.cached is None and self._alone and self.rule.n_played * self.columns.lift.size > MANY
+        return self.cached is None and self.alone and self.rule.n_played * self.columns.lift.size > MANY
 
     @property
-    def _alone(self):
+    def alone(self):
         """Whether the weight of each column, and what it adds to the intercept, are its own affair."""
         return self.rule.columnwise and (self.rule.selective or not self.rule.centred)
 
@@ -484,7 +484,7 @@ class LinearState:
 
     def _few_met(self):
         """Whether it is worth while to tell columns apart that sparse rows have never named."""
-        return self._alone and self.columns.lift.size >= FEW and self.columns.table.flags.f_contiguous
+        return self.alone and self.columns.lift.size >= FEW and self.columns.table.flags.f_contiguous
 
     def met(self):
         """The features that rows have named: no others have weights."""

@@ -38,7 +38,7 @@ def predict(state, X):
         # into looking up as making all of them takes, they are made.
         state.looked_up += X.nnz
         if state.looked_up < state.columns.lift.size:
-            state, X = _named(state, X)
+            state, X = part_of_rows(state, X)
     return _by_weights(state, X)
 
 
@@ -57,7 +57,7 @@ def _predict_by_parts(state, X):
     """As `predict`, for a model of too many weights: so few rows at a time that the columns they name are few."""
     X, p = sparse.csr_array(X), np.empty((X.shape[0], state.rule.n_played))
     for rows in pieces_of(X, AT_ONCE // state.rule.n_heads):
-        p[rows] = _by_weights(*_named(state, X[rows]))
+        p[rows] = _by_weights(*part_of_rows(state, X[rows]))
     return p
 
 
@@ -91,7 +91,7 @@ def _mean(predict, models, X):
     return np.clip(total, -LARGEST, LARGEST, out=total)
 
 
-def _named(state, X):
+def part_of_rows(state, X):
     """The model of the columns that sparse rows name and of those that are centred, and the rows on these alone.
 
     So a model that learns between predictions does not go through all of its columns for each.
@@ -107,7 +107,7 @@ def predict_unit_free(state, X):
     is_narrow = state.n_columns - state.rule.intercept < WIDE
     if not isinstance(state, PlacedState) and (isinstance(X, np.ndarray) or is_narrow or not state.rule.columnwise):
         return _sum_unit_free(state, X)
-    p = [_sum_unit_free(*_named(state, X[i : i + 1])) for i in range(X.shape[0])]
+    p = [_sum_unit_free(*part_of_rows(state, X[i : i + 1])) for i in range(X.shape[0])]
     return np.concatenate(p) if p else np.empty((0, state.rule.n_played))
 
 
@@ -115,7 +115,7 @@ def _sum_unit_free(state, X):
     """As `predict_unit_free`, on all columns of the model."""
     with np.errstate(over="ignore"):
         u, rest, origin = unit_free(state)
-    without_units = _taker_of_units(state, X.shape[1])
+    without_units = taker_of_units(state, X.shape[1])
     p = np.empty((X.shape[0], len(u)))
     for rows, x in dense_blocks(X):
         z = without_units(x)
@@ -158,7 +158,7 @@ def contributions(state, X):
     with np.errstate(all="ignore"):
         u, rest, origin = unit_free(state)
         if isinstance(X, np.ndarray):
-            z, rest = _taker_of_units(state, X.shape[1])(X), rest + origin
+            z, rest = taker_of_units(state, X.shape[1])(X), rest + origin
             parts = (np.column_stack([np.where(w == 0, 0.0, z * w), np.full(len(z), r)]) for w, r in zip(u, rest))
             return [np.nan_to_num(part, nan=0.0, posinf=LARGEST, neginf=-LARGEST) for part in parts]
         intercept = state.linear()[1]
@@ -196,7 +196,7 @@ def unit_free(state):
     return u[:, :n_features], rest, origin
 
 
-def _taker_of_units(state, n_features):
+def taker_of_units(state, n_features):
     """Function that makes ``z`` of dense rows, by the means and scales of now."""
     columns = state.columns
     if columns.origin is None:
