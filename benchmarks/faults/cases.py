@@ -386,6 +386,8 @@ def parameters_of(kind, rng, learner):
         maybe("update", 0.7, "potential", "scinol1", "scinol2")
         if chosen.get("update", "potential") == "potential" and chosen.get("centering") is not False:
             maybe("invariance", 0.4, "full")
+        if not classifies and "invariance" in chosen and not chosen.keys() & {"loss", "update"}:
+            maybe("half_life", 0.5, 1.0, 10.0, 1e4)
         maybe(ALPHA, 0.2, 1.126, 10.0)
         maybe("average", 0.3, False)
         return chosen
@@ -418,6 +420,8 @@ def parameters_of_ftrl(kind, rng, classifies):
         maybe("multi_class", 0.3, "ovr")
     else:
         maybe("target_normalization", 0.2, None)
+    if chosen.get("normalization", "max") != "max":
+        maybe("half_life", 0.3, 1.0, 10.0, 1e4)
     maybe("eta0", 0.4, 0.1, 10.0, float(10.0 ** rng.integers(-4, 5)))
     maybe("beta", 0.3, 0.0, 1.0, 1e-300)
     maybe("power_t", 0.2, 0.0, 1.0)

@@ -16,7 +16,7 @@ from .. import kernels
 from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
 from ..estimators._validation import check_number
-from ..kernels.nag.merging import HAVE_FADED
+from ..kernels import HAVE_FADED
 from ..merging import merge
 from ..preprocessing._steps import check_step, is_left_out, learns
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ._bounds import Constraint, check_constraint, has_bounds, set_of
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear
 from ._regressor import OnlineRegressor
-from ._validation import check_flag, check_number, check_option
+from ._validation import check_flag, check_half_life, check_number, check_option
 
 
 class _FTRLRule(OnlineLinear):
@@ -29,6 +29,12 @@ class _FTRLRule(OnlineLinear):
         for name in ("beta", "power_t", "l1", "l2"):
             check_number(name, getattr(self, name), min_val=0)
         check_flag("positive", self.positive)
+        check_half_life(self.half_life)
+        if self.half_life is not None and self.normalization == "max":
+            raise ValueError(
+                "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; "
+                "got normalization='max'."
+            )
         if self.regularizer == "entropy" and (self.l1 or self.l2):
             raise ValueError(
                 f"regularizer='entropy' takes no l1 and l2, as radius bounds its weights; got l1={self.l1!r}, "
@@ -52,7 +58,7 @@ class _FTRLRule(OnlineLinear):
 
     @property
     def _fixed(self):
-        return (*super()._fixed, "normalization", "regularizer")
+        return (*super()._fixed, "normalization", "regularizer", "half_life")
 
     def _centred(self, is_sparse):
         return super()._centred(is_sparse) and not (self.centering == "auto" and self.normalization is None)
@@ -85,6 +91,7 @@ class _FTRLRule(OnlineLinear):
             coupled=loss.coupled,
             log_link=loss.log_link,
             clip=self._clip,
+            half_life=np.inf if self.half_life is None else float(self.half_life),
             constraint=set_of(self.constraint, self),
         )
 
@@ -130,6 +137,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
     {class_weight}
     {calibration}
     {warm_start}
+    {half_life}
 
     Attributes
     ----------
@@ -181,6 +189,8 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
 
     _losses = losses.CLASSIFICATION
 
+    _added_parameters: ClassVar[dict[str, Any]] = {**OnlineClassifier._added_parameters, "half_life": None}
+
     def __init__(
         self,
         loss: Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] = "log_loss",
@@ -209,6 +219,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         class_weight: dict | Literal["balanced"] | None = None,
         calibration: Literal["progressive"] | None = None,
         warm_start: bool = False,
+        half_life: float | None = None,
     ):
         self.loss = loss
         self.regularizer = regularizer
@@ -235,6 +246,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
         self.class_weight = class_weight
         self.calibration = calibration
         self.warm_start = warm_start
+        self.half_life = half_life
 
 
 @share(**_shared_docs.ALL, **_shared_docs.REGRESSOR, **(_shared_docs.NAG | _shared_docs.FTRL))
@@ -285,6 +297,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     {validation_fraction}
     {n_iter_no_change}
     {warm_start}
+    {half_life}
 
     Attributes
     ----------
@@ -321,6 +334,8 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     >>> reg.score(X, y) > 0.45
     True
     """
+
+    _added_parameters: ClassVar[dict[str, Any]] = {**OnlineRegressor._added_parameters, "half_life": None}
 
     def __init__(
         self,
@@ -362,6 +377,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         warm_start: bool = False,
+        half_life: float | None = None,
     ):
         self.loss = loss
         self.regularizer = regularizer
@@ -390,6 +406,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
+        self.half_life = half_life
 
     def _check_parameters(self):
         super()._check_parameters()

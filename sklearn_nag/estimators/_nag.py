@@ -17,7 +17,7 @@ from ._bounds import Constraint, check_constraint, check_within, has_bounds, set
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear, default_of
 from ._regressor import OnlineRegressor
-from ._validation import InvalidParameterError, as_given, check_flag, check_number, check_option
+from ._validation import as_given, check_flag, check_half_life, check_number, check_option
 
 INSTEAD_OF_SCHEDULES = {
     "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
@@ -66,9 +66,7 @@ class _NAGRule(OnlineLinear):
         check_number("alpha", self.alpha, min_val=0)
         check_number("epsilon", self.epsilon, min_val=0)
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
-        if self.half_life is True:  # which as a number is 1
-            raise InvalidParameterError("half_life", "'auto' or None or a float in the range [1, inf)", "True")
-        check_number("half_life", self.half_life, min_val=1, options=("auto", None))
+        check_half_life(self.half_life, options=("auto", None))
         if isinstance(self.half_life, str) and vars(self).get("_eta0s"):
             raise ValueError(
                 "half_life='auto' mixes models, and a sweep over learning rates keeps them apart: give the "

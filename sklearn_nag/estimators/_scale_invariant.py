@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from . import _shared_docs
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear
 from ._regressor import OnlineRegressor
-from ._validation import check_flag, check_number, check_option
+from ._validation import check_flag, check_half_life, check_number, check_option
 
 LEAST_ALPHA = 9.0 / 8.0  # the theorem needs more
 
@@ -21,6 +21,7 @@ class _InvariantRule(OnlineLinear):
     """What the parameters of the scale-invariant learners mean to the kernel."""
 
     _updates: tuple[str, ...] = ("auto", "potential", "scinol1", "scinol2")
+    _half_life = np.inf
 
     def _check_parameters(self):
         check_option("invariance", self.invariance, ("coordinatewise", "full"))
@@ -79,7 +80,7 @@ class _InvariantRule(OnlineLinear):
             "clip": self._clip,
         }
         if self.invariance == "full":
-            return kernels.full.Rule(update=self._update, **shared)
+            return kernels.full.Rule(update=self._update, half_life=self._half_life, **shared)
         return kernels.coordinatewise.Rule(update=self._update, **shared)
 
     _why_useless = "There may be nothing to learn from these features, or too few rows so far."
@@ -286,6 +287,10 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     {n_iter_no_change}
     {warm_start}
     {average}
+    half_life : float or None, default=None
+        Total weight of rows, at least 1, after which a row counts half, for ``update="least_squares"``: recursive least
+        squares with a forgetting factor, taken in four steps a half-life. None never forgets. Intervals are then by
+        progressive errors alone. See :ref:`forgetting`.
 
     Attributes
     ----------
@@ -375,6 +380,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         n_iter_no_change: int = 5,
         warm_start: bool = False,
         average: bool = True,
+        half_life: float | None = None,
     ):
         self.loss = loss
         self.invariance = invariance
@@ -398,8 +404,10 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.average = average
+        self.half_life = half_life
 
     _updates = (*_InvariantRule._updates, "least_squares")
+    _added_parameters: ClassVar[dict[str, Any]] = {**OnlineRegressor._added_parameters, "half_life": None}
 
     def _check_parameters(self):
         check_option("loss", self.loss, ("auto", *self._losses))
@@ -409,6 +417,20 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
                 "update='least_squares' needs invariance='full' and loss='squared_error' or 'auto'; got "
                 f"invariance={self.invariance!r}, loss={self.loss!r}."
             )
+        check_half_life(self.half_life)
+        if self.half_life is not None and not self._solved:
+            raise ValueError(
+                "half_life needs invariance='full' with update='least_squares', whose weights are a ratio of sums that "
+                f"fade; got half_life={self.half_life!r} with the update {self._update!r}."
+            )
+
+    @property
+    def _fixed(self):
+        return (*super()._fixed, "half_life")
+
+    @property
+    def _half_life(self):
+        return np.inf if self.half_life is None else float(self.half_life)
 
     @property
     def _loss_name(self):
@@ -424,7 +446,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     @property
     def _knows_variance(self):
         """Whether what least squares keep tells the variance of errors, for which targets need a unit."""
-        return self._solved and self._target_unit
+        return self._solved and self._target_unit and self.half_life is None
 
     def _gaussian_widths(self, X, coverages):
         if not self._knows_variance:

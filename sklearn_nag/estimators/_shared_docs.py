@@ -221,6 +221,10 @@ radius : float, default=10.0
     the target where these are learnt. The weight of the intercept is free. To weigh experts, whose predictions are the
     features, take ``radius=1, positive=True, normalization=None, fit_intercept=False`` and, for a regressor,
     ``target_normalization=None``.
+half_life : float or None, default=None
+    Total weight of rows, at least 1, after which what was learnt counts half: the leader is that of the losses of
+    late. For streams that change their nature; None never forgets. Not with ``normalization="max"``. Four times in
+    each half-life all features are gone through, however sparse rows are. See :ref:`forgetting`.
 positive : bool, default=False
     Whether weights are not negative, for ``"entropy"``: they then are a probability distribution times ``radius``.
 constraint : "nonnegative", dict, Box, L2Ball, WeightedL1Ball, Simplex or None, default=None

@@ -190,6 +190,14 @@ def check_number(name, value, kind=Real, *, min_val=None, max_val=None, include_
     raise InvalidParameterError(name, allowed, shown(value), hint)
 
 
+def check_half_life(value, options=(None,)):
+    """Raise unless ``value`` is a number of rows after which what was learnt can count half, or one of the options."""
+    if value is True:  # which as a number is 1
+        allowed = " or ".join([*map(repr, options), "a float in the range [1, inf)"])
+        raise InvalidParameterError("half_life", allowed, "True")
+    check_number("half_life", value, min_val=1, options=options)
+
+
 def as_float(value):
     """A real number as a float, infinite where it is beyond the range of float64."""
     try:

@@ -16,6 +16,7 @@ from ._backend import backend, is_compiled, kept_code, runs_compiled, told_of_co
 from ._threads import over_threads
 from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
 from .state.columns import Columns
+from .state.fading import HAVE_FADED
 from .state.lifts import LARGEST, positive
 from .state.mixture import FixedRate, FixedShare, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
@@ -25,6 +26,7 @@ from .vectorized import leverage
 from .vectorized.prediction import contributions, predict, predict_by_row, predict_unit_free
 
 __all__ = [
+    "HAVE_FADED",
     "Diverged",
     "FixedRate",
     "FixedShare",
@@ -174,10 +176,10 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     compiled = runs_compiled(loss)
     learn_rows = backend(state.rule, compiled).learn_rows
     if isinstance(state.rule, nag.MixedRule):
-        learn_by = partial(nag.fading, learn_rows, _multiply(compiled), compiled=compiled)
+        learn_by = partial(state.rule.family.fading, learn_rows, _multiply(compiled), compiled=compiled)
         learn_rows = partial(nag.learn_and_mix, learn_by, mix)
     elif state.rule.forgets:
-        learn_rows = nag.fading(learn_rows, _multiply(compiled), state.rule, compiled)
+        learn_rows = state.rule.family.fading(learn_rows, _multiply(compiled), state.rule, compiled)
     elif compiled:  # which alone releases the GIL
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
     if not compiled:
@@ -247,6 +249,8 @@ def merge(states, base=None, **options):
         When a sum overflows.
     NotImplementedError
         For a family whose models cannot be merged.
+    ValueError
+        For models that forget.
     """
     everyone = [*states, *([] if base is None else [base])]
     parts, features = side_by_side(everyone)
@@ -256,6 +260,8 @@ def merge(states, base=None, **options):
     family = states[0].rule.family
     if family.merge is None:
         raise NotImplementedError(f"{family.package} has no way to merge models")
+    if states[0].rule.forgets:
+        raise ValueError(HAVE_FADED)
     merged = family.merge(states, base, **options)
     return max(states, key=lambda state: state.t).copy() if merged is None else merged
 

@@ -1,4 +1,4 @@
-"""What was learnt fades while compiled loops learn; see `nag.forgetting`."""
+"""What was learnt fades while compiled loops learn; see `state.fading`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Follow the regularised leader: FTRL-Proximal, lazy online gradient descent, exponentiated gradient."""
 
 from ..state.rule import Family
+from .forgetting import fading
 from .rule import Rule, State
 
 __all__ = ["Rule", "State"]
 
-Rule.family = Family(__name__)
+Rule.family = Family(__name__, fading=fading)

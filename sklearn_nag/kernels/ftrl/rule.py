@@ -60,12 +60,14 @@ class Rule(LinearRule):
         Whether the last column is the constant 1, whose weight is free: neither penalised nor part of the ``radius``.
     centred, target_unit, degree, coupled, clip, log_link
         See `LinearRule`.
+    half_life : float
+        After rows of how much weight what was learnt counts half; infinite for never.
     constraint : set of `sklearn_nag.constraints` or None
         Where ``u`` of the features is held, in units of the target, for "l2"; or a `Box`, which holds weights in raw
         units, also for "proximal".
     """
 
-    not_zero: ClassVar[tuple[str, ...]] = ("eta", "radius")
+    not_zero: ClassVar[tuple[str, ...]] = ("eta", "radius", "half_life")
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     regularizer: Literal["proximal", "l2", "entropy"]
@@ -86,6 +88,7 @@ class Rule(LinearRule):
     clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
     log_link: bool = False
+    half_life: float = np.inf
 
     experts = 1
     mixed = True

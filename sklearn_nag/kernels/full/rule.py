@@ -47,11 +47,13 @@ class Rule(LinearRule):
         Whether the last column is the constant 1.
     averaged : bool
         Whether to predict with the average of the weights; see `State`.
+    half_life : float
+        After rows of how much weight a row counts half; infinite for never, and for the potential.
     centred, target_unit, degree, coupled, clip, log_link
         See `LinearRule`.
     """
 
-    not_zero: ClassVar[tuple[str, ...]] = ("alpha",)
+    not_zero: ClassVar[tuple[str, ...]] = ("alpha", "half_life")
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     update: Literal["potential", "least_squares"]
@@ -65,6 +67,7 @@ class Rule(LinearRule):
     coupled: bool
     clip: tuple[float, float] | Literal["targets"] | None = None
     log_link: bool = False
+    half_life: float = np.inf
 
     experts = 1
     mixed = True

@@ -12,11 +12,10 @@ __all__ = [
     "MixedState",
     "Rule",
     "State",
-    "fading",
     "forget_gradients",
     "learn_and_mix",
     "set_linear",
     "take_gradients",
 ]
 
-Rule.family = Family(__name__, merge, lead, learns_apart=True)
+Rule.family = Family(__name__, merge, lead, learns_apart=True, fading=fading)

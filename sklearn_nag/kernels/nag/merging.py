@@ -16,8 +16,6 @@ from ..state.lifts import TINY, positive
 from ..state.merging import finish, intercept_move, prepare
 from .rule import constrain, hold, penalty_clock, settle
 
-HAVE_FADED = "models with half_life cannot be merged: what they keep has faded, and is no sum over rows."
-
 
 def merge(states, base, power=0.25):
     """Merge models by the same rule.
@@ -41,11 +39,7 @@ def merge(states, base, power=0.25):
     ------
     Diverged
         When a sum overflows.
-    ValueError
-        For models that forget.
     """
-    if states[0].rule.forgets:
-        raise ValueError(HAVE_FADED)
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
         return None if parts is None else finish(_merge(parts, power))

@@ -34,8 +34,9 @@ from ..compiled.jit import entry, fast, for_rule, strict, strict_slow
 from ..compiled.losses import compiled_loss, loss_constants, loss_of
 from ..compiled.mixture import expert_shares, judge, mix, suffer
 from ..compiled.targets import ORIGIN
+from ..state.fading import fades_per_weight
 from ..state.lifts import LARGEST
-from .forgetting import fades_on_the_way, fades_per_weight
+from .forgetting import fades_on_the_way
 from .rule import ROUND
 
 AT_ONCE = 2**17  # numbers that are noted before rows are played, which then are in a cache still

@@ -72,9 +72,10 @@ from ..compiled.losses import (
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
 from ..state.columns import rows_of_fields
+from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
-from .forgetting import OF_AVERAGE, fades_on_the_way, fades_per_weight, fading_powers, lasting
+from .forgetting import OF_AVERAGE, fades_on_the_way, fading_powers, lasting
 from .numba_played import Player, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule

@@ -127,11 +127,6 @@ class Rule(LinearRule):
         return replace(self, plays_latest=True)
 
     @property
-    def forgets(self):
-        """Whether what was learnt fades."""
-        return self.half_life < np.inf
-
-    @property
     def n_heads(self):
         return len(self.eta)
 
@@ -226,16 +221,10 @@ class State(LinearState):
         Number of these rows.
     gradient_lift : ndarray of shape (n_heads / sharing,)
         Powers of two; ``g' = g * gradient_lift``.
-    age : float
-        Total weight of the rows seen, where what was learnt fades.
-    faded : float
-        By how many parts of a half-life it has.
     """
 
     N: float = 0.0
     shrinkage: float = 0.0
-    age: float = 0.0
-    faded: float = 0.0
     mixture: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 0)), np.zeros(0)))
     trust: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 2)), np.zeros(0)))
     due: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
@@ -270,14 +259,8 @@ class State(LinearState):
     def clocks(self):
         """The numbers that rows count up, by name."""
         return {
-            **super().clocks(), "N": self.N, "shrinkage": self.shrinkage, "age": self.age, "faded": self.faded,
-            "waiting": self.waiting,
+            **super().clocks(), "N": self.N, "shrinkage": self.shrinkage, "waiting": self.waiting,
         }  # fmt: skip
-
-    @property
-    def seen(self):
-        """Total weight of the rows seen."""
-        return self.age if self.rule.forgets else self.t
 
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""

@@ -1,7 +1,62 @@
-"""When what was learnt fades, and by how much: it counts half after rows of the weight of a half-life."""
+"""What was learnt fades: when, and what fades in every family. It counts half after rows of the weight of a half-life.
+
+Rows of weights that grow as ``2 ** (t / half_life)`` would do the same for sums over rows, but not for adaptive steps,
+which grow with the unit of weights, and would leave the range of float64. So it is the state that fades: all sums are
+multiplied by the same power of 1/2, whenever the clock ``age`` passes a multiple of a part of the half-life. Ratios of
+sums, and so means, scales and shares of experts, do not change by that; what comes after counts for more.
+"""
 
 from __future__ import annotations
+
+import numpy as np
+
+from ...losses import NOTHING
 
 PARTS = 16  # of a half-life, in which `State.faded` counts
 EVERY = 4  # parts from one fading to the next; more often is slower, and no better on any stream measured
 MOST = 40.0  # half-lives that are made up for at once, so that no sum becomes 0
+HAVE_FADED = "models with half_life cannot be merged: what they keep has faded, and is no sum over rows."
+
+
+def fades_per_weight(rule):
+    """How many parts of a half-life pass for a weight of 1, over `EVERY`."""
+    return PARTS / EVERY / rule.half_life
+
+
+def learn_and_fade(learn_rows, fade, state, loss, X, y, sample_weight, order, predictions):
+    """As ``learn_rows``, which stops where something fades, for ``fade(state, factor)``.
+
+    Which rows come between two fadings depends on their total weight alone, so cuts of the stream change no bit.
+    """
+    order = np.arange(X.shape[0]) if order is None else order
+    weight = np.ones(len(order)) if sample_weight is None else sample_weight[order]
+    age, per_weight = np.add.accumulate(np.append(state.age, weight)), fades_per_weight(state.rule)
+    # As models of earlier versions left it for the next row.
+    _fade_as_due(fade, state, EVERY * np.floor(state.age * per_weight))
+    due = EVERY * np.floor(age[1:] * per_weight)  # parts that have passed after each row
+    stops = np.flatnonzero(np.diff(due, prepend=state.faded)) + 1
+    for start, stop in zip(np.append(0, stops), np.append(stops, len(order))):
+        if start == stop:
+            continue
+        played = None if predictions is None else predictions[start:stop]
+        learn_rows(state, loss, X, y, sample_weight, order[start:stop], played)
+        state.age = float(age[stop])
+        _fade_as_due(fade, state, due[stop - 1])
+
+
+def _fade_as_due(fade, state, due):
+    """Fade until so many parts of a half-life have passed, if they have not."""
+    if due > state.faded:
+        with np.errstate(all="ignore"):
+            fade(state, 0.5 ** min((due - state.faded) / PARTS, MOST))
+        state.faded = float(due)
+
+
+def fade_rows(state, factor):
+    """Multiply by ``factor`` the total weight of the rows, and what is kept of their targets."""
+    state.t *= factor
+    if state.rule.log_link:
+        state.targets.sum[:] = np.maximum(state.targets.sum + np.log(factor), NOTHING)
+    else:
+        state.targets.sum *= factor
+    state.targets.spread *= np.sqrt(factor)

@@ -52,6 +52,10 @@ class LinearState:
         Origins and units of the targets.
     averaged : float
         ``sum c t`` over the rows that are averaged.
+    age : float
+        Total weight of the rows seen, where what was learnt fades.
+    faded : float
+        By how many parts of a half-life it has.
     cached : tuple or None
         What `linear` returned since the last row was learnt.
     looked_up : int
@@ -78,6 +82,8 @@ class LinearState:
     loss: np.ndarray
     targets: Targets
     averaged: float = 0.0
+    age: float = 0.0
+    faded: float = 0.0
     cached: tuple | None = field(default=None, repr=False)
     looked_up: int = field(default=0, repr=False)
     frequent: tuple | None = field(default=None, repr=False)
@@ -107,8 +113,8 @@ class LinearState:
 
     @property
     def seen(self):
-        """Total weight of the rows seen, which ``t`` is where nothing fades."""
-        return self.t
+        """Total weight of the rows seen."""
+        return self.age if self.rule.forgets else self.t
 
     @property
     def largest(self):
@@ -237,7 +243,7 @@ class LinearState:
 
     def clocks(self):
         """The numbers that rows count up, by name."""
-        return {"t": self.t, "averaged": self.averaged}
+        return {"t": self.t, "averaged": self.averaged, "age": self.age, "faded": self.faded}
 
     def undo(self, named=None):
         """`Undo` of what is going to be learnt.

@@ -24,12 +24,16 @@ class Family(NamedTuple):
         As `sklearn_nag.kernels.lead`; None where that is a copy.
     learns_apart : bool
         Whether its states have ``for_targets`` and ``put_targets``, so that threads can learn some targets each.
+    fading : callable or None
+        ``fading(learn_rows, multiply, rule, compiled)`` is a ``learn_rows`` that lets fade what was learnt, with
+        ``multiply`` as `Columns.multiply`, or the same compiled; None where nothing does.
     """
 
     package: str
     merge: Callable[..., Any] | None = None
     lead: Callable[..., Any] | None = None
     learns_apart: bool = False
+    fading: Callable[..., Any] | None = None
 
 
 class LinearRule:
@@ -45,7 +49,8 @@ class LinearRule:
                                  mean, with weights of 1/4 and 3/4, with that of the entries that are not 0, or 1
     ``centred``                  whether ``x`` stands for the deviation from the running mean
     ``columnwise``               whether the weight of a column that is not centred is a function of what is kept for it
-    ``forgets``                  whether what was learnt fades
+    ``half_life``                after rows of how much weight what was learnt counts half
+    ``forgets``                  whether it does, so that it fades
     ``selective``                whether only frequent columns are centred (see `frequent`)
     ``weight_power``             weights per unit of ``x`` are ``weight / s ** weight_power``; 0 where they are another
                                  function of what is kept
@@ -73,11 +78,16 @@ class LinearRule:
     FIELDS: ClassVar[tuple[Field, ...]]
     not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
     columnwise: ClassVar[bool] = False
-    forgets: ClassVar[bool] = False
+    half_life = np.inf
     weight_power: ClassVar[int] = 0
     sharing = 1
     log_link = False
     constraint: Any = None
+
+    @property
+    def forgets(self):
+        """Whether what was learnt fades."""
+        return self.half_life < np.inf
 
     @property
     def selective(self):

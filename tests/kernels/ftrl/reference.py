@@ -10,9 +10,20 @@ import math
 from ..nag.reference import gradient, moments
 
 
-def proximal(X, y, loss, alpha, beta, l1, l2, weights=None):
+def factors(counts, half_life):
+    """By what sums over rows are multiplied after each row: in steps of a quarter of a half-life."""
+    age, faded = 0.0, 0
+    for c in counts:
+        age += c
+        steps = math.floor(4 * age / half_life)
+        yield 0.5 ** ((steps - faded) / 4)
+        faded = steps
+
+
+def proximal(X, y, loss, alpha, beta, l1, l2, weights=None, half_life=math.inf):
     """Progressive predictions and final weights of Algorithm 1, without intercept; a weight multiplies the gradient."""
     d = len(X[0])
+    fading = factors([1.0] * len(X) if weights is None else weights, half_life)
     z, n, predictions = [0.0] * d, [0.0] * d, []
 
     def weight(i):
@@ -31,6 +42,8 @@ def proximal(X, y, loss, alpha, beta, l1, l2, weights=None):
             sigma = (math.sqrt(n[i] + g * g) - math.sqrt(n[i])) / alpha
             z[i] += g - sigma * w[i]
             n[i] += g * g
+        factor = next(fading)
+        z, n = [factor * value for value in z], [factor * value for value in n]
     return predictions, [weight(i) for i in range(d)]
 
 
@@ -50,9 +63,12 @@ def run(
     positive=False,
     weights=None,
     target_unit=False,
+    half_life=math.inf,
 ):
     """Progressive predictions, with an intercept in the last place, of rows that are not centred."""
+    assert half_life == math.inf or regularizer != "proximal"  # of which squares and slopes fade at different speeds
     d = len(X[0]) + 1
+    fading = factors([1.0] * len(X) if weights is None else weights, half_life)
     rows, slopes, played_v, counts, targets, predictions, N = [], [], [], [], [], [], 0.0
     for row, (features, target) in enumerate(zip(X, y)):
         c = 1.0 if weights is None else float(weights[row])
@@ -114,4 +130,6 @@ def run(
         rows, counts = all_rows, all_counts
         slopes.append(c * gradient(loss, p, target))
         played_v.append(v)
+        factor = next(fading)
+        slopes, counts, N = [factor * g for g in slopes], [factor * k for k in counts], factor * N
     return predictions

@@ -100,6 +100,33 @@ def test_agrees_with_sums_made_anew(rng, regularizer, normalization, loss, conta
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_losses_of_before_fade(rng, container, kernel):
+    """As in the printed algorithm whose sums fade, and in sums made anew of rows that count less the older they are."""
+    X, y = make_data(rng, n=90, d=4)
+    weights, options = rng.integers(1, 3, 90) * rng.random(90), {"eta": 0.5, "beta": 0.1, "l1": 0.2, "l2": 0.3}
+    X /= np.abs(X).max(axis=0)
+    expected, _ = reference.proximal(X, y, "log_loss", 0.5, 0.1, 0.2, 0.3, weights, half_life=12.0)
+    never, _ = reference.proximal(X, y, "log_loss", 0.5, 0.1, 0.2, 0.3, weights)
+    assert np.abs(np.subtract(expected, never)).max() > 0.1
+    with config_context(kernel=kernel):
+        state = make_state(4, normalization=None, intercept=False, half_life=12.0, **options)
+        played = progressive(state, container(X), y, weights)[:, 0]
+        np.testing.assert_allclose(played, expected, rtol=1e-10, atol=1e-12)
+        for regularizer, normalization in (("l2", "rms"), ("l2", None), ("entropy", "rms")):
+            own = {"power_t": 0.3, **penalties(regularizer)}
+            state = make_state(
+                4, regularizer, normalization, half_life=12.0, loss="squared_error", target_unit=True, **own
+            )
+            played = progressive(state, container(X), y + 3.0, weights, "squared_error")[:, 0]
+            expected = reference.run(
+                X, y + 3.0, loss="squared_error", regularizer=regularizer, normalization=normalization, eta=0.5,
+                radius=2.0, weights=weights, target_unit=True, half_life=12.0, **own,
+            )  # fmt: skip
+            np.testing.assert_allclose(played[1:], expected[1:], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_weights_on_the_simplex(rng, kernel):
     X, y = make_data(rng, n=60, d=4, loss="squared_error")
     X = X / np.abs(X).max(axis=0)
