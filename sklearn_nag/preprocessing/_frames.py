@@ -36,7 +36,7 @@ MISSING_WORDS = {
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
 _FEW = 50  # rows, up to which words are numbered one by one
 _NOT_A_TIME = np.datetime64("NaT", "us")
-_TILE = 512  # rows that are written at a time
+_TILE = 2**14  # numbers that are written at a time
 
 
 class Table(NamedTuple):
@@ -370,11 +370,18 @@ def _present(codes, dictionary):
         is_used = np.zeros(n + 1, dtype=bool)
         is_used[codes] = True  # the last place is that of -1
         used = np.flatnonzero(np.append(is_used[-1], is_used[:-1])) - 1
-        new = np.zeros(n + 1, dtype=np.intp)
-        new[used] = np.arange(len(used))
-        codes = new[codes]
+        if is_used[:-1].all():
+            codes = codes + 1 if is_used[-1] else codes
+        else:
+            new = np.zeros(n + 1, dtype=np.intp)
+            new[used] = np.arange(len(used))
+            codes = new[codes]
     present = used[used >= 0]
-    words = dictionary.take(present).to_pylist() if hasattr(dictionary, "take") else [dictionary[i] for i in present]
+    if len(present) < n and hasattr(dictionary, "take"):
+        dictionary = dictionary.take(present)
+    elif len(present) < n:
+        dictionary = [dictionary[i] for i in present]
+    words = dictionary.to_pylist() if hasattr(dictionary, "to_pylist") else list(dictionary)
     if len(present) < len(used):
         words.insert(0, None)
     return codes.ravel(), [word if type(word) is str else as_word(word) for word in words]
@@ -415,8 +422,9 @@ def as_word(value: Any) -> str | None:
 def side_by_side(columns: list, n_rows: int) -> np.ndarray:
     """Columns of numbers as an array in C order, some rows at a time: to write by columns misses the cache at each."""
     X = np.empty((n_rows, len(columns)))
-    for start in range(0, n_rows, _TILE):
-        tile = X[start : start + _TILE]
+    n = max(_TILE // max(len(columns), 1), 64)
+    for start in range(0, n_rows, n):
+        tile = X[start : start + n]
         for i, column in enumerate(columns):
-            tile[:, i] = column[start : start + _TILE]
+            tile[:, i] = column[start : start + n]
     return X

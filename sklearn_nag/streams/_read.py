@@ -375,7 +375,7 @@ def open_batches(
     def tables():
         for path in paths or ():
             if formats == {"parquet"}:
-                of_file = parquet_tables(path, reader.names(), batch_size)
+                of_file = parquet_tables(path, reader.names(), batch_size, reader.is_word)
             else:
                 of_file = csv_tables(path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames)
             for table in of_file:
