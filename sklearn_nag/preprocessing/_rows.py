@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +15,12 @@ from ._numpy_rows import as_csr_parts
 
 def loops():
     """The loops over rows that run: compiled ones where that is chosen."""
-    return importlib.import_module(f"._{'numba' if is_compiled() else 'numpy'}_rows", __package__)
+    return _loops("numba" if is_compiled() else "numpy")
+
+
+@cache
+def _loops(kernel):
+    return importlib.import_module(f"._{kernel}_rows", __package__)
 
 
 def in_order(X):

@@ -53,10 +53,14 @@ class _OfWords(OnlineTransformer):
         codes, words = [], []
         for column in table.columns:
             of_rows, of_column = column.coded()
-            places: dict[str, int] = {}
-            merged = [places.setdefault(_NONE if word is None else word, len(places)) for word in of_column]
-            codes.append(of_rows if len(places) == len(of_column) else np.asarray(merged, dtype=np.intp)[of_rows])
-            words.append(list(places))
+            if None in of_column:
+                of_column = [_NONE if word is None else word for word in of_column]
+            if len(set(of_column)) < len(of_column):
+                places: dict[str, int] = {}
+                merged = [places.setdefault(word, len(places)) for word in of_column]
+                of_rows, of_column = np.asarray(merged, dtype=np.intp)[of_rows], list(places)
+            codes.append(of_rows)
+            words.append(of_column)
         return Coded(codes, words, table.n_rows)
 
     def _numeric_outputs(self):
