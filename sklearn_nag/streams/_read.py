@@ -372,7 +372,7 @@ def open_batches(
                         rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
                     yield rows
 
-        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings)
+        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings, lasting=True)
     reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop")
 
     def tables():
