@@ -35,9 +35,10 @@ MISSING_WORDS = {
     "missing",
 }  # in small letters
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
+_FIRST = 32  # rows for each word, among which most often all of them are
 _FEW = 50  # rows, up to which words are numbered one by one
 _NOT_A_TIME = np.datetime64("NaT", "us")
-_TILE = 2**14  # numbers that are written at a time
+_TILE = 2**16  # numbers that are written at a time: as many as stay near the processor
 
 
 class Table(NamedTuple):
@@ -375,9 +376,10 @@ def _present(codes, dictionary):
         used, codes = np.unique(codes, return_inverse=True)
     else:
         is_used = np.zeros(n + 1, dtype=bool)
-        is_used[codes] = True  # the last place is that of -1
-        if is_used[:-1].all() and not is_used[-1]:
+        is_used[codes[: _FIRST * n]] = True  # the last place is that of -1
+        if is_used[:-1].all() and codes.min(initial=0) >= 0:
             return codes.ravel(), _as_words(dictionary)
+        is_used[codes] = True
         used = np.flatnonzero(np.append(is_used[-1], is_used[:-1])) - 1
         new = np.zeros(n + 1, dtype=np.intp)
         new[used] = np.arange(len(used))
