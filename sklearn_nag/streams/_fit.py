@@ -130,6 +130,11 @@ def fit_stream(
     --------
     read_batches : Batches from files.
 
+    Notes
+    -----
+    Of files that `read_batches` reads, the transformers of a Pipeline prepare a batch in a thread of its own while the
+    one before is learnt. What comes out, errors and checkpoints are as if one came after the other.
+
     Examples
     --------
     >>> import numpy as np
