@@ -137,8 +137,9 @@ def train(options):
             yield batch
 
     start = time.perf_counter()
+    rows = Batches(counted, batches.n_rows, batches.repeatable, batches.settings, lasting=batches.lasting)
     model = fit_stream(
-        estimator, Batches(counted, batches.n_rows, batches.repeatable, batches.settings), classes=classes,
+        estimator, rows, classes=classes,
         passes=options.passes, shuffle_buffer=options.shuffle_buffer, checkpoint=options.checkpoint,
         checkpoint_every=options.checkpoint_every, changed_files=options.changed_files,
     )  # fmt: skip

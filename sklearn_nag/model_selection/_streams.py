@@ -159,13 +159,22 @@ class StreamPipeline:
 
     def transform(self, X):
         """Rows for the learner. Each transformer learns them, if it can; see `OnlinePipeline`."""
+        rows = self.prepare(X)
+        self.tell_learner()
+        return rows
+
+    def prepare(self, X):
+        """As `transform`, without a word to the learner, which may be at work in another thread."""
         before = []
         for _, step in self.transformers:
             tell_numeric(step, before)
             X = learn_step(step, X)
             before.append(step)
-        tell_numeric(self.learner, before)
         return X
+
+    def tell_learner(self):
+        """Tell the learner, before its first rows, which columns hold numbers."""
+        tell_numeric(self.learner, [step for _, step in self.transformers])
 
     def with_learner(self, learner):
         """The estimator with another learner at its end."""

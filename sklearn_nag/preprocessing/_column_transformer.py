@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections import Counter
 from collections.abc import Iterable
@@ -25,6 +24,7 @@ from ..estimators._validation import (
 from ._base import OnlineTransformer, check_some
 from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
+from ._rows import loops
 from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, numeric_outputs, places_in
 
 
@@ -632,68 +632,12 @@ def stacked(blocks: list, n_rows: int) -> Any:
         return np.empty((n_rows, 0))
     if not any(map(sparse.issparse, blocks)):
         return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
+    if len(blocks) == 1:
+        return sparse.csr_array(blocks[0])
     blocks = [block.tocsr() if sparse.issparse(block) else block for block in blocks]
-    parts: list[Any] = []
-    for is_even, run in itertools.groupby(blocks, _is_even):
-        together = list(run)
-        parts += [_joined(together, n_rows)] if is_even else together
-    if len(parts) == 1:
-        return sparse.csr_array(parts[0])
-    counts = [np.diff(part.indptr) for part in parts]
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    np.cumsum(sum(counts), out=indptr[1:])
-    width = sum(part.shape[1] for part in parts)
-    kind = np.int32 if max(int(indptr[-1]), width) < 2**31 else np.int64
-    indices, data = np.empty(indptr[-1], dtype=kind), np.empty(indptr[-1])
-    begin, first_column = indptr[:-1].copy(), 0
-    for part, count in zip(parts, counts):
-        n = int(part.indptr[-1])
-        places = np.repeat(begin - part.indptr[:-1], count) + np.arange(n)
-        indices[places] = part.indices[:n] + first_column
-        data[places] = part.data[:n]
-        begin += count
-        first_column += part.shape[1]
-    return sparse.csr_array((data, indices, indptr.astype(kind)), shape=(n_rows, width))
+    return sparse.csr_array(loops().joined(blocks), shape=(n_rows, sum(block.shape[1] for block in blocks)))
 
 
 def _two_dimensional(block):
     block = block if sparse.issparse(block) else np.asarray(block)
     return block.reshape(len(block), -1) if block.ndim != 2 else block
-
-
-def _is_even(block):
-    """Whether all rows of a block have as many entries: an array, or CSR of that kind."""
-    if not sparse.issparse(block):
-        return True
-    n_rows = block.shape[0]
-    each = int(block.indptr[-1]) // max(n_rows, 1)
-    return np.array_equal(block.indptr, np.arange(0, n_rows * each + 1, each or 1)[: n_rows + 1]) and each > 0
-
-
-def _joined(blocks, n_rows):
-    """Even blocks side by side as CSR, without the zeros of arrays."""
-    entries = [block.shape[1] if not sparse.issparse(block) else int(block.indptr[-1]) // n_rows for block in blocks]
-    kind = np.int32 if sum(block.shape[1] for block in blocks) < 2**31 else np.int64
-    columns = np.empty((n_rows, sum(entries)), dtype=kind)
-    values = np.empty(columns.shape)
-    is_entry = np.ones(columns.shape, dtype=bool)
-    begin = first_column = 0
-    for block, n in zip(blocks, entries):
-        taken = slice(begin, begin + n)
-        if sparse.issparse(block):
-            indices, data = (part[: n_rows * n].reshape(n_rows, n) for part in (block.indices, block.data))
-            columns[:, taken] = indices
-            columns[:, taken] += first_column
-            values[:, taken] = data
-        else:
-            columns[:, taken] = np.arange(first_column, first_column + n)
-            values[:, taken] = block
-            np.not_equal(values[:, taken], 0.0, out=is_entry[:, taken])
-        begin, first_column = begin + n, first_column + block.shape[1]
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    np.cumsum(np.count_nonzero(is_entry, axis=1), out=indptr[1:])
-    if indptr[-1] == columns.size:
-        columns, values = columns.ravel(), values.ravel()
-    else:
-        columns, values = columns[is_entry], values[is_entry]
-    return sparse.csr_array((values, columns, indptr), shape=(n_rows, first_column))

@@ -14,6 +14,8 @@ from ..estimators._validation import InvalidParameterError, as_given, check_flag
 from ._base import OnlineTransformer, checked_numbers, table_in
 from ._frames import DATES, NUMBERS, WORDS
 from ._numbers import is_missing_word
+from ._numpy_rows import DAY_OF_MONTH, DAYS, HOUR_OF_DAY, MONTH, WEEKDAY
+from ._rows import loops
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 PARTS = {  # columns of each part, as their names have them; "days" is a single number
@@ -23,11 +25,11 @@ PARTS = {  # columns of each part, as their names have them; "days" is a single 
     "weekday": _WEEKDAYS,
     "hour": tuple(range(24)),
 }
+_NUMBERS = {"days": DAYS, "month": MONTH, "day": DAY_OF_MONTH, "weekday": WEEKDAY, "hour": HOUR_OF_DAY}
 UNITS = {"days": 1.0, "seconds": 86_400.0, "milliseconds": 86_400_000.0}  # since 1970, and how many a day has
 _OF_DIGITS = re.compile("(?:%[YymdHMSj])+")
 _HAS_DATE = re.compile("%[YyGcxDdjmbB]")
 _DAY = np.timedelta64(1, "D")
-_HOUR = 3_600_000_000  # microseconds
 _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
 
 
@@ -166,21 +168,13 @@ class DateEncoder(OnlineTransformer):
         return state, self._transform_rows(state, rows) if transform else None
 
     def _transform_rows(self, state, dates):
-        n_rows, n_parts = len(dates), len(self.parts)
-        missing = np.isnat(dates)
-        columns = np.empty((n_rows, dates.shape[1] * n_parts), dtype=np.int32)
-        values = np.ones(columns.shape)
-        width = 0
-        for i in range(dates.shape[1]):
-            of_column = np.where(missing[:, i], np.datetime64(0, "us"), dates[:, i])
-            for place, part in enumerate(self.parts, i * n_parts):
-                if part == "days":
-                    columns[:, place] = width
-                    values[:, place] = np.where(missing[:, i], np.nan, (of_column - np.datetime64(0, "us")) / _DAY)
-                else:
-                    np.add(_part(of_column, part), width, out=columns[:, place], casting="unsafe")
-                    values[missing[:, i], place] = 0.0
-                width += len(PARTS[part])
+        n_rows, n_columns = dates.shape
+        parts = np.array([_NUMBERS[part] for part in self.parts], dtype=np.int64)
+        widths = np.array([len(PARTS[part]) for part in self.parts], dtype=np.int64)
+        columns, values = loops().parts_of_dates(dates.view(np.int64), parts, widths)
+        width = n_columns * int(widths.sum())
+        if width == columns.shape[1] and not self.sparse_output:  # days alone
+            return values
         if not self.sparse_output:
             out = np.zeros((n_rows, width))
             np.put_along_axis(out, columns, values, axis=1)
@@ -228,17 +222,3 @@ def read_date(word: str, form: str | None) -> datetime.datetime:
             raise ValueError(f"{word} {form} since 1970 are out of range") from None
     date = datetime.datetime.fromisoformat(word) if form is None else datetime.datetime.strptime(word, form)
     return date.replace(tzinfo=None, year=date.year if form is None or _HAS_DATE.search(form) else 1970)
-
-
-def _part(dates, part):
-    """Number of the column, among those of a part, that each date has a 1 in."""
-    times = dates.astype(np.int64)
-    if part == "hour":
-        return times // _HOUR % 24
-    days = times // (24 * _HOUR)
-    if part == "weekday":
-        return (days + 3) % 7  # 1970 began on a Thursday
-    first = dates.astype("datetime64[M]")
-    if part == "month":
-        return first.astype(np.int64) % 12
-    return days - first.astype("datetime64[D]").astype(np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 from decimal import Decimal
+from functools import lru_cache
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -34,9 +35,10 @@ MISSING_WORDS = {
     "missing",
 }  # in small letters
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
+_FIRST = 32  # rows for each word, among which most often all of them are
 _FEW = 50  # rows, up to which words are numbered one by one
 _NOT_A_TIME = np.datetime64("NaT", "us")
-_TILE = 512  # rows that are written at a time
+_TILE = 2**16  # numbers that are written at a time: as many as stay near the processor
 
 
 class Table(NamedTuple):
@@ -197,7 +199,7 @@ class Column:
 
     def _as_words(self, values):
         words = np.empty(len(values), dtype=object)
-        words[:] = [value if type(value) is str else as_word(value) for value in values]
+        words[:] = _as_words(values)
         return words
 
     def _as_dates(self, values):
@@ -311,20 +313,10 @@ class _OfArrow(Column):
 
     @property
     def kind(self):
-        from pyarrow import types
-
-        kind = self.values.type
-        if types.is_dictionary(kind):
-            return WORDS
-        if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
-            return NUMBERS
-        if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(types, kind):
-            return WORDS
-        if types.is_date(kind) or types.is_timestamp(kind):
-            return DATES
-        if types.is_null(kind):
-            return EMPTY
-        raise self._refused(kind)
+        kind = _kind_in_arrow(self.values.type)
+        if kind is None:
+            raise self._refused(self.values.type)
+        return kind
 
     def numbers(self):
         from pyarrow import float64, types
@@ -361,6 +353,22 @@ class _OfArrow(Column):
         return self._as_dates(np.asarray(values.to_numpy(zero_copy_only=False)))
 
 
+@lru_cache
+def _kind_in_arrow(kind):
+    """What a column of a type of Arrow holds; None for what columns do not hold."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return WORDS
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+        return NUMBERS
+    if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(types, kind):
+        return WORDS
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return DATES
+    return EMPTY if types.is_null(kind) else None
+
+
 def _present(codes, dictionary):
     """Codes, of which -1 stands for a missing word, and words, without those that no row has."""
     n = len(dictionary)
@@ -368,16 +376,27 @@ def _present(codes, dictionary):
         used, codes = np.unique(codes, return_inverse=True)
     else:
         is_used = np.zeros(n + 1, dtype=bool)
-        is_used[codes] = True  # the last place is that of -1
+        is_used[codes[: _FIRST * n]] = True  # the last place is that of -1
+        if is_used[:-1].all() and codes.min(initial=0) >= 0:
+            return codes.ravel(), _as_words(dictionary)
+        is_used[codes] = True
         used = np.flatnonzero(np.append(is_used[-1], is_used[:-1])) - 1
         new = np.zeros(n + 1, dtype=np.intp)
         new[used] = np.arange(len(used))
         codes = new[codes]
     present = used[used >= 0]
-    words = dictionary.take(present).to_pylist() if hasattr(dictionary, "take") else [dictionary[i] for i in present]
-    if len(present) < len(used):
-        words.insert(0, None)
-    return codes.ravel(), [word if type(word) is str else as_word(word) for word in words]
+    if len(present) < n and hasattr(dictionary, "take"):
+        dictionary = dictionary.take(present)
+    elif len(present) < n:
+        dictionary = [dictionary[i] for i in present]
+    words = _as_words(dictionary)
+    return codes.ravel(), [None, *words] if len(present) < len(used) else words
+
+
+def _as_words(values):
+    """Values as a list of words."""
+    values = values.to_pylist() if hasattr(values, "to_pylist") else values
+    return [value if type(value) is str else as_word(value) for value in values]
 
 
 def _is_string_view(types, kind):
@@ -415,8 +434,9 @@ def as_word(value: Any) -> str | None:
 def side_by_side(columns: list, n_rows: int) -> np.ndarray:
     """Columns of numbers as an array in C order, some rows at a time: to write by columns misses the cache at each."""
     X = np.empty((n_rows, len(columns)))
-    for start in range(0, n_rows, _TILE):
-        tile = X[start : start + _TILE]
+    n = max(_TILE // max(len(columns), 1), 64)
+    for start in range(0, n_rows, n):
+        tile = X[start : start + n]
         for i, column in enumerate(columns):
-            tile[:, i] = column[start : start + _TILE]
+            tile[:, i] = column[start : start + n]
     return X

@@ -9,9 +9,9 @@ import numpy as np
 from ..estimators._validation import InvalidParameterError, check_flag, check_option, is_finite, shown
 from ._base import OnlineTransformer, checked_numbers, table_in
 from ._frames import EMPTY, NUMBERS
+from ._numpy_rows import means
+from ._rows import loops
 
-_HUGE = 2.0**900  # sums of numbers up to here stay in range for 2**123 rows
-_LIFT = 2.0**-120  # of larger ones, whose sums are kept apart
 _MOST_VALUES = 10_000  # different values of a column that are counted
 
 
@@ -28,32 +28,15 @@ class Means(NamedTuple):
 
     def values(self):
         """The mean of each column; 0 where there is no number yet."""
-        n = np.maximum(self.n_values, 1)
-        largest = np.finfo(float).max * _LIFT
-        with np.errstate(over="ignore"):
-            means = np.clip(self.huge / n, -largest, largest) / _LIFT + self.total / n
-        return np.clip(means, -np.finfo(float).max, np.finfo(float).max)
+        return means(*self)
 
-    def learn(self, rows, missing):
-        """What is known after each row, stacked, and after the last one; the first is None where nothing is missing."""
-        has_gaps = missing.any()
-        present = np.where(missing, 0.0, rows) if has_gaps else rows.copy()
-        is_huge = np.abs(present) > _HUGE
-        if is_huge.any():
-            huge = _running(self.huge, np.where(is_huge, present, 0.0) * _LIFT)
-            present[is_huge] = 0.0
-        else:
-            huge = np.broadcast_to(self.huge, rows.shape)
-        total = _running(self.total, present)
-        if not has_gaps:
-            return None, Means(self.n_values + len(rows), total[-1].copy(), huge[-1].copy())
-        n_values = np.add.accumulate(~missing, axis=0, dtype=np.int64) + self.n_values
-        return Means(n_values, total, huge), Means(n_values[-1].copy(), total[-1].copy(), huge[-1].copy())
+    def learn_and_fill(self, rows, marked):
+        """What is known after the rows, and these, filled; see `_numpy_rows.filled_by_means`."""
+        filled, *known = loops().filled_by_means(rows, *self, marked)
+        return Means(*known), filled
 
     def fill(self, rows, missing):
-        """Fill missing values of rows; see `learn` for a state with a row for each of these."""
-        values = self.values()
-        rows[missing] = np.broadcast_to(values, rows.shape)[missing]
+        rows[missing] = np.broadcast_to(self.values(), rows.shape)[missing]
 
     def less(self, base):
         """What has been learnt since ``base``."""
@@ -62,12 +45,6 @@ class Means(NamedTuple):
     @staticmethod
     def merged(states):
         return Means(*(np.sum(field, axis=0) for field in zip(*states)))
-
-
-def _running(total, rows):
-    """Sums of the rows up to each, on top of a total, in place: row by row, so that cuts change no bit."""
-    rows[0] += total
-    return np.add.accumulate(rows, axis=0, out=rows)
 
 
 class Counts(NamedTuple):
@@ -228,18 +205,16 @@ class OnlineImputer(OnlineTransformer):
         return float(self.fill_value)
 
     def _learn_rows(self, state, rows, transform):
+        known = state.known
+        if isinstance(known, Means):
+            known, filled = known.learn_and_fill(rows, self.add_indicator)
+            return Filled(False, known), filled
         missing = _missing(rows)
         filled = rows.copy() if missing.any() else rows
-        known = state.known
-        if known is None:
-            if filled is not rows:
-                filled[missing] = self._constant(state.holds_words)
-        elif isinstance(known, Means):
-            each, known = known.learn(rows, missing)
-            if transform and filled is not rows:
-                each.fill(filled, missing)
-        else:
+        if known is not None:
             known = known.learn_and_fill(filled, missing)
+        elif filled is not rows:
+            filled[missing] = self._constant(state.holds_words)
         return Filled(state.holds_words, known), self._with_indicators(filled, missing) if transform else None
 
     def _transform_rows(self, state, rows):

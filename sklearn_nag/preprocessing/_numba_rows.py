@@ -6,11 +6,32 @@ import numpy as np
 
 from ..kernels.compiled.handover import constant
 from ..kernels.compiled.jit import entry, strict, strict_slow
-from ._numpy_rows import LARGEST, MISSING, MIX, MIXERS, WORD, room
+from ._numpy_rows import (
+    DAY,
+    DAY_OF_MONTH,
+    DAYS,
+    HOUR,
+    HOUR_OF_DAY,
+    HUGE,
+    LARGEST,
+    LARGEST_LIFTED,
+    LIFT,
+    MISSING,
+    MIX,
+    MIXERS,
+    WEEKDAY,
+    WORD,
+    room,
+    room_of,
+)
 
 NO_GAP = np.int32(MISSING)
 TOGETHER = 64  # rows that go down a tree together
+NEAR = 256
 FIRST_MIXER, SECOND_MIXER = map(np.uint64, MIXERS)
+NO_TIME = np.iinfo(np.int64).min
+BEFORE_1970 = 719_468 + 146_097 * 1000  # days since a March, 400,000 years before that of the year 0
+LOW = np.uint64(2**32 - 1)
 
 
 @strict
@@ -142,6 +163,118 @@ def fill_beside(data, indices, indptr, added, places, ends, n_columns, all_data,
             all_data[n], all_indices[n] = added[k], places[k] + n_columns
             n += 1
         all_indptr[i + 1] = n
+
+
+@entry
+def count_dense(X, ends):
+    """Add how many numbers of each row are not 0."""
+    for i in range(X.shape[0]):
+        n = 0
+        for j in range(X.shape[1]):
+            n += X[i, j] != 0.0
+        ends[i + 1] += n
+
+
+@entry
+def put_dense(X, first_column, begin, data, indices):
+    """Put what is not 0 where each row begins, which is moved."""
+    for i in range(X.shape[0]):
+        n = begin[i]
+        for j in range(X.shape[1]):
+            x = X[i, j]
+            if x != 0.0:
+                data[n], indices[n] = x, first_column + j
+                n += 1
+        begin[i] = n
+
+
+@entry
+def put_sparse(values, columns, ends, first_column, begin, data, indices):
+    """Put the entries of CSR rows where each row begins, which is moved."""
+    for i in range(len(ends) - 1):
+        n = begin[i]
+        for k in range(ends[i], ends[i + 1]):
+            data[n], indices[n] = values[k], first_column + columns[k]
+            n += 1
+        begin[i] = n
+
+
+@strict
+def ratio(x, y):
+    """Their quotient."""
+    return x / y
+
+
+@strict
+def mean_of(n, total, huge):
+    """As `means`, for one column."""
+    n = max(n, 1)
+    return within(min(max(huge / n, -LARGEST_LIFTED), LARGEST_LIFTED) / LIFT + total / n)
+
+
+@entry
+def fill_by_means(X, marked, n_values, total, huge, out):
+    """As `filled_by_means`, to rows that have room; what is known is changed."""
+    width = X.shape[1]
+    for start in range(0, X.shape[0], NEAR):  # which stay near the processor while it goes through the columns
+        stop = min(start + NEAR, X.shape[0])
+        for j in range(width):
+            n, ordinary, lifted = n_values[j], total[j], huge[j]
+            for i in range(start, stop):
+                x = X[i, j]
+                missing = np.isnan(x)
+                if missing:
+                    x = mean_of(n, ordinary, lifted)
+                else:
+                    n += 1
+                    if abs(x) > HUGE:
+                        lifted = sum_of(lifted, x * LIFT)
+                    else:
+                        ordinary = sum_of(ordinary, x)
+                out[i, j] = x
+                if marked:
+                    out[i, width + j] = missing
+            n_values[j], total[j], huge[j] = n, ordinary, lifted
+
+
+@strict
+def month_and_day(days):
+    """Number of the month, and of the day in it, of days since 1970, all from 0 on.
+
+    Years of this count begin with March, so that a leap day is the last one (Neri and Schneider, "Euclidean affine
+    functions and their application to calendar algorithms", 2023).
+    """
+    of_century = (np.uint64(4) * np.uint64(days + BEFORE_1970) + np.uint64(3)) % np.uint64(146_097) // np.uint64(4)
+    of_year = ((np.uint64(4) * of_century + np.uint64(3)) * np.uint64(2_939_745) & LOW) // np.uint64(4 * 2_939_745)
+    month = np.uint64(2141) * of_year + np.uint64(197_913)
+    number = np.int64(month >> np.uint64(16)) - 1
+    return number - (12 if number > 11 else 0), np.int64((month & np.uint64(65_535)) // np.uint64(2141))
+
+
+@strict
+def part_of(time, part):
+    """Number of the column, among those of a part that is not `DAYS`, that a date has a 1 in."""
+    days = time // DAY
+    if part == HOUR_OF_DAY:
+        return (time - days * DAY) // HOUR
+    if part == WEEKDAY:
+        return (days + 3) % 7
+    month, day = month_and_day(days)
+    return day if part == DAY_OF_MONTH else month
+
+
+@entry
+def fill_part(times, place, part, first, columns, values):
+    """One part of one column of dates, as `parts_of_dates` has it, to arrays that have room."""
+    if part == DAYS:
+        for i in range(len(times)):
+            columns[i, place] = first
+            values[i, place] = np.nan if times[i] == NO_TIME else ratio(np.float64(times[i]), np.float64(DAY))
+    else:
+        for i in range(len(times)):
+            missing = times[i] == NO_TIME
+            columns[i, place] = first + part_of(np.int64(0) if missing else times[i], part)
+            values[i, place] = 0.0 if missing else 1.0
 
 
 @strict
@@ -313,6 +446,48 @@ def beside(left, right, n_columns):
     data, indices, indptr = room(left, right)
     fill_beside(*map(constant, (*left, *right)), n_columns, data, indices, indptr)
     return data, indices, indptr
+
+
+def joined(blocks):
+    """As `_numpy_rows.joined`."""
+    blocks = [constant(block, np.float64) if isinstance(block, np.ndarray) else block for block in blocks]
+    ends = np.zeros(blocks[0].shape[0] + 1, np.int64)
+    for block in blocks:
+        if isinstance(block, np.ndarray):
+            count_dense(block, ends)
+        else:
+            ends[1:] += np.diff(block.indptr)
+    np.add.accumulate(ends, out=ends)
+    data, indices = room_of(ends, blocks)
+    begin, first_column = ends[:-1].copy(), 0
+    for block in blocks:
+        if isinstance(block, np.ndarray):
+            put_dense(block, first_column, begin, data, indices)
+        else:
+            places = (constant(part, indices.dtype) for part in (block.indices, block.indptr))
+            put_sparse(constant(block.data, np.float64), *places, first_column, begin, data, indices)
+        first_column += block.shape[1]
+    return data, indices, ends.astype(indices.dtype)
+
+
+def filled_by_means(X, n_values, total, huge, marked):
+    """As `_numpy_rows.filled_by_means`."""
+    known = n_values.copy(), total.copy(), huge.copy()
+    out = np.empty((len(X), X.shape[1] * (2 if marked else 1)))
+    fill_by_means(constant(X), marked, *known, out)
+    return out, *known
+
+
+def parts_of_dates(times, parts, widths):
+    """As `_numpy_rows.parts_of_dates`."""
+    columns = np.empty((len(times), times.shape[1] * len(parts)), np.int32)
+    values = np.empty(columns.shape)
+    place = first = 0
+    for dates in map(constant, times.T):
+        for part, width in zip(parts.tolist(), widths.tolist()):
+            fill_part(dates, place, part, first, columns, values)
+            place, first = place + 1, first + width
+    return columns, values
 
 
 def products(data, indices, indptr, tables, again, n_columns):

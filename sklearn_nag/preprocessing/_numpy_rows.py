@@ -9,6 +9,12 @@ MIX, WORD = 0x9E3779B1, 2**32  # odd, and near the golden section of 2**32 (Knut
 MIXERS = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
 MISSING = -1  # instead of the number of a gap, where the value is missing
 ONCE = 2**18  # numbers that are worked on at a time, to bound memory
+HUGE = 2.0**900  # sums of numbers up to here stay in range for 2**123 rows
+LIFT = 2.0**-120  # of larger ones, whose sums are kept apart
+LARGEST_LIFTED = LARGEST * LIFT
+HOUR = 3_600_000_000  # microseconds
+DAY = 24 * HOUR
+DAYS, MONTH, DAY_OF_MONTH, WEEKDAY, HOUR_OF_DAY = range(5)  # parts of a date
 
 
 def hats(X, knots, n_hats):
@@ -127,6 +133,133 @@ def cells_beside(left, X, knots, trees, width, n_columns):
     ends = np.maximum(n_cells, 0) * found.shape[1]
     kind = np.int32 if found.size < 2**31 else np.int64
     return beside(left, (np.ones(found.size), found.ravel(), ends.astype(kind)), n_columns)
+
+
+def joined(blocks):
+    """Blocks of columns side by side, as CSR rows; of dense ones without the zeros.
+
+    Parameters
+    ----------
+    blocks : list of ndarray or CSR array
+        With as many rows each.
+
+    Returns
+    -------
+    tuple of ndarray
+        Data, indices and row pointers.
+    """
+    parts = [as_csr_parts(block) for block in blocks]
+    ends = np.zeros(blocks[0].shape[0] + 1, np.int64)
+    for _, _, own_ends in parts:
+        ends += own_ends
+    data, indices = room_of(ends, blocks)
+    begin, first_column = ends[:-1].copy(), 0
+    for block, (values, columns, own_ends) in zip(blocks, parts):
+        counts = np.diff(own_ends)
+        places = np.repeat(begin - own_ends[:-1], counts) + np.arange(own_ends[-1])
+        data[places], indices[places] = values[: own_ends[-1]], columns[: own_ends[-1]] + first_column
+        begin += counts
+        first_column += block.shape[1]
+    return data, indices, ends.astype(indices.dtype)
+
+
+def as_csr_parts(block):
+    """Data, indices and row pointers of CSR rows, or of dense ones without the zeros."""
+    if not isinstance(block, np.ndarray):
+        return block.data, block.indices, block.indptr
+    there = block != 0
+    ends = np.zeros(len(block) + 1, np.int64)
+    np.add.accumulate(there.sum(axis=1), out=ends[1:])
+    return block[there], np.nonzero(there)[1], ends
+
+
+def room_of(ends, blocks):
+    """Empty data and indices for rows that end there, which have the columns of all blocks."""
+    width = sum(block.shape[1] for block in blocks)
+    return np.empty(ends[-1]), np.empty(ends[-1], np.int32 if max(int(ends[-1]), width) < 2**31 else np.int64)
+
+
+def means(n_values, total, huge):
+    """Means of columns: of how many values, the sum of the ordinary ones, and that of huge ones times `LIFT`."""
+    n = np.maximum(n_values, 1)
+    with np.errstate(over="ignore"):
+        found = np.clip(huge / n, -LARGEST_LIFTED, LARGEST_LIFTED) / LIFT + total / n
+    return np.clip(found, -LARGEST, LARGEST)
+
+
+def filled_by_means(X, n_values, total, huge, marked):
+    """Rows with the mean of the rows up to each for what is missing, and what is known after the last one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        NaN is missing.
+    n_values, total, huge : ndarray of shape (n_columns,)
+        What is known before, as `means` takes it. They are not changed.
+    marked : bool
+        Whether for each column another one, behind all, has a 1 where a value is missing.
+
+    Returns
+    -------
+    tuple of ndarray
+        The rows, and the three others after them.
+    """
+    missing = np.isnan(X)
+    present = np.where(missing, 0.0, X)
+    is_huge = np.abs(present) > HUGE
+    lifted = np.where(is_huge, present, 0.0) * LIFT
+    present[is_huge] = 0.0
+    # Row by row, so that cuts of a stream change no bit.
+    total, huge = (np.add.accumulate(np.vstack(both), axis=0)[1:] for both in ((total, present), (huge, lifted)))
+    n_values = np.add.accumulate(~missing, axis=0, dtype=np.int64) + n_values
+    filled = np.where(missing, means(n_values, total, huge), X)
+    last = n_values[-1].copy(), total[-1].copy(), huge[-1].copy()
+    return np.hstack([filled, missing]) if marked else filled, *last
+
+
+def parts_of_dates(times, parts, widths):
+    """Parts of dates: for each of them the place of its column, and the value there.
+
+    Parameters
+    ----------
+    times : ndarray of int64 of shape (n_rows, n_columns)
+        Microseconds since 1970; the least number is a missing date.
+    parts : ndarray of int64 of shape (n_parts,)
+        `DAYS` since 1970, which are a number, or a part with a column for each value.
+    widths : ndarray of int64 of shape (n_parts,)
+        How many columns each part has.
+
+    Returns
+    -------
+    columns : ndarray of int32 of shape (n_rows, n_columns * n_parts)
+        Those of one column side by side, ascending.
+    values : ndarray of the same shape
+        Days, NaN for a missing date, or 1, 0 for a missing date.
+    """
+    missing = times == np.iinfo(np.int64).min
+    times = np.where(missing, 0, times)
+    n_rows, n_columns = times.shape
+    columns = np.empty((n_rows, n_columns, len(parts)), np.int32)
+    values = np.ones(columns.shape)
+    first = np.add.accumulate(np.tile(widths, n_columns)).reshape(n_columns, -1) - widths
+    days = times // DAY
+    for place, part in enumerate(parts.tolist()):
+        if part == DAYS:
+            columns[:, :, place] = first[:, place]
+            values[:, :, place] = np.where(missing, np.nan, times / DAY)
+            continue
+        if part == HOUR_OF_DAY:
+            found = times // HOUR % 24
+        elif part == WEEKDAY:
+            found = (days + 3) % 7  # 1970 began on a Thursday
+        else:
+            months = days.astype("datetime64[D]").astype("datetime64[M]")
+            found = months.astype(np.int64) % 12
+            if part == DAY_OF_MONTH:
+                found = days - months.astype("datetime64[D]").astype(np.int64)
+        columns[:, :, place] = found + first[:, place]
+        values[missing, place] = 0.0
+    return columns.reshape(n_rows, -1), values.reshape(n_rows, -1)
 
 
 def room(left, right):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 
 import numpy as np
 from scipy import sparse
 
 from ..estimators._validation import check_repeated
 from ..kernels._backend import is_compiled
+from ._numpy_rows import as_csr_parts
 
 
 def loops():
     """The loops over rows that run: compiled ones where that is chosen."""
-    return importlib.import_module(f"._{'numba' if is_compiled() else 'numpy'}_rows", __package__)
+    return _loops("numba" if is_compiled() else "numpy")
+
+
+@cache
+def _loops(kernel):
+    return importlib.import_module(f"._{kernel}_rows", __package__)
 
 
 def in_order(X):
@@ -74,13 +81,7 @@ def filled(rows, columns, values, stand_ins):
 
 def as_csr(rows, n_columns):
     """Rows as a CSR array of so many columns, with int32 indices where these fit and without zeros of dense rows."""
-    if sparse.issparse(rows):
-        data, indices, indptr = rows.data, rows.indices, rows.indptr
-    else:
-        there = rows != 0
-        indptr = np.zeros(len(rows) + 1, np.int64)
-        np.add.accumulate(there.sum(axis=1), out=indptr[1:])
-        data, indices = rows[there], np.nonzero(there)[1]
+    data, indices, indptr = as_csr_parts(rows)
     kind = np.int32 if max(int(indptr[-1]), n_columns) < 2**31 else np.int64
     parts = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
     return sparse.csr_array(parts, shape=(rows.shape[0], n_columns))

@@ -53,10 +53,14 @@ class _OfWords(OnlineTransformer):
         codes, words = [], []
         for column in table.columns:
             of_rows, of_column = column.coded()
-            places: dict[str, int] = {}
-            merged = [places.setdefault(_NONE if word is None else word, len(places)) for word in of_column]
-            codes.append(of_rows if len(places) == len(of_column) else np.asarray(merged, dtype=np.intp)[of_rows])
-            words.append(list(places))
+            if None in of_column:
+                of_column = [_NONE if word is None else word for word in of_column]
+            if len(set(of_column)) < len(of_column):
+                places: dict[str, int] = {}
+                merged = [places.setdefault(word, len(places)) for word in of_column]
+                of_rows, of_column = np.asarray(merged, dtype=np.intp)[of_rows], list(places)
+            codes.append(of_rows)
+            words.append(of_column)
         return Coded(codes, words, table.n_rows)
 
     def _numeric_outputs(self):
@@ -152,7 +156,7 @@ class OnlineOneHotEncoder(_OfWords):
         columns = np.empty((n_rows, n_columns), dtype=np.int32)
         for i, known in enumerate(state.places):
             places = np.array([known.get(word, width - 1) for word in rows.words[i]], dtype=np.int32)
-            columns[:, i] = (places + i * width)[rows.codes[i]]
+            columns[:, i] = (places + i * width).take(rows.codes[i])
         if self.sparse_output:
             indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
             return sparse.csr_array((np.ones(n_rows * n_columns), columns.ravel(), indptr), (n_rows, n_columns * width))
@@ -256,7 +260,7 @@ class HashingEncoder(_OfWords):
         columns = np.empty((n_rows, n_columns), dtype=np.int32)
         first = 0
         for i, (codes, words) in enumerate(zip(rows.codes, rows.words)):
-            columns[:, i] = hashed[first : first + len(words)][codes]
+            columns[:, i] = hashed[first : first + len(words)].take(codes)
             first += len(words)
         indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
         out = sparse.csr_array((np.ones(columns.size), columns.ravel(), indptr), (n_rows, int(self.n_features)))

@@ -68,6 +68,10 @@ class TableReader:
         """Columns to read; None for all."""
         return None if self.columns is None else list(dict.fromkeys([*self.columns, *self.needed]))
 
+    def is_word(self, name):
+        """Whether a column is a feature whose words are given by number."""
+        return self.frames and name not in self.needed
+
     def rows(self, tables, batch_size):
         """Features, targets and, where there is a column of them, weights of at most ``batch_size`` rows each.
 

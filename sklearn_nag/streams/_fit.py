@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import hashlib
 import os
 import pickle
 import reprlib
 from collections.abc import Iterable
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -16,11 +18,13 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator
 
 from ..estimators._online import OnlineLinear
 from ..estimators._validation import check_flag, check_number, check_option
 from ..model_selection._streams import StreamPipeline, cut_batches, known_classes
+from ._aside import Aside
 from ._progress import progress_bar
 from ._read import SIZES, Batches
 from ._sources import join_tables
@@ -29,6 +33,7 @@ from ._whole import check_writable, clear_beside, write_whole
 Model = TypeVar("Model", bound=BaseEstimator)
 
 _MOST_ROWS = 2**16  # of a batch that is learnt in one call
+_WORTH_A_THREAD = 256  # rows of a batch, from which on a thread of its own prepares it
 _SHORT = reprlib.Repr()  # shows long lists of files or columns in part
 _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxstring = 10, 10, 60
 
@@ -125,6 +130,11 @@ def fit_stream(
     --------
     read_batches : Batches from files.
 
+    Notes
+    -----
+    Of files that `read_batches` reads, the transformers of a Pipeline prepare a batch in a thread of its own while the
+    one before is learnt. What comes out, errors and checkpoints are as if one came after the other.
+
     Examples
     --------
     >>> import numpy as np
@@ -170,10 +180,10 @@ def fit_stream(
     n_rows = getattr(batches, "n_rows", None)
     bar = progress_bar(progress, None if n_rows is None else n_rows * passes)
     n_seen, since = 0, 0
-    with contextlib.closing(bar):
+    with contextlib.closing(bar), contextlib.closing(_Learning(pipeline, all_classes, batches, bar)) as learning:
         for number in range(passes):
             n_at_start = n_seen
-            for X, y, weight in _shuffled(batches, shuffle_buffer, [random_state, number]):
+            for X, y, weight in learning.reading(_shuffled(batches, shuffle_buffer, [random_state, number])):
                 n = len(y)
                 n_seen += n
                 if n_seen <= learnt:
@@ -189,17 +199,13 @@ def fit_stream(
                     X, y, weight = _part((X, y, weight), learnt - n_before, None)
                     bar.show(learnt - n_before, None)
                     n, n_before = len(y), learnt
-                try:
-                    _learn(pipeline, X, y, weight, all_classes)
-                except ValueError as error:
-                    if not isinstance(error, TypeError):  # as errors of parameters are, which no row is to blame for
-                        error.add_note(f"This is of a batch of {n} rows after the first {n_before}.")
-                    raise
-                learner, since = pipeline.learner, since + n
-                bar.show(n, learner.progressive_loss_ if isinstance(learner, OnlineLinear) else None)
+                learning.give(X, y, weight, n_before)
+                since += n
                 if path is not None and since >= checkpoint_every:
+                    learning.finish()
                     _save(path, Checkpoint(settings, n_seen, False, pipeline.estimator))
                     since = 0
+            learning.finish()
             if n_at_start == n_seen > 0:
                 raise ValueError(
                     f"passes={passes} needs batches that can begin anew; there were no rows in pass {number + 1}."
@@ -214,11 +220,78 @@ def fit_stream(
     return fitted
 
 
-def _learn(pipeline, X, y, weight, classes):
-    options = {} if classes is None else {"classes": classes}
-    if weight is not None:
-        options["sample_weight"] = weight
-    pipeline.learner.partial_fit(pipeline.transform(X), y, **options)
+class _Learning:
+    """Learns batches, one after another; prepares one in a thread of its own while the one before is learnt.
+
+    The first one, and small ones, which are not worth it, are prepared and learnt here. So are all where a batch may
+    change when the next one is read, and where there is nothing to prepare.
+
+    Parameters
+    ----------
+    pipeline : StreamPipeline
+        What learns.
+    classes : ndarray or None
+        All classes.
+    batches : iterable
+        Where batches are from.
+    bar : object
+        Where what has been learnt is shown.
+    """
+
+    def __init__(self, pipeline, classes, batches, bar):
+        self.pipeline, self.bar = pipeline, bar
+        self.options = {} if classes is None else {"classes": classes}
+        self.aside = Aside() if getattr(batches, "lasting", False) and pipeline.transformers else None
+        self.context, self.config = contextvars.copy_context(), get_config()
+        self.has_begun, self.waiting = False, None
+
+    def reading(self, batches):
+        """The batches; where reading them fails, what was given before is learnt first, as its errors come first."""
+        try:
+            yield from batches
+        except Exception:
+            self.finish()
+            raise
+
+    def give(self, X, y, weight, n_before):
+        """Learn a batch that comes after ``n_before`` rows: now, or when the next one is given, or at `finish`."""
+        if self.aside is None or not self.has_begun or len(y) < _WORTH_A_THREAD:
+            self.finish()
+            self._learn(lambda: self.pipeline.prepare(X), y, weight, n_before)
+            self.has_begun = True
+            return
+        prepared = self.aside.submit(self._prepare, X)
+        self.finish()
+        self.waiting = partial(self.aside.result, prepared), y, weight, n_before
+
+    def finish(self):
+        """Learn what has not been learnt yet."""
+        if self.waiting is not None:
+            waiting, self.waiting = self.waiting, None
+            self._learn(*waiting)
+
+    def close(self):
+        """Let the thread end."""
+        if self.aside is not None:
+            self.aside.close()
+
+    def _prepare(self, X):
+        """Rows for the learner, by the settings of the thread that learns."""
+        with config_context(**self.config):
+            return self.context.run(self.pipeline.prepare, X)
+
+    def _learn(self, rows_of, y, weight, n_before):
+        options = self.options if weight is None else {**self.options, "sample_weight": weight}
+        learner = self.pipeline.learner
+        try:
+            rows = rows_of()
+            self.pipeline.tell_learner()
+            learner.partial_fit(rows, y, **options)
+        except ValueError as error:
+            if not isinstance(error, TypeError):  # as errors of parameters are, which no row is to blame for
+                error.add_note(f"This is of a batch of {len(y)} rows after the first {n_before}.")
+            raise
+        self.bar.show(len(y), learner.progressive_loss_ if isinstance(learner, OnlineLinear) else None)
 
 
 # -- shuffling

@@ -58,6 +58,8 @@ class Batches:
         Returns the names of all columns of the source, features or not; by default nothing is known of them.
     left_out : callable, optional
         Returns how many rows have been left out since the last iteration began; by default none are.
+    lasting : bool, default=False
+        Whether a batch stays as it is when later ones are read, so that it may still be prepared then.
     """
 
     def __init__(
@@ -68,9 +70,10 @@ class Batches:
         settings: dict | None = None,
         names: Callable[[], list] | None = None,
         left_out: Callable[[], int] | None = None,
+        lasting: bool = False,
     ):
         self._read, self.n_rows, self.repeatable, self.settings = read, n_rows, repeatable, settings or {}
-        self._names, self._left_out = names or list, left_out or int
+        self._names, self._left_out, self.lasting = names or list, left_out or int, lasting
 
     def __iter__(self) -> Iterator[tuple]:
         return self._read()
@@ -369,13 +372,13 @@ def open_batches(
                         rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
                     yield rows
 
-        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings)
+        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings, lasting=True)
     reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop")
 
     def tables():
         for path in paths or ():
             if formats == {"parquet"}:
-                of_file = parquet_tables(path, reader.names(), batch_size)
+                of_file = parquet_tables(path, reader.names(), batch_size, reader.is_word)
             else:
                 of_file = csv_tables(path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames)
             for table in of_file:
@@ -403,7 +406,7 @@ def open_batches(
     repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
     return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings, names,
-                   lambda: reader.n_left_out)  # fmt: skip
+                   lambda: reader.n_left_out, lasting=paths is not None)  # fmt: skip
 
 
 def _sizes(paths):

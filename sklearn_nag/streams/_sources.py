@@ -32,6 +32,7 @@ FORMATS = {
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", "": None}  # as pyarrow calls it
 _MOST_NAMES = 100  # of columns, that an error shows
+_MOST_OF_DICTIONARY = 2**16  # bytes of the words of a column, in a group of rows, up to which they are read by number
 _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without, all of a row group
 
 
@@ -89,18 +90,81 @@ def naming(path):
 # -- tables
 
 
-def parquet_tables(path, columns, batch_size):
-    """Record batches of a Parquet file, read one at a time."""
+def parquet_tables(path, columns, batch_size, is_word=None):
+    """Record batches of a Parquet file, read one at a time.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : list of str or None
+        The columns to read; None for all.
+    batch_size : int
+        Rows of a batch.
+    is_word : callable, optional
+        Whether a column, of the name given, may have its words by number, as a dictionary of Arrow.
+    """
     import_pyarrow()
     from pyarrow import parquet
 
+    options = {"buffer_size": _PARQUET_BUFFER, "pre_buffer": False}
     with naming(path):
-        file = parquet.ParquetFile(path, buffer_size=_PARQUET_BUFFER, pre_buffer=False)
+        file = parquet.ParquetFile(path, **options)
     with file:
         check_names(file.schema_arrow.names, columns, path)
-        with naming(path):
-            # One thread reads while another learns; more of them for the columns would be in the way of both.
-            yield from file.iter_batches(batch_size=batch_size, columns=columns, use_threads=False)
+        numbered = [] if is_word is None else _numbered(file, columns, batch_size, is_word)
+        # One thread reads while another learns; more of them for the columns would be in the way of both.
+        how = {"batch_size": batch_size, "columns": columns, "use_threads": False}
+        if not numbered:
+            with naming(path):
+                yield from file.iter_batches(**how)
+            return
+        options |= {"metadata": file.metadata, "read_dictionary": numbered}
+        with naming(path), parquet.ParquetFile(path, **options) as by_number:
+            yield from _whole(by_number.iter_batches(**how), batch_size)
+
+
+def _numbered(file, columns, batch_size, is_word):
+    """Names of the columns of a Parquet file whose words lie there by number, few of them, and may be read so."""
+    types, fields = import_pyarrow().types, file.schema_arrow
+    fields = [field for field in fields if columns is None or field.name in columns]
+    words = {field.name for field in fields if types.is_string(field.type) or types.is_large_string(field.type)}
+    words = set(filter(is_word, words))
+    # Batches that have words by number end with a group of rows. Where they do so anyway, they stay as they are.
+    if not words or any(types.is_dictionary(field.type) for field in fields) or not file.metadata.num_row_groups:
+        return []
+    group = file.metadata.row_group(0)
+    if group.num_rows < batch_size:
+        return []
+    chunks = [chunk for chunk in map(group.column, range(group.num_columns)) if chunk.path_in_schema in words]
+    return [chunk.path_in_schema for chunk in chunks if 0 < _size_of_dictionary(chunk) <= _MOST_OF_DICTIONARY]
+
+
+def _size_of_dictionary(chunk):
+    """Bytes of the words of a column in a group of rows; 0 where it has no dictionary."""
+    start = chunk.dictionary_page_offset
+    return 0 if start is None or not chunk.has_dictionary_page else chunk.data_page_offset - start
+
+
+def _whole(batches, n_rows):
+    """Batches of so many rows each, but for the last, of such as end with groups of rows."""
+    waiting, n_waiting = [], 0
+    for batch in batches:
+        while len(batch):
+            part = batch.slice(0, n_rows - n_waiting)
+            batch = batch.slice(len(part))
+            waiting.append(part)
+            n_waiting += len(part)
+            if n_waiting == n_rows:
+                yield _one(waiting)
+                waiting, n_waiting = [], 0
+    if waiting:
+        yield _one(waiting)
+
+
+def _one(batches):
+    """One record batch of several."""
+    return batches[0] if len(batches) == 1 else join_tables(batches).combine_chunks().to_batches()[0]
 
 
 def parquet_names(path):

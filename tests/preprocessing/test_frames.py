@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_nag.preprocessing._frames import DATES, EMPTY, NUMBERS, WORDS, as_word, read_table
+from sklearn_nag.preprocessing._frames import DATES, EMPTY, NUMBERS, WORDS, _present, as_word, read_table
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -189,3 +189,17 @@ def test_words_by_number():
             codes, stand_for = rows.coded()
             assert [stand_for[code] for code in codes] == expected.tolist() == rows.words().tolist()
             assert set(codes.tolist()) == set(range(len(stand_for)))
+
+
+@pytest.mark.parametrize(("n_words", "n_rows"), [(0, 0), (0, 5), (1, 1), (3, 5), (3, 400), (30, 10), (30, 4000)])
+@pytest.mark.parametrize("least", [0, -1])
+@pytest.mark.parametrize("lacking", [0, 2])
+def test_words_by_number_are_those_that_are_there(n_words, n_rows, least, lacking, rng):
+    dictionary = [f"w{k}" for k in range(n_words)]
+    codes = rng.integers(least, max(n_words - lacking, least + 1), n_rows) if least < n_words else np.full(n_rows, -1)
+    if n_rows > 10:
+        codes[-1] = max(n_words - 1, least)  # a word that comes late
+    found, words = _present(codes, dictionary)
+    expected = [None if code < 0 else dictionary[code] for code in codes]
+    assert [words[code] for code in found] == expected
+    assert sorted(words, key=str) == sorted(set(expected), key=str)

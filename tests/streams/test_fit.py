@@ -6,16 +6,19 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import types
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
+import sklearn_nag
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.preprocessing import prepare
@@ -23,6 +26,7 @@ from sklearn_nag.streams import Batches, fit_stream, read_batches
 from sklearn_nag.streams._fit import _load
 
 from ..estimators.helpers import bits
+from ..preprocessing.helpers import Centred
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2000, 4)) * [1.0, 100.0, 1e-3, 5.0]
@@ -519,6 +523,70 @@ def test_prepared_tables_go_on_from_a_checkpoint_with_the_same_bits(tmp_path, rn
     for model in (resumed, larger):
         rows = frame.drop(columns="y")
         assert model.decision_function(rows).tobytes() == expected.decision_function(rows).tobytes()
+
+
+class Seen(Centred):
+    """Notes in which thread and by which settings it learns, and how many rows the learner has learnt by then."""
+
+    calls: list = []
+
+    def _learn_rows(self, state, rows, transform):
+        here = threading.current_thread() is threading.main_thread()
+        self.calls.append((here, sklearn_nag.get_config()["kernel"], sklearn.get_config()["assume_finite"], len(rows)))
+        if len(rows) == 77:
+            raise ValueError("77 rows")
+        return super()._learn_rows(state, rows, transform)
+
+
+def of_a_file(*sizes, **options):
+    """Batches that stay as they are when others are read, as those of files do."""
+    return Batches(Cuttable(*sizes, **options).__iter__, None, True, lasting=True)
+
+
+def test_a_batch_is_prepared_while_the_one_before_is_learnt(monkeypatch):
+    monkeypatch.setattr(Seen, "calls", [])
+    sizes = 300, 300, 20, 300, 300
+    new = make_pipeline(Seen(), NAGClassifier())
+    with sklearn_nag.config_context(kernel="numpy"), sklearn.config_context(assume_finite=True):
+        model = fit_stream(new, of_a_file(*sizes), classes=[0, 1], passes=2)
+        of_one = [(True, "numpy", True, 300), (False, "numpy", True, 300), (True, "numpy", True, 20)]
+        of_one += [(False, "numpy", True, n) for n in (300, 300, 780)]
+        assert Seen.calls == [*of_one, (False, *of_one[0][1:]), *of_one[1:]]
+        Seen.calls.clear()
+        other = fit_stream(new, Cuttable(*sizes), classes=[0, 1], passes=2)
+        assert {here for here, *_ in Seen.calls} == {True}
+    assert model[-1].decision_function(X).tobytes() == other[-1].decision_function(X).tobytes()
+    assert model[0]._state.sums.tobytes() == other[0]._state.sums.tobytes()
+
+
+@pytest.mark.parametrize("fails_after", [1, 2, 3, 4, 5])
+def test_what_was_prepared_ahead_is_in_no_checkpoint(tmp_path, fails_after):
+    sizes = (300,) * 5
+    new = make_pipeline(Centred(), NAGClassifier())
+    expected = fit_stream(new, of_a_file(*sizes), classes=[0, 1])
+    options = {"classes": [0, 1], "checkpoint": tmp_path / "run", "checkpoint_every": 600}
+    with pytest.raises(OSError, match="the disk is gone"):
+        fit_stream(new, of_a_file(*sizes, fails_after=fails_after), **options)
+    assert (tmp_path / "run").exists() == (fails_after >= 2)
+    resumed = fit_stream(new, of_a_file(*sizes), **options)
+    assert resumed[-1].decision_function(X).tobytes() == expected[-1].decision_function(X).tobytes()
+    assert resumed[0]._state.sums.tobytes() == expected[0]._state.sums.tobytes()
+
+
+def test_errors_come_in_the_order_of_the_batches():
+    new = make_pipeline(Seen(), NAGClassifier())
+    with pytest.raises(ValueError, match="77 rows") as raised:
+        fit_stream(new, of_a_file(300, 300, 77, fails_after=3), classes=[0, 1])
+    assert raised.value.__notes__ == ["This is of a batch of 77 rows after the first 600."]
+    labels = np.where(np.arange(len(Y)) < 300, Y, 5)  # of which the second batch has the first wrong one
+    new = make_pipeline(Centred(), NAGClassifier())
+    with pytest.raises(ValueError, match="5") as raised:
+        fit_stream(new, of_a_file(300, 300, 300, y=labels), classes=[0, 1])
+    assert raised.value.__notes__ == ["This is of a batch of 300 rows after the first 300."]
+    with pytest.raises(ValueError, match="5") as raised:
+        fit_stream(new, of_a_file(300, 300, y=labels, fails_after=2), classes=[0, 1])
+    with pytest.raises(OSError, match="the disk is gone"):
+        fit_stream(new, of_a_file(300, 300, fails_after=2), classes=[0, 1])
 
 
 def broken():

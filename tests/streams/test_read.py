@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn_nag import NAGClassifier
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
 from sklearn_nag.streams import fit_stream, read_batches
+from sklearn_nag.streams._sources import _numbered
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
@@ -511,3 +512,45 @@ def test_texts_are_hashed_with_a_warning():
         for _ in read_batches([frame], batch_size=150):
             pass
     assert len(caught) == 1
+
+
+def texts(rng, n, n_words):
+    return rng.choice([*(f"word {k}" for k in range(n_words)), None], n)
+
+
+@pytest.mark.parametrize("group", [100, 130, 170, 500])
+def test_words_of_parquet_are_read_by_number(tmp_path, group):
+    """In batches of the same rows, and with the same words, as when they are read one by one."""
+    frame = pd.DataFrame({"few": texts(RNG, N, 4), "x": FRAME["a"], "many": texts(RNG, N, 90), "label": FRAME["label"]})
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    table = table.set_column(2, "many", table["many"].cast(pa.large_string()))
+    parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=group)
+    found = list(read_batches(tmp_path / "rows.parquet", "label", frames=True, batch_size=120))
+    plain = list(read_batches(table, "label", frames=True, batch_size=120))
+    assert [len(y) for _, y in found] == [len(y) for _, y in plain] == [120, 120, 120, 120, 20]
+    for (X, y), (expected, labels) in zip(found, plain):
+        assert X.to_pydict() == expected.to_pydict()
+        assert y.tolist() == labels.tolist()
+        assert y.dtype == labels.dtype
+    kinds = [pa.types.is_string(X.column("many").type.value_type) for X, _ in found]  # by number these are short
+    assert kinds == [group >= 120] * 5
+
+
+def test_words_are_read_by_number_where_they_are_few(tmp_path):
+    frame = pd.DataFrame({"few": texts(RNG, N, 4), "many": [RNG.bytes(100).hex() for _ in range(N)], "y": FRAME["a"]})
+    parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "rows.parquet", use_dictionary=True)
+    parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "plain.parquet", use_dictionary=False)
+    in_dictionary = pa.Table.from_pandas(frame.astype({"few": "category"}))
+    parquet.write_table(in_dictionary, tmp_path / "category.parquet")
+    for name, expected in (("rows", ["few"]), ("plain", []), ("category", [])):
+        with parquet.ParquetFile(tmp_path / f"{name}.parquet") as file:
+            assert _numbered(file, None, 100, lambda name: True) == expected
+            assert _numbered(file, ["many", "y"], 100, lambda name: True) == []
+            assert _numbered(file, None, 100, lambda name: name != "few") == []
+    paths = [tmp_path / f"{name}.parquet" for name in ("rows", "plain", "category")]
+    rows = read_batches(paths, "y", columns=["few", "many"], frames=True, batch_size=90).head()
+    expected = pa.Table.from_pandas(frame[["few", "many"]], preserve_index=False)
+    assert rows.to_pydict() == pa.concat_tables([expected] * 3).to_pydict()
+    empty = pa.Table.from_pandas(frame[:0])
+    parquet.write_table(empty, tmp_path / "empty.parquet")
+    assert list(read_batches(tmp_path / "empty.parquet", "y", frames=True)) == []
