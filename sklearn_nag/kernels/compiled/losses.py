@@ -20,7 +20,7 @@ from ...losses import (
 )
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
-from .jit import fast, slow, strict, strict_slow
+from .jit import contracted, fast, slow, strict, strict_slow
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX, TWEEDIE = range(5, 13)
@@ -49,6 +49,9 @@ MARGIN_LOSSES = {
     PERCEPTRON,
     SOFTMAX,
 }  # of ``y p``; the others are of ``p - y``, but for `TWEEDIE`, of ``log y - p``
+
+
+SHORT = 0.3  # the furthest of moves by `short_move_of_log`, at the slope where they begin
 
 
 class CompiledLoss(NamedTuple):
@@ -196,10 +199,17 @@ def margin(heads, row, k, n_targets):
 
 
 @fast
-def importance_aware_move(loss, parameter, p, y, a):
-    """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`."""
+def importance_aware_move(loss, parameter, p, y, g, a):
+    """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`.
+
+    ``g`` is the derivative of the loss.
+    """
     if OF_MARGIN:
-        return move_of_soft(p, y, a) if abs(y) < 1.0 else y * move_of_margin(loss, y * p, a)
+        if abs(y) < 1.0:
+            return move_of_soft(p, y, a)
+        if loss in (LOG, SOFTMAX) and abs(g) * a <= SHORT:
+            return y * short_move_of_log(abs(g), a)
+        return y * move_of_margin(loss, y * p, a)
     if OF_RATE:
         return move_of_rate(parameter, p, y, a)
     return move_of_residual(loss, parameter, p - y, a)
@@ -231,6 +241,26 @@ def move_of_margin(loss, margin, a):
     steep = min(4.0 * a, max(0.0, -1.0 - margin))
     gap = max(0.0, 1.0 - margin - steep)
     return steep - gap * np.expm1(-2.0 * (a - steep / 4.0))
+
+
+@contracted
+def short_move_of_log(slope, a):
+    """As `move_of_margin`, of the log loss, by its slope ``1 / (1 + e^margin)``, where that would move up to `SHORT`.
+
+    ``d`` solves ``slope d + (1 - slope) (e^d - 1) = slope a``: by the first terms of its series, and a step of
+    Householder's method of the fourth order, which is exact to rounding from there and needs no exponential.
+    """
+    x, q = slope * a, 1.0 - slope
+    xx = x * x
+    d = x - q * xx * (1 / 2 + x * (1 / 6 - q / 2) + xx * (1 / 24 + q * (5 / 8 * q - 5 / 12)))
+    y = d * d  # polynomials by halves, which a processor adds up at the same time
+    yy = y * y
+    odd = d + d * y * ((1 / 6 + y / 120) + yy * ((1 / 5040 + y / 362880) + yy / 39916800))
+    even = y * ((1 / 2 + y / 24) + yy * ((1 / 720 + y / 40320) + yy / 3628800))
+    grown = q * (odd + even)
+    excess, first, second = (slope * d - x) + grown, 1.0 + grown, q + grown  # and the third derivative is the second
+    change = excess * (first * first - 0.5 * excess * second)
+    return d - change / (first * first * first - excess * second * (first - excess * (1 / 6)))
 
 
 @slow

@@ -378,7 +378,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
                     continue
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
                 p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
-                far = importance_aware_move(loss.code, parameter, p, y, reach(step, lift, gain, c))
+                far = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
                 factor = over(far, gain)
             else:
                 factor = -step * lifted(g, weighted, lift)

@@ -28,9 +28,10 @@ def test_compiled_losses_are_those_in_numpy(rng, name):
     def play(code, parameter, p, y, a, out):
         for i in range(p.size):
             out[0, i], out[1, i] = loss_and_gradient(code, parameter[i], p[i], y[i])
-            out[2, i] = importance_aware_move(code, parameter[i], p[i], y[i], a[i])
+            out[2, i] = importance_aware_move(code, parameter[i], p[i], y[i], out[1, i], a[i])
 
     p, y, a = rng.normal(scale=3.0, size=300), rng.normal(scale=3.0, size=300), 10.0 ** rng.uniform(-6, 40, 300)
+    a[1::3] = 10.0 ** rng.uniform(-3, 1, 100)
     y = np.sign(y) if name in losses.CLASSIFICATION else y
     if name == "log_loss":  # some labels are soft
         y[::2] = rng.uniform(-1.0, 1.0, 150)
@@ -42,6 +43,20 @@ def test_compiled_losses_are_those_in_numpy(rng, name):
     np.testing.assert_allclose(out[1], loss.gradient(p, y, unit), rtol=1e-12, atol=1e-15)
     if loss.move is not None:
         np.testing.assert_allclose(out[2], loss.move(p, y, a, unit), rtol=1e-9, atol=1e-15)
+
+
+@needs_numba
+def test_short_moves_of_the_log_loss_solve_what_they_are_to():
+    """``slope d + (1 - slope) (e^d - 1) = slope a`` to rounding, up to the end of the range in which they are used."""
+    from numba import njit
+
+    from sklearn_nag.kernels.compiled.losses import SHORT, short_move_of_log
+
+    play = njit(lambda slope, a: short_move_of_log(slope, a))
+    for slope in (1e-300, 1e-17, 1e-3, 0.3, 0.5, 0.9, 1.0 - 1e-12, 1.0):
+        for x in (0.0, 1e-200, 1e-9, 0.01, 0.1, 0.2, 0.29, SHORT):
+            d = play(slope, x / slope)
+            np.testing.assert_allclose(slope * d + (1.0 - slope) * np.expm1(d), x, rtol=4e-15)
 
 
 @needs_numba
