@@ -252,11 +252,11 @@ def short_move_of_log(slope, a):
     """
     x, q = slope * a, 1.0 - slope
     xx = x * x
-    d = x - q * xx * (1 / 2 + x * (1 / 6 - q / 2) + xx * (1 / 24 + q * (5 / 8 * q - 5 / 12)))
+    d = x - q * xx * (1 / 2 + x * (1 / 6 - 0.5 * q) + xx * (1 / 24 + q * (5 / 8 * q - 5 / 12)))
     y = d * d  # polynomials by halves, which a processor adds up at the same time
     yy = y * y
-    odd = d + d * y * ((1 / 6 + y / 120) + yy * ((1 / 5040 + y / 362880) + yy / 39916800))
-    even = y * ((1 / 2 + y / 24) + yy * ((1 / 720 + y / 40320) + yy / 3628800))
+    odd = d + d * y * ((1 / 6 + y * (1 / 120)) + yy * ((1 / 5040 + y * (1 / 362880)) + yy * (1 / 39916800)))
+    even = y * ((1 / 2 + y * (1 / 24)) + yy * ((1 / 720 + y * (1 / 40320)) + yy * (1 / 3628800)))
     grown = q * (odd + even)
     excess, first, second = (slope * d - x) + grown, 1.0 + grown, q + grown  # and the third derivative is the second
     change = excess * (first * first - 0.5 * excess * second)
