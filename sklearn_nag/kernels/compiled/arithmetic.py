@@ -9,6 +9,7 @@ from .jit import contracted, fast
 GUESS = np.uint64(0x5FE6EB50C7B537A9)  # this less half the bits of x is nearly the bits of 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
+NEAR_0 = 0.35
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 
@@ -34,26 +35,48 @@ def inverse_sqrt_of_any(x):
 
 @contracted
 def exp(x):
-    """Exponential for ``|x| <= 708``, to 3e-13; unlike NumPy's it becomes vector instructions."""
+    """Exponential for ``|x| <= 708``, to 4e-16; unlike NumPy's it becomes vector instructions, and needs no call.
+
+    Polynomials here are added up by parts, which a processor does at the same time.
+    """
     shifted = x * PER_LOG2 + TO_BITS
     n = shifted - TO_BITS
     r = (x - n * LOG2_HIGH) - n * LOG2_LOW
-    p = 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
+    rr = r * r
+    rrrr = rr * rr
+    low = (1.0 + r) + rr * (1 / 2 + r * (1 / 6))
+    middle = (1 / 24 + r * (1 / 120)) + rr * (1 / 720 + r * (1 / 5040))
+    high = (1 / 40320 + r * (1 / 362880)) + rr * (1 / 3628800 + r * (1 / 39916800)) + rrrr * (1 / 479001600)
     power = (np.float64(shifted).view(np.int64) + 1023) << 52
-    return p * np.int64(power).view(np.float64)
+    return (low + rrrr * (middle + rrrr * high)) * np.int64(power).view(np.float64)
+
+
+@contracted
+def log_1_plus(x):
+    """``log(1 + x)`` for ``0 <= x <= 1``, to rounding: ``2 artanh(s)`` with ``s = x / (2 + x)``.
+
+    The polynomial is that of the least error of ``artanh(s) / s`` in ``y = s^2``.
+    """
+    s = x / (2.0 + x)
+    y = s * s
+    yy = y * y
+    low = (1.0 + y * 0.33333333333341286) + yy * (0.199999999976438 + y * 0.1428571455582858)
+    middle = (0.11111095430673142 + y * 0.09091429900236955) + yy * (0.07681838124445817 + y * 0.06795652742789947)
+    high = 0.04940394524382393 + y * 0.08890381913056651
+    return 2.0 * s * (low + yy * yy * (middle + yy * yy * high))
+
+
+@contracted
+def near_exp_minus_1(x):
+    """``exp(x) - 1`` for ``|x| <= NEAR_0``, to rounding: odd powers and even ones."""
+    y = x * x
+    yy = y * y
+    odd = (1 / 6 + y * (1 / 120)) + yy * ((1 / 5040 + y * (1 / 362880)) + yy * (1 / 39916800))
+    even = (1 / 2 + y * (1 / 24)) + yy * ((1 / 720 + y * (1 / 40320)) + yy * (1 / 3628800 + y * (1 / 479001600)))
+    return x + y * (x * odd + even)
 
 
 @fast
 def exp_minus_1(x):
-    """``exp(x) - 1`` for ``0 <= x <= 708``."""
-    return exp(x) - 1.0 if x > 1e-3 else x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x / 24.0)))
+    """``exp(x) - 1`` for ``|x| <= 708``."""
+    return exp(x) - 1.0 if abs(x) > NEAR_0 else near_exp_minus_1(x)

@@ -18,6 +18,8 @@ from ...losses import (
     deviance_move,
     soft_move,
 )
+from ..state.bounded import LARGEST_POWER
+from .arithmetic import exp, exp_minus_1, log_1_plus, near_exp_minus_1
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
 from .jit import contracted, fast, slow, strict, strict_slow
@@ -88,9 +90,9 @@ def loss_and_gradient(loss, parameter, p, y):
 def loss_of_margin(loss, margin, y):
     """As `loss_and_gradient`."""
     if loss in (LOG, SOFTMAX):
-        e = np.exp(-abs(margin))
+        e = exp(-min(abs(margin), LARGEST_POWER))
         share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
-        value = np.log1p(e) + max(0.0, -margin) if loss == LOG or y > 0 else 0.0
+        value = log_1_plus(e) + max(0.0, -margin) if loss == LOG or y > 0 else 0.0
         return value, -y * share
     if loss == HINGE:
         return (1.0 - margin, -y) if margin < 1.0 else (0.0, 0.0)
@@ -237,10 +239,10 @@ def move_of_margin(loss, margin, a):
     if loss == HINGE:
         return min(a, max(0.0, 1.0 - margin))
     if loss == SQUARED_HINGE:
-        return max(0.0, 1.0 - margin) * -np.expm1(-2.0 * a)
+        return max(0.0, 1.0 - margin) * fallen(2.0 * a)
     steep = min(4.0 * a, max(0.0, -1.0 - margin))
     gap = max(0.0, 1.0 - margin - steep)
-    return steep - gap * np.expm1(-2.0 * (a - steep / 4.0))
+    return steep + gap * fallen(2.0 * (a - steep / 4.0))
 
 
 @contracted
@@ -252,15 +254,17 @@ def short_move_of_log(slope, a):
     """
     x, q = slope * a, 1.0 - slope
     xx = x * x
-    d = x - q * xx * (1 / 2 + x * (1 / 6 - q / 2) + xx * (1 / 24 + q * (5 / 8 * q - 5 / 12)))
-    y = d * d  # polynomials by halves, which a processor adds up at the same time
-    yy = y * y
-    odd = d + d * y * ((1 / 6 + y / 120) + yy * ((1 / 5040 + y / 362880) + yy / 39916800))
-    even = y * ((1 / 2 + y / 24) + yy * ((1 / 720 + y / 40320) + yy / 3628800))
-    grown = q * (odd + even)
+    d = x - q * xx * (1 / 2 + x * (1 / 6 - 0.5 * q) + xx * (1 / 24 + q * (5 / 8 * q - 5 / 12)))
+    grown = q * near_exp_minus_1(d)
     excess, first, second = (slope * d - x) + grown, 1.0 + grown, q + grown  # and the third derivative is the second
     change = excess * (first * first - 0.5 * excess * second)
     return d - change / (first * first * first - excess * second * (first - excess * (1 / 6)))
+
+
+@fast
+def fallen(a):
+    """``1 - exp(-a)`` for ``a`` that is not negative."""
+    return -exp_minus_1(-min(a, LARGEST_POWER))
 
 
 @slow
@@ -269,7 +273,7 @@ def move_of_residual(loss, parameter, residual, a):
     distance = abs(residual)
     back = -1.0 if residual > 0 else 1.0
     if loss == SQUARED:
-        return residual * np.expm1(-a)
+        return -residual * fallen(a)
     if loss == QUANTILE:
         return min(max(-residual, (parameter - 1.0) * a), parameter * a)
     if loss == ABSOLUTE:
@@ -278,11 +282,11 @@ def move_of_residual(loss, parameter, residual, a):
         far, beyond = parameter * a, max(distance - parameter, 0.0)
         if far <= beyond:
             return back * far
-        return back * (beyond - min(distance, parameter) * np.expm1(min(min(beyond / parameter, LARGEST) - a, 0.0)))
+        return back * (beyond + min(distance, parameter) * fallen(max(a - min(beyond / parameter, LARGEST), 0.0)))
     beyond = max(0.0, distance - parameter)
     if loss == INSENSITIVE:
         return back * min(a, beyond)
-    return back * beyond * -np.expm1(-2.0 * a)
+    return back * beyond * fallen(2.0 * a)
 
 
 @slow

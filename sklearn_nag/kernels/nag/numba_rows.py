@@ -270,12 +270,12 @@ def normalise(table, f, rule, clock, before, c, bias, n):
             table[f.z, i] = x
             table[f.x, i] = x * table[f.lift, i]
     rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
-    rest = time_factor(clock[T])
     if NORM != NONE:
         clock[N] += c * squared
         per_row = clock[T] / clock[N] if clock[N] > 0 else clock[T]
         rate *= rule.radius if rule.radius > 0.0 else np.sqrt(per_row) if IS_ADAPTIVE else per_row
-    clock[SHRINKAGE] += c * rate / rest if IS_ADAPTIVE else c * rate
+    if HAS_L2:
+        clock[SHRINKAGE] += c * rate / time_factor(clock[T]) if IS_ADAPTIVE else c * rate
     if clock[T] >= rule.average_from:
         clock[AVERAGED] += c * clock[T]
     if not IS_ADAPTIVE and NORM != NONE:

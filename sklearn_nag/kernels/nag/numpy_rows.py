@@ -40,7 +40,7 @@ class _Rates(NamedTuple):
     N : ndarray of shape (n_rows + 1,)
         ``sum c z^2`` before each row, and after the last.
     shrinkage : ndarray of shape (n_rows + 1,)
-        Clock of the L2 penalty before each row, and after the last.
+        Clock of the L2 penalty, where there is one, before each row, and after the last.
     """
 
     rate: np.ndarray
@@ -61,8 +61,10 @@ def _read_rates(state, inputs, c):
         N = np.add.accumulate(np.append(state.N, c * squared))
         per_row = t[1:] / positive(N[1:])
         rate = rate * (rule.radius or np.sqrt(per_row) if rule.adaptive else per_row)
-    growth = c * rate / rule.time_factor(t[1:]) if rule.adaptive else c * rate
-    shrinkage = np.add.accumulate(np.append(state.shrinkage, growth))
+    shrinkage = np.full(len(c) + 1, state.shrinkage)
+    if rule.l2 > 0:
+        growth = c * rate / rule.time_factor(t[1:]) if rule.adaptive else c * rate
+        shrinkage = np.add.accumulate(np.append(state.shrinkage, growth))
     return _Rates(rate, N, shrinkage)
 
 

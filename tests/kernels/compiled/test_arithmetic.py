@@ -1,4 +1,4 @@
-"""Roots by vector instructions."""
+"""Roots, exponentials and logarithms by vector instructions."""
 
 import numpy as np
 
@@ -23,3 +23,25 @@ def test_inverse_roots():
     of_any, square = roots(some)
     np.testing.assert_allclose(of_any, some**-0.5, rtol=4e-16)
     np.testing.assert_allclose(square[2:], some[2:] ** -0.5, rtol=4e-16)  # of normal numbers
+
+
+@needs_numba
+def test_exponentials_and_logarithms():
+    from numba import njit
+
+    from sklearn_nag.kernels.compiled.arithmetic import exp, exp_minus_1, log_1_plus
+
+    @njit
+    def all_three(x, share):
+        found = np.empty((3, x.size))
+        for i in range(x.size):
+            found[:, i] = exp(x[i]), log_1_plus(share[i]), exp_minus_1(x[i])
+        return found
+
+    x = np.concatenate([np.linspace(-708.0, 708.0, 10_000), [0.0, -1e-300, np.log(2.0) / 2.0]])
+    share = np.concatenate([np.linspace(0.0, 1.0, 8_000), np.geomspace(1e-308, 1.0, 2_003)])
+    x[::3] *= 1e-3  # some on both sides of where polynomials change
+    power, logarithm, less = all_three(x, share)
+    np.testing.assert_allclose(power, np.exp(x), rtol=5e-16)
+    np.testing.assert_allclose(logarithm, np.log1p(share), rtol=8e-16)
+    np.testing.assert_allclose(less, np.expm1(x), rtol=2e-15)
