@@ -30,7 +30,7 @@ X, Y = make_friedman1(600, noise=0.5, random_state=0)
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
 @parametrize_with_checks(
-    [NAGCellsClassifier(**SMALL, max_iter=5), NAGCellsRegressor(**SMALL, max_iter=5)],
+    [NAGCellsClassifier(**SMALL, max_iter=2), NAGCellsRegressor(**SMALL, max_iter=2)],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": REASON,
         "check_sample_weight_equivalence_on_sparse_data": REASON,

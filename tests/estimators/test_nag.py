@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context, kernels, merge
 from sklearn_nag.estimators._nag import ETA0S
 
-from ..kernels.helpers import KERNELS
+from ..kernels.helpers import KERNELS, on_both
 from .helpers import CLASSIFICATION, REGRESSION, bits, played, split
 
 # -- learning
@@ -56,9 +56,8 @@ def against_exact(model, exact, X, y):
 @pytest.mark.filterwarnings("ignore:'penalty' was deprecated:FutureWarning")  # it was not in the oldest version
 @pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
 @pytest.mark.parametrize("learner", [NAGClassifier, NAGRegressor])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_l1_finds_the_exact_solution_on_dense_rows(learner, penalty, seed):
-    rng = np.random.default_rng(seed)
+def test_l1_finds_the_exact_solution_on_dense_rows(learner, penalty):
+    rng = np.random.default_rng(0)
     n, alpha, l1_ratio = 1000, 0.1, 1.0 if penalty == "l1" else 0.5
     X = rng.normal(size=(n, 200)) * 10.0 ** rng.integers(-3, 4, 200) + 5.0
     score = ((X - X.mean(axis=0)) / X.std(axis=0))[:, :10] @ rng.normal(size=10)
@@ -137,7 +136,6 @@ def test_batches_of_rows_change_no_bit_with_defaults():
     assert np.array_equal(whole.intercept_, parts.intercept_)
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("penalty", [None, "l1", "l2", "elasticnet"])
 @pytest.mark.parametrize("adaptive", [False, True])
@@ -376,7 +374,6 @@ def test_a_strong_l2_penalty_loses_no_digits(kernel):
     np.testing.assert_allclose(strong - none, 10.0 * (weak - none), rtol=1e-12)
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("normalization", ["max", "rms"])
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_averaging_may_be_turned_off_and_on(normalization, adaptive, rng):
@@ -451,8 +448,7 @@ def test_the_share_of_the_average_follows_the_losses(kernel, options):
         assert np.ptp(share) > 0.1
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("options", [{}, {"eta0": "auto"}, {"half_life": 100.0}])
+@pytest.mark.parametrize(("options", "kernel"), on_both([({},), ({"eta0": "auto"},), ({"half_life": 100.0},)], 1))
 def test_shares_of_the_average_do_not_depend_on_batches_and_are_saved(kernel, options):
     X, y = shuffled_wine()
     with config_context(kernel=kernel):

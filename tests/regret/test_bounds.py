@@ -583,7 +583,6 @@ def test_the_packages_lazy_gradient_descent(constraint):
     check(run, lambda run, u: ogd_bound(run, u, 0.5), us)
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("lazy", [True, False])
 def test_the_packages_gradient_descent_in_a_box(lazy):
     X, y = (values[::10] for values in with_both_classes(*sequences()))
