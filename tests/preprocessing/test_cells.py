@@ -111,6 +111,7 @@ def test_names_and_parameters():
             OnlineCells(**options).fit(X)
 
 
+@pytest.mark.compiled
 def test_hashed_cells_learn_nearly_as_well(rng):
     X = rng.normal(size=(4000, 3))
     y = X[:, 0] * X[:, 1]

@@ -117,7 +117,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
                 for extension in EXTENSIONS
                 for container in ("float64", "csr")
             ),
-            3,
+            1,
         ),
         *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in LOSSES),
     ],
