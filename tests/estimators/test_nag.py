@@ -25,6 +25,7 @@ from .helpers import CLASSIFICATION, REGRESSION, bits, played, split
 # -- learning
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("normalization", ["max", "rms"])
 @pytest.mark.parametrize(("load", "margin"), [(load_breast_cancer, 0.04), (load_wine, 0.12), (load_digits, 0.04)])
 def test_raw_data_is_learnt_nearly_as_well_as_by_a_scaled_batch_solver(load, margin, normalization):
@@ -53,6 +54,7 @@ def against_exact(model, exact, X, y):
     return *(np.count_nonzero(u) for u, _ in solutions), objectives[0] / objectives[1] - 1
 
 
+@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:'penalty' was deprecated:FutureWarning")  # it was not in the oldest version
 @pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
 @pytest.mark.parametrize("learner", [NAGClassifier, NAGRegressor])
@@ -76,6 +78,7 @@ def test_l1_finds_the_exact_solution_on_dense_rows(learner, penalty):
     assert -1e-3 < excess < 0.01
 
 
+@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:.*penalty:FutureWarning", "ignore:.*penalty.*:UserWarning")
 def test_l1_finds_the_exact_solution_on_bags_of_words(rng):
     often = 1.0 / np.arange(1, 1001)
@@ -98,6 +101,7 @@ def test_every_classification_loss_learns(loss):
     assert NAGClassifier(loss, random_state=0).fit(X, y).score(X_test, y_test) > 0.9
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("loss", REGRESSION)
 def test_every_regression_loss_learns(loss, rng):
     X = rng.normal(size=(2000, 3)) * [1e-3, 1.0, 1e3]
@@ -113,6 +117,7 @@ def test_regression_comes_close_to_least_squares():
     assert reg.score(X_test, y_test) >= LinearRegression().fit(X, y).score(X_test, y_test) - 0.05
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_diabetes])
 def test_defaults_on_raw_data_reach_a_scaled_batch_solver(load):
     """Mean over splits of the score after `fit`, against a batch solver on standardised features."""
@@ -339,6 +344,7 @@ def test_auto_bears_what_a_number_bears(size, rng):
 # -- penalty and average
 
 
+@pytest.mark.compiled
 def test_more_penalty_leaves_fewer_weights():
     X, y = load_digits(return_X_y=True)
     counts = [
@@ -349,6 +355,7 @@ def test_more_penalty_leaves_fewer_weights():
     assert counts[-1] < 0.6 * counts[0]
 
 
+@pytest.mark.compiled
 def test_l2_penalty_means_what_it_means_for_a_batch_solver(rng):
     """The minimiser of mean loss + alpha |u|^2 / 2, with |x| <= 1 so that u is the weight."""
     X = rng.choice([-1.0, 1.0], (4000, 3))
