@@ -7,6 +7,8 @@ from hypothesis import settings
 
 from sklearn_nag import config_context
 
+collect_ignore = ["typing"]  # scripts for type checkers, which would train models wherever doctests are looked for
+
 settings.register_profile("deterministic", derandomize=True, database=None)
 settings.load_profile("deterministic")
 
@@ -16,11 +18,13 @@ def rng():
     return np.random.default_rng(20130711)
 
 
-@pytest.fixture
-def in_numpy():
-    """For tests of many rules, each of which would be compiled by itself; a test of the compiled kernel has some.
+@pytest.fixture(autouse=True)
+def in_numpy(request):
+    """Tests learn in NumPy, as each rule would be compiled by itself, which takes a second or two.
 
-    Where the environment has ``EVERY_RULE``, by the kernel in use.
+    Tests of compiled code choose the kernel, or are marked as ``compiled``: these learn by the kernel in use. So do all
+    where the environment has ``EVERY_RULE``.
     """
-    with nullcontext() if os.environ.get("EVERY_RULE") else config_context(kernel="numpy"):
+    by_default = os.environ.get("EVERY_RULE") or request.node.get_closest_marker("compiled")
+    with nullcontext() if by_default else config_context(kernel="numpy"):
         yield

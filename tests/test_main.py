@@ -25,7 +25,7 @@ def quick(monkeypatch):
         monkeypatch.setattr(f"sklearn_nag._main_job.{module}.ETAS", rates.ETAS)
 
 
-@pytest.mark.usefixtures("quick", "in_numpy")
+@pytest.mark.usefixtures("quick")
 def test_bundled_data(tmp_path, capsys, monkeypatch):
     names = [task.name for task in bundled_tasks()]
     assert names == ["breast cancer", "wine", "digits", "diabetes"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag import __main__ as command
 from sklearn_nag.preprocessing import prepare
 
@@ -22,7 +22,8 @@ N = 300
 FRAME = pd.DataFrame({"size": RNG.normal(size=N), "town": RNG.choice(["Rome", "Oslo", "Lima"], N)})
 FRAME.loc[::7, "size"] = np.nan
 SOLD = np.where(FRAME["size"].fillna(0) + (FRAME["town"] == "Rome") > 0.3, "yes", "no")
-MODEL = prepare(FRAME, NAGClassifier()).partial_fit(FRAME, SOLD, classes=["no", "yes"])
+with config_context(kernel="numpy"):  # as every process that collects tests would compile it
+    MODEL = prepare(FRAME, NAGClassifier()).partial_fit(FRAME, SOLD, classes=["no", "yes"])
 KEYS = [f"k{i}" for i in range(N)]
 
 

@@ -18,7 +18,6 @@ DIABETES = Task("diabetes", *load_diabetes(return_X_y=True, scaled=False), False
 ETAS = np.array([0.01, 1.0, 100.0])
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("task", [WINE, DIABETES], ids=lambda task: task.name)
 @pytest.mark.parametrize("which", range(7))
 def test_errors_are_those_of_grid_search(monkeypatch, task, which):

@@ -104,28 +104,33 @@ def test_how_long_steps_are(n_shards, rounds, factor):
     assert factors == ([] if factor is None else [factor, 1.0])
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
+LEARNERS = [
+    (NAGClassifier(), Y, {}),
+    (NAGRegressor(), Z, {}),
+    (NAGClassifier(), Y, {"weight": RNG.uniform(1, 2, 3000)}),
+    (NAGClassifier(eta0="auto"), Y, {}),
+    (NAGClassifier(adaptive=False), Y, {}),
+    (NAGClassifier(penalty="l1"), Y, {}),
+    (ScaleInvariantClassifier(), Y, {}),
+]
+
+
 @pytest.mark.parametrize(
-    ("estimator", "y", "options"),
-    [
-        (NAGClassifier(), Y, {}),
-        (NAGClassifier(), Y, {"weight": RNG.uniform(1, 2, 3000)}),
-        (NAGRegressor(), Z, {}),
-        (NAGClassifier(eta0="auto"), Y, {}),
-        (NAGClassifier(adaptive=False), Y, {}),
-        (NAGClassifier(penalty="l1"), Y, {}),
-        (ScaleInvariantClassifier(), Y, {}),
-    ],
+    ("estimator", "y", "options", "n_jobs"),
+    [(*learner, 1) for learner in LEARNERS]
+    + [pytest.param(*learner, 3, marks=pytest.mark.compiled) for learner in LEARNERS[:2]],  # threads choose by default
 )
 def test_it_is_a_loop_over_shards(estimator, y, options, n_jobs):
     classes = {} if isinstance(estimator, NAGRegressor) else {"classes": [0, 1]}
-    model = shard_fit(estimator, X, y, sample_weight=options.get("weight"), n_shards=6, rounds=3, n_jobs=n_jobs)
-    np.testing.assert_array_equal(bits(model), bits(by_a_loop(estimator, X, y, 6, 3, **options, **classes)))
+    rows, y, options = X[:600], y[:600], {name: weight[:600] for name, weight in options.items()}
+    model = shard_fit(estimator, rows, y, sample_weight=options.get("weight"), n_shards=6, rounds=3, n_jobs=n_jobs)
+    np.testing.assert_array_equal(bits(model), bits(by_a_loop(estimator, rows, y, 6, 3, **options, **classes)))
     assert not hasattr(estimator, "_state")
     assert model.get_params() == estimator.get_params()
-    merge([model, copy.deepcopy(estimator).partial_fit(X, y, **classes)])  # they learn by the same rule
+    merge([model, copy.deepcopy(estimator).partial_fit(rows, y, **classes)])  # they learn by the same rule
 
 
+@pytest.mark.compiled
 def test_processes_give_the_same_bits():
     model = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2)
     with joblib.parallel_config("loky", n_jobs=2):
@@ -153,6 +158,7 @@ def test_more_shards_than_rows():
     assert model.t_ == 10
 
 
+@pytest.mark.compiled
 def test_more_rounds_are_nearer_to_one_model():
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(24000, 6)) * 10.0 ** rng.integers(-3, 4, 6)
@@ -168,6 +174,7 @@ def test_more_rounds_are_nearer_to_one_model():
     assert losses[1] < losses[0] < 1.05 * best
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("estimator", "n_shards", "rounds", "most"),
     [

@@ -29,7 +29,7 @@ def expected_to_fail(estimator):
 
 
 @parametrize_with_checks(
-    [OnlineBootstrap(NAGClassifier(max_iter=20, random_state=0), n_models=2)],
+    [OnlineBootstrap(NAGClassifier(max_iter=3, random_state=0), n_models=2)],
     expected_failed_checks=expected_to_fail,
 )
 def test_scikit_learns_checks(estimator, check):
@@ -45,6 +45,7 @@ def test_weights_are_exponential_and_depend_on_the_number_of_the_row():
     assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.03
 
 
+@pytest.mark.compiled
 def test_standard_errors_are_those_of_least_squares():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(2000, 3)) @ [[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 100.0]]
@@ -59,6 +60,7 @@ def test_standard_errors_are_those_of_least_squares():
     np.testing.assert_allclose(width, 2 * 1.67 * np.sqrt(leverage), rtol=0.5)
 
 
+@pytest.mark.compiled
 def test_cuts_pickles_and_failures_change_nothing():
     whole = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y)
     parts = OnlineBootstrap(NAGRegressor(), 3, n_jobs=2)
@@ -147,7 +149,6 @@ def test_what_cannot_be():
         boot.set_params(n_models=3).partial_fit(X, Y)
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_counts_are_scored_as_by_the_learner(rng):
     rows = rng.normal(size=(300, 3))
     counts = rng.poisson(np.exp(0.5 * rows[:, 0] + 1.0))

@@ -22,6 +22,7 @@ from sklearn_nag.preprocessing import OnlineCells, OnlineCurves
 from ..kernels.helpers import KERNELS
 
 pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.compiled  # many rows by few rules
 
 SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "focus_rows": 100, "random_state": 0}
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
@@ -30,7 +31,7 @@ X, Y = make_friedman1(600, noise=0.5, random_state=0)
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
 @parametrize_with_checks(
-    [NAGCellsClassifier(**SMALL, max_iter=5), NAGCellsRegressor(**SMALL, max_iter=5)],
+    [NAGCellsClassifier(**SMALL, max_iter=2), NAGCellsRegressor(**SMALL, max_iter=2)],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": REASON,
         "check_sample_weight_equivalence_on_sparse_data": REASON,

@@ -49,17 +49,16 @@ def expected_failures(estimator):
     }
 
 
-@pytest.mark.usefixtures("in_numpy")
 @parametrize_with_checks(
     [
-        HedgeClassifier(max_iter=2),
+        HedgeClassifier(),
         HedgeClassifier(
             [("nag", NAGClassifier()), ("sgd", SGDClassifier(random_state=0))],
             update="weighted_majority",
-            max_iter=4,
-            batch_size=5,
+            max_iter=2,
+            batch_size=20,
         ),
-        HedgeRegressor(max_iter=2),
+        HedgeRegressor(),
         HedgeRegressor([("nag", NAGRegressor())], update="hedge", loss="absolute_error", max_iter=2),
     ],
     expected_failed_checks=expected_failures,
@@ -250,7 +249,6 @@ def test_the_mixture_is_adahedge_over_forecasts_and_their_blend():
     assert without.weights_.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_learners_of_every_family_are_members():
     X, y = DIABETES
     experts = [
@@ -335,7 +333,7 @@ def test_batches_make_no_difference(size, kernel):
             (HedgeClassifier, DIGITS, "hedge"),
             (HedgeRegressor, DIABETES, "adahedge"),
         ):
-            X, y = X[:150], y[:150]
+            X, y = X[:110], y[:110]
             options = {"classes": np.unique(y)} if make is HedgeClassifier else {}
             whole, parts = make(update=update).partial_fit(X, y, **options), make(update=update)
             for start in range(0, len(y), size):

@@ -29,7 +29,6 @@ def table(rng, n=300):
     return X, X @ TRUTH + 0.3 * rng.normal(size=n) + 7.0
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize(
     ("make", "lazy"), [(partial(NAGRegressor, **OGD), False), (partial(FTRLRegressor, **LAZY), True)]
 )
@@ -65,7 +64,6 @@ def proximal_by_its_statement(X, y, low, high, eta, beta, l1):
     return np.array(played)
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_ftrl_proximal_with_l1_is_its_statement(rng):
     X, y = rows(rng)
     low, high = np.array([-0.1, 0.0, 0.0, -0.2, -9.0]), np.array([0.2, 0.3, 9.0, 0.0, 9.0])
@@ -75,7 +73,6 @@ def test_ftrl_proximal_with_l1_is_its_statement(rng):
     np.testing.assert_allclose(model._play(X, y)[:, 0], expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize(
     "estimator",
     [NAGRegressor(), NAGRegressor(adaptive=False), FTRLRegressor(), FTRLRegressor(regularizer="l2")],
@@ -94,7 +91,6 @@ def test_a_long_stream_comes_near_the_best_there_is(rng, estimator):
     assert np.mean((free.predict(X) - y) ** 2) < 0.5 * least  # so bounds are what matters
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_passes_find_nnls(rng):
     X, y = table(rng, 100)
     best = LinearRegression(positive=True).fit(X, y)
@@ -123,7 +119,6 @@ def drifting(rng, n=120):
     return X * 10.0 ** np.sin(np.arange(n) / 9.0)[:, None] * (rng.random(X.shape) < 0.7), y
 
 
-@pytest.mark.usefixtures("in_numpy")
 @settings(max_examples=25, deadline=None)
 @given(cuts=st.sets(st.integers(1, 119)), which=st.integers(0, len(KINDS) - 1), storage=st.booleans())
 def test_bounds_hold_to_the_bit_after_every_cut(cuts, which, storage):
@@ -139,7 +134,7 @@ def test_bounds_hold_to_the_bit_after_every_cut(cuts, which, storage):
 
 
 @pytest.mark.parametrize("kernel", KERNELS[1:])
-@pytest.mark.parametrize("estimator", [KINDS[0], KINDS[1], FTRLRegressor()], ids=str)
+@pytest.mark.parametrize("estimator", [KINDS[0], FTRLRegressor()], ids=str)
 def test_kernels_and_containers_agree(rng, estimator, kernel):
     X, y = drifting(rng)
     played, coefs = [], []
@@ -155,7 +150,6 @@ def test_kernels_and_containers_agree(rng, estimator, kernel):
         np.testing.assert_allclose(coef, coefs[0], rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_what_predicts_is_what_coef_says(rng):
     """Also where few columns are looked up, and where the average of weights was held by other scales."""
     X, y = table(rng, 120)
@@ -169,7 +163,6 @@ def test_what_predicts_is_what_coef_says(rng):
     np.testing.assert_allclose(played[0, 0], reg.intercept_[0], rtol=1e-9)
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_models_that_are_merged_or_moved_stay_within(rng):
     X, y = table(rng)
     parts = [NAGRegressor(constraint=Box(LOW, HIGH)).partial_fit(X[i::2], y[i::2]) for i in (0, 1)]
@@ -184,7 +177,6 @@ def test_models_that_are_merged_or_moved_stay_within(rng):
         parts[0]._state.moved(places)
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_bounds_may_change_while_a_model_goes_on(rng):
     X, y = table(rng)
     for estimator in (NAGRegressor(), FTRLRegressor()):
@@ -198,7 +190,6 @@ def test_bounds_may_change_while_a_model_goes_on(rng):
         assert reg.set_params(constraint=None).partial_fit(X, y).coef_[0] > 0
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_signs_by_name(rng):
     pd = pytest.importorskip("pandas")
     X, y = table(rng)
@@ -213,7 +204,6 @@ def test_signs_by_name(rng):
         NAGRegressor(constraint={"cost": -1}).fit(frame, y)
 
 
-@pytest.mark.usefixtures("in_numpy")
 def test_classes_have_bounds_each(rng):
     X, _ = rows(rng, 300)
     y = np.digitize(X[:, 0], [-0.4, 0.4])

@@ -9,19 +9,13 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.utils import shuffle
 
-from sklearn_nag import FTRLClassifier, NAGClassifier, ScaleInvariantClassifier, config_context, merge
+from sklearn_nag import FTRLClassifier, NAGClassifier, ScaleInvariantClassifier, merge
 from sklearn_nag.model_selection import progressive_validation
 
 X, Y = shuffle(*load_digits(return_X_y=True), random_state=0)
 BINARY = (Y > 4).astype(int)
 CLASSES = np.arange(10)
 SURE = {"calibration": "progressive"}
-
-
-@pytest.fixture(autouse=True)
-def in_numpy():
-    with config_context(kernel="numpy"):
-        yield
 
 
 def learnt(loss="log_loss", y=Y, rows=slice(900), **options):

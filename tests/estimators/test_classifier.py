@@ -99,7 +99,6 @@ def test_class_weights_that_are_no_weights(weight):
         NAGClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y)
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"])
 @pytest.mark.parametrize(
     ("make", "options"),

@@ -25,16 +25,16 @@ DEFAULTS = [
     ScaleInvariantRegressor(invariance="full"),
 ]
 OTHERS = [
-    FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=20),
+    FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=5),
     FTRLRegressor(loss="huber", regularizer="entropy", max_iter=20),
-    NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=20),
-    NAGClassifier(half_life="auto", max_iter=3),
-    NAGRegressor(loss="huber", normalization="rms", adaptive=False, max_iter=20),
-    NAGRegressor(half_life="auto", max_iter=3),
+    NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=3),
+    NAGClassifier(half_life=50.0, max_iter=2),
+    NAGRegressor(loss="huber", normalization="rms", adaptive=False, max_iter=3),
+    NAGRegressor(half_life="auto", max_iter=1),
     ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=5),
     ScaleInvariantRegressor(loss="huber", invariance="full", max_iter=2),
-    NAGClassifierCV(NAGClassifier(max_iter=3, random_state=0), [0.25, 1.0], cv=2),
-    NAGRegressorCV(NAGRegressor(max_iter=3, random_state=0), [0.25, 1.0], cv=2),
+    NAGClassifierCV(NAGClassifier(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
+    NAGRegressorCV(NAGRegressor(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
 ]
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 
@@ -47,13 +47,13 @@ def expected_failures(estimator):
     }
 
 
+@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:alpha has no effect")  # a check sets it for all that have it
 @parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failures)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.filterwarnings("ignore:alpha has no effect")
 @parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
 def test_scikit_learn_check_of_other_rules(estimator, check):

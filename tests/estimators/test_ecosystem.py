@@ -33,6 +33,8 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
+pytestmark = pytest.mark.compiled  # many rows by few rules
+
 QUICK = {"max_iter": 5, "tol": None, "random_state": 0}
 CANCER = load_breast_cancer(return_X_y=True)
 WINE = load_wine(return_X_y=True)

@@ -48,12 +48,11 @@ def first_pass_clocks(X):
     return float(len(X)), ((X / np.maximum.accumulate(np.abs(X))) ** 2).sum()
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("estimator", [NAGRegressor, NAGClassifier])
 def test_all_that_fit_can_do(rng, estimator):
     X, y = rows(rng, 400)
     y = y if estimator is NAGRegressor else y > 0
-    options = {"scales": "first-pass", "random_state": 0, "max_iter": 20}
+    options = {"scales": "first-pass", "random_state": 0, "max_iter": 8}
     model = estimator(**options).fit(X, y)
     assert model.score(X, y) > 0.7
     more = estimator(**{**options, "warm_start": True, "max_iter": 1, "tol": None}).fit(X, y).fit(X, y)

@@ -15,7 +15,6 @@ from sklearn_nag import FTRLClassifier, FTRLRegressor
 
 from .helpers import X, Y, bits, split
 
-pytestmark = pytest.mark.usefixtures("in_numpy")  # compiled ones are tried by test_common and by kernels/ftrl
 REGULARIZERS = ["proximal", "l2", "entropy"]
 
 

@@ -27,6 +27,8 @@ from sklearn_nag import (
 
 from ..kernels.helpers import HAVE_NUMBA, KERNELS, on_both, some
 
+pytestmark = pytest.mark.compiled
+
 LEARNERS = [
     FTRLClassifier,
     FTRLRegressor,
@@ -210,7 +212,7 @@ def test_columns_in_any_order(make, named_twice, kernel, rng):
         assert np.array_equal(getattr(b._state.columns, name), getattr(a._state.columns, name))
 
 
-@pytest.mark.parametrize(("make", "case", "kernel"), on_both(some(itertools.product(LEARNERS, MALFORMED), 72), 12))
+@pytest.mark.parametrize(("make", "case", "kernel"), on_both(some(itertools.product(LEARNERS, MALFORMED), 48), 8))
 def test_malformed_sparse_rows(make, case, kernel):
     rows, message = MALFORMED[case]
     learner, y = make(), targets_for(make())
@@ -259,7 +261,7 @@ ANY_TARGETS = [
 
 @pytest.mark.parametrize(
     ("make", "loss", "kernel"),
-    on_both(itertools.product(ANY_TARGETS, ["squared_error", "absolute_error", "huber"]), 5),
+    on_both(itertools.product(ANY_TARGETS, ["squared_error", "absolute_error", "huber"]), 3),
 )
 def test_targets_to_the_ends_of_the_range(rng, make, loss, kernel):
     X = rng.normal(size=(80, 4))

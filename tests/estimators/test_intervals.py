@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
-from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, merge
+from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, merge
 from sklearn_nag.uncertainty import quantiles
 
 X, Y = load_diabetes(return_X_y=True, scaled=False)
-
-
-@pytest.fixture(autouse=True)
-def in_numpy():
-    with config_context(kernel="numpy"):
-        yield
 
 
 def same(a, b):

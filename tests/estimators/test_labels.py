@@ -46,7 +46,6 @@ X, LABELS = make_multilabel_classification(120, 6, n_classes=3, random_state=0)
 RNG = np.random.default_rng(0)
 SHARES = RNG.dirichlet(np.ones(3), len(X))
 PLAIN = {"normalization": None, "adaptive": False, "centering": False, "average": False}
-pytestmark = pytest.mark.usefixtures("in_numpy")
 
 # -- probabilities
 

@@ -20,6 +20,8 @@ from sklearn_nag import (
     report_progress,
 )
 
+pytestmark = pytest.mark.compiled
+
 DIABETES, WINE = load_diabetes(return_X_y=True), load_wine(return_X_y=True)
 LEARN = kernels.learn
 MODELS = [NAGRegressor, ScaleInvariantRegressor, HedgeRegressor]

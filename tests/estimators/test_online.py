@@ -2,6 +2,7 @@
 
 import copy
 import io
+import itertools
 import pickle
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
 
-from ..kernels.helpers import flat
+from ..kernels.helpers import flat, on_both
 from .helpers import PLAIN, RNG, X, Y, bits, first_call
 
 # -- attributes
@@ -48,7 +49,6 @@ def test_attributes():
         clf.coef_[0, 0] = 1.0
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("penalty", [None, "l1", "l2", "elasticnet"])
 @pytest.mark.parametrize("normalization", ["max", "rms"])
@@ -135,36 +135,37 @@ def test_float32_rows():
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X.astype(float)))
 
 
+SOME_RULES = [
+    NAGClassifier(),
+    NAGClassifier("hinge", normalization="rms", penalty="l2", average=50),
+    NAGClassifier(adaptive=False, learning_rate="invscaling", penalty="l1"),
+    NAGClassifier(normalization="rms", adaptive=False),
+    NAGClassifier(eta0="auto"),
+    NAGRegressor(eta0="auto", loss="huber"),
+    NAGRegressor(normalization="max", penalty="l1", average=True),
+]
+
+
 @pytest.mark.parametrize(
-    "estimator",
-    [
-        NAGClassifier(),
-        NAGClassifier("hinge", normalization="rms", penalty="l2", average=50),
-        NAGClassifier(adaptive=False, learning_rate="invscaling", penalty="l1"),
-        NAGClassifier(normalization="rms", adaptive=False),
-        NAGClassifier(eta0="auto"),
-        NAGRegressor(eta0="auto", loss="huber"),
-        NAGRegressor(normalization="max", penalty="l1", average=True),
-    ],
+    ("estimator", "container", "kernel"), on_both(itertools.product(SOME_RULES, [np.asarray, sparse.csr_array]), 3)
 )
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_batches_and_pickles_between_them_change_no_bit(estimator, container):
+def test_batches_and_pickles_between_them_change_no_bit(estimator, container, kernel):
     X, y = load_wine(return_X_y=True)
     X = container(X)
     extra = {"classes": [0, 1, 2]} if isinstance(estimator, NAGClassifier) else {}
-    whole = clone(estimator).partial_fit(X, y, **extra)
-    parts = clone(estimator)
-    for i, rows in enumerate(np.split(np.arange(len(y)), [1, 2, 3, 50, 51, 100, 177])):
-        parts.partial_fit(X[rows], y[rows], **(extra if i == 0 else {}))
-        if i % 3 == 0:
-            parts = pickle.loads(pickle.dumps(parts))
-        elif i % 3 == 1:
-            parts = copy.deepcopy(parts)
-        else:
-            file = io.BytesIO()
-            joblib.dump(parts, file)
-            file.seek(0)
-            parts = joblib.load(file)
+    with config_context(kernel=kernel):
+        whole, parts = clone(estimator).partial_fit(X, y, **extra), clone(estimator)
+        for i, rows in enumerate(np.split(np.arange(len(y)), [1, 2, 3, 50, 51, 100, 177])):
+            parts.partial_fit(X[rows], y[rows], **(extra if i == 0 else {}))
+            if i % 3 == 0:
+                parts = pickle.loads(pickle.dumps(parts))
+            elif i % 3 == 1:
+                parts = copy.deepcopy(parts)
+            else:
+                file = io.BytesIO()
+                joblib.dump(parts, file)
+                file.seek(0)
+                parts = joblib.load(file)
     assert np.array_equal(bits(whole), bits(parts))
     assert np.array_equal(whole.coef_, parts.coef_)
 
@@ -179,6 +180,7 @@ def test_a_copy_is_independent():
     assert not hasattr(clone(one), "_state")
 
 
+@pytest.mark.compiled
 def test_a_pickle_goes_on_in_another_process(tmp_path):
     X, y = load_wine(return_X_y=True)
     clf = NAGClassifier(normalization="rms").partial_fit(X[:90], y[:90], classes=[0, 1, 2])

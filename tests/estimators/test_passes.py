@@ -69,7 +69,6 @@ def test_the_loss_of_a_target_in_other_units_settles_as_soon():
     assert one.n_iter_ == two.n_iter_
 
 
-@pytest.mark.usefixtures("in_numpy")  # which does not say that it compiles
 def test_the_loss_of_a_pass_is_its_own(capsys):
     """Not a difference of running sums, which loses its digits after one large loss."""
     X, y = load_diabetes(return_X_y=True)

@@ -53,15 +53,14 @@ def table(rng, loss="poisson", n=2000):
     return X, np.array([rng.gamma(2.0, 0.5, count).sum() for count in rng.poisson(mean)])
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("loss", PEERS)
 @pytest.mark.parametrize("family", [NAGRegressor, ScaleInvariantRegressor, FTRLRegressor])
 def test_deviance_explained_is_that_of_the_solver(rng, loss, family):
-    X, y = table(rng, loss, 4000)
+    X, y = table(rng, loss, 2500)
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     options = {"power": 1.5, "link": "log"} if loss == "tweedie" else {}
     best = PEERS[loss](alpha=0.0, max_iter=1000, **options).fit(standard, y).score(standard, y)
-    fitted = family(loss, random_state=0, max_iter=20).fit(X, y)
+    fitted = family(loss, random_state=0, max_iter=8).fit(X, y)
     assert fitted.score(X, y) > best - 0.005
     one_pass = family(loss).partial_fit(X, y)
     assert one_pass.score(X, y) > best - (0.005 if family is NAGRegressor else 0.05)
@@ -70,7 +69,7 @@ def test_deviance_explained_is_that_of_the_solver(rng, loss, family):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=name)
-def test_a_factor_of_the_targets_moves_the_intercept_alone(rng, learner, in_numpy):
+def test_a_factor_of_the_targets_moves_the_intercept_alone(rng, learner):
     if learner.target_normalization is None or not learner.fit_intercept or learner.clip not in (None, "targets"):
         pytest.skip("these have no unit of the target")
     X, y = table(rng, learner.loss, 300)
@@ -104,7 +103,7 @@ def test_backends_cuts_and_saved_models(rng, learner, kernel):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=name)
-def test_extreme_targets_weights_and_rows(rng, learner, in_numpy):
+def test_extreme_targets_weights_and_rows(rng, learner):
     X, y = table(rng, learner.loss, 60)
     y[5:9] = [1e300, 1.7e308, 5e-324, 1e-300]
     X[20], X[30, 1] = 1e200, -1e100
@@ -160,7 +159,7 @@ def test_rates_by_exposure_are_counts_by_exposure(rng):
     assert model.predict(X) @ exposure == pytest.approx(counts.sum(), rel=0.03)
 
 
-def test_several_outputs_and_sparse_rows(rng, in_numpy):
+def test_several_outputs_and_sparse_rows(rng):
     X, y = table(rng, n=300)
     both = NAGRegressor("poisson").partial_fit(X, np.column_stack([y, 5.0 * y]))
     for k, one in enumerate([NAGRegressor("poisson").partial_fit(X, y), NAGRegressor("poisson").partial_fit(X, 5 * y)]):
@@ -173,7 +172,7 @@ def test_several_outputs_and_sparse_rows(rng, in_numpy):
 
 @pytest.mark.parametrize("loss", PEERS)
 @pytest.mark.parametrize("clip", [None, "targets"])
-def test_exported_models_predict_the_same(rng, loss, clip, in_numpy):
+def test_exported_models_predict_the_same(rng, loss, clip):
     X, y = table(rng, loss, 300)
     model = NAGRegressor(loss, clip=clip).partial_fit(X, y)
     exported = model.to_sklearn()
@@ -183,7 +182,7 @@ def test_exported_models_predict_the_same(rng, loss, clip, in_numpy):
         NAGRegressor(loss).partial_fit(X, np.column_stack([y, y])).to_sklearn()
 
 
-def test_graphs_of_onnx_predict_the_same(rng, in_numpy):
+def test_graphs_of_onnx_predict_the_same(rng):
     pytest.importorskip("skl2onnx")
     runtime = pytest.importorskip("onnxruntime")
     from sklearn_nag.io import to_onnx
@@ -196,8 +195,8 @@ def test_graphs_of_onnx_predict_the_same(rng, in_numpy):
 
 
 @pytest.mark.parametrize("learner", [LEARNERS[0], ScaleInvariantRegressor("poisson"), LEARNERS[10]], ids=name)
-def test_merged_models_predict_as_one(rng, learner, in_numpy):
-    X, y = table(rng, learner.loss, 4000)
+def test_merged_models_predict_as_one(rng, learner):
+    X, y = table(rng, learner.loss, 2000)
     merged = merge([clone(learner).partial_fit(X[i::2], y[i::2]) for i in range(2)])
     assert merged.score(X, y) > clone(learner).partial_fit(X, y).score(X, y) - 0.06
     assert float(merged._state.target_mean()[0]) == pytest.approx(np.log(y.mean()))
@@ -218,7 +217,7 @@ def failures(estimator):
 
 @pytest.mark.filterwarnings("ignore:alpha has no effect")
 @parametrize_with_checks(
-    [NAGRegressor("poisson", max_iter=20), FTRLRegressor("tweedie", max_iter=20)], expected_failed_checks=failures
+    [NAGRegressor("poisson", max_iter=3), FTRLRegressor("tweedie", max_iter=5)], expected_failed_checks=failures
 )
 def test_checks_of_scikit_learn(estimator, check):
     with config_context(kernel="numpy"):

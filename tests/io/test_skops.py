@@ -211,7 +211,6 @@ def load(path):
 FROZEN = sorted(path for path in FOLDER.glob("state*/*") if path.suffix != ".json")
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("path", FROZEN, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_frozen_model_predicts_and_goes_on(path):
     if path.suffix != ".skops" and np.lib.NumpyVersion(np.__version__) < "2.0.0":

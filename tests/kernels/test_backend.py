@@ -16,6 +16,8 @@ from sklearn_nag.kernels import _backend
 
 from .helpers import HAVE_NUMBA, LOSSES, fresh, make_state, needs_numba
 
+pytestmark = pytest.mark.compiled
+
 
 @needs_numba
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])

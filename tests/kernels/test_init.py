@@ -16,7 +16,7 @@ from .helpers import RULES, flat, make_data, make_state, on_both, progressive
     ("rule", "container", "options", "kernel"),
     on_both(
         itertools.product(RULES, [np.asarray, sparse.csr_array], [{}, {"l2": 0.01}, {"l1": 0.01, "average_from": 0.0}]),
-        5,
+        2,
     ),
 )
 def test_weight_0_is_absence(rng, rule, container, options, kernel):

@@ -56,7 +56,7 @@ CASES = [
     if not (container == "sparse" and options.get("invariance") == "full")
 ]
 
-BY_KERNEL = on_both(CASES, 6)
+BY_KERNEL = on_both(CASES, 3)
 
 
 def data(is_regressor, n, n_rows=50, d=6):

@@ -16,6 +16,8 @@ from sklearn_nag.kernels import _threads
 
 from .helpers import make_data, needs_numba
 
+pytestmark = pytest.mark.compiled
+
 
 @needs_numba
 @pytest.mark.parametrize("n_jobs", [2, 3, -1])

@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantRegressor
 from sklearn_nag.model_selection import CoefficientsDisplay, IntervalDisplay, progressive_validation
 
 X, Y = load_diabetes(return_X_y=True, scaled=False)
-
-
-@pytest.fixture(autouse=True)
-def in_numpy():
-    with config_context(kernel="numpy"):
-        yield
 
 
 def test_progressive_validation_judges_the_intervals_that_rows_had():

@@ -19,8 +19,6 @@ from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, ScaleInvari
 from sklearn_nag.model_selection import ProgressiveSearch
 from sklearn_nag.streams import fit_stream
 
-pytestmark = pytest.mark.usefixtures("in_numpy")
-
 DIGITS = tuple(a[:900] for a in load_digits(return_X_y=True))
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
 RATES = [1e-4, 0.01, 0.3, 1.0, 10.0, 100.0, 1000.0]

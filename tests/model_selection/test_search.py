@@ -40,6 +40,7 @@ SEARCHED = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("case", "container"),

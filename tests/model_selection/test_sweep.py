@@ -30,8 +30,7 @@ SWEPT = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("container", "weighted"), [(np.asarray, True), (sparse.csr_array, False)])
 @pytest.mark.parametrize("case", SWEPT)
 def test_a_sweep_gives_what_learning_one_by_one_gives(rng, case, container, weighted):
     learner, (X, y) = SWEPT[case]

@@ -35,6 +35,8 @@ from .helpers import Centred
 
 pd = pytest.importorskip("pandas")
 
+pytestmark = pytest.mark.compiled  # many rows by few rules
+
 CLASSES = [0, 1]
 
 

@@ -44,6 +44,8 @@ from sklearn_nag.regret import (
 
 from . import plain
 
+pytestmark = pytest.mark.compiled  # many rows by few rules
+
 N, T, D = 1000, 40, 3
 PRINTED_TARGET = {"target_normalization": None, "clip": None}
 PLAIN = {"normalization": None, "adaptive": False, "importance_aware": False, "fit_intercept": False, "average": False}
@@ -583,7 +585,6 @@ def test_the_packages_lazy_gradient_descent(constraint):
     check(run, lambda run, u: ogd_bound(run, u, 0.5), us)
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("lazy", [True, False])
 def test_the_packages_gradient_descent_in_a_box(lazy):
     X, y = (values[::10] for values in with_both_classes(*sequences()))

@@ -32,12 +32,6 @@ def same(a, b):
     return a[:2] == b[:2] and np.array_equal(a.table, b.table) and np.array_equal(a.surprise.table, b.surprise.table)
 
 
-@pytest.fixture(autouse=True)
-def in_numpy():
-    with config_context(kernel="numpy"):
-        yield
-
-
 @pytest.mark.parametrize("offset", [[-0.5, 0.5], [1.0, 0.0, -1.0]])
 def test_what_is_true_is_found(offset):
     logits, codes = draw(6000, 0.4, np.array(offset))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 
+import numpy as np
 import pytest
 
 pytest.importorskip("numba")
@@ -137,38 +138,41 @@ def pipe(path):
     os.mkfifo(path)
 
 
-no_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.fixture(scope="module")
+def expected():
+    """What `FIT` prints."""
+    with config_context(kernel="numba"):
+        return f"{kernels.mix(kernels.Mixture.new(3), np.eye(3)).tolist()}\n"
 
 
-@pytest.mark.parametrize("damage", [lambda path: path.write_bytes(b"garbage"), pytest.param(pipe, marks=no_pipes)])
-def test_damaged_files_are_replaced_with_one_warning(tmp_path, damage):
-    expected = run(tmp_path).stdout
-    (path,) = tmp_path.rglob("*.nbc")
-    damage(path)
-    damaged = run(tmp_path)
-    assert damaged.stdout == expected
-    assert damaged.stderr.count("RuntimeWarning") == 1
-    again = run(tmp_path)
-    assert again.stdout == expected
-    assert "Warning" not in again.stderr
+def test_damaged_files_are_replaced_with_one_warning(tmp_path, expected):
+    assert run(tmp_path).stdout == expected
+    for damage in [lambda path: path.write_bytes(b"garbage"), *[pipe] * hasattr(os, "mkfifo")]:
+        (path,) = tmp_path.rglob("*.nbc")
+        damage(path)
+        damaged = run(tmp_path)
+        assert damaged.stdout == expected
+        assert damaged.stderr.count("RuntimeWarning") == 1
+        again = run(tmp_path)
+        assert again.stdout == expected
+        assert "Warning" not in again.stderr
 
 
-def test_a_full_disk_is_no_error(tmp_path):
+def test_a_full_disk_is_no_error(tmp_path, expected):
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); import signal;"
     limited += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);" + FIT
-    full = run(tmp_path / "full", limited)
-    assert full.stdout == run(tmp_path / "other").stdout
+    assert run(tmp_path, limited).stdout == expected
 
 
-def test_processes_that_start_cold_together(tmp_path):
+def test_processes_that_start_cold_together(tmp_path, expected):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "SKLEARN_NAG_KERNEL": "numba"}
     started = [
         subprocess.Popen([sys.executable, "-c", FIT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(3)
+        for _ in range(2)
     ]
     found = [process.communicate() for process in started]
     assert all(process.returncode == 0 for process in started), found
-    assert len({out for out, _ in found}) == 1
+    assert {out.decode() for out, _ in found} == {expected}
 
 
 def test_a_first_call_says_that_it_compiles(caplog):
@@ -201,8 +205,8 @@ def test_verbose_models_say_that_they_compile(capsys, monkeypatch):
     assert capsys.readouterr().out == "Compiling the update kernel, which takes some seconds, now\n"
 
 
-# Two rules, each with a loss of margins and one of residuals, and with one more that is compiled already. For each of
-# the two kinds of losses there is one function more, which plays what rules predict.
+# A rule with two losses of one kind, for which it is compiled once, and another rule. One function plays what all of
+# them predict.
 RULES_AND_LOSSES = """
 import numpy as np
 from sklearn_nag import losses
@@ -210,9 +214,8 @@ from sklearn_nag.kernels import learn, nag, new_state
 from sklearn_nag.kernels.compiled import cache, jit
 
 X, y = np.arange(12.0).reshape(6, 2), np.ones((6, 1))
-for normalization in ("max", None):
-    for loss in (losses.Log(), losses.Hinge(), losses.SquaredError()):
-        learn(new_state(nag.Rule(normalization, False, False, (1e-3,)), 2), loss, X, y)
+for normalization, loss in (("max", losses.Log()), ("max", losses.Hinge()), (None, losses.Hinge())):
+    learn(new_state(nag.Rule(normalization, False, False, (1e-3,)), 2), loss, X, y)
 stats = [copy.stats for copy in jit._copies.values() if isinstance(copy._cache, cache.KernelCache)]
 hits, misses = (sum(sum(getattr(some, name).values()) for some in stats) for name in ("cache_hits", "cache_misses"))
 print(hits, misses)
@@ -220,6 +223,6 @@ print(hits, misses)
 
 
 def test_a_second_process_finds_what_the_first_has_compiled(tmp_path):
-    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["0", "6"]
-    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["6", "0"]
-    assert len(list(tmp_path.rglob("*.nbc"))) == 6
+    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["0", "3"]
+    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["3", "0"]
+    assert len(list(tmp_path.rglob("*.nbc"))) == 3

@@ -8,6 +8,8 @@ from sklearn_nag import config_context
 
 from ..helpers import flat, make_data, make_state, needs_numba, progressive
 
+pytestmark = pytest.mark.compiled
+
 
 @needs_numba
 def test_room_for_the_longest_row():

@@ -12,6 +12,8 @@ from ...estimators.helpers import bits
 from ..helpers import KERNELS
 from ..state.test_frequent import Transcription, mixed_rows
 
+pytestmark = pytest.mark.compiled
+
 
 @pytest.fixture(autouse=True, params=KERNELS)
 def kernel(request):

@@ -7,7 +7,6 @@ import pytest
 
 from sklearn_nag import NAGClassifier, NAGRegressor, kernels
 
-pytestmark = pytest.mark.usefixtures("in_numpy")
 PLAIN = {"normalization": "max", "centering": False, "importance_aware": False}
 OPTIONS = [{}, {"normalization": "max"}, {"adaptive": False}, {"centering": False}, {"penalty": "l2"}]
 

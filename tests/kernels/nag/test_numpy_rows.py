@@ -15,8 +15,6 @@ from sklearn_nag.kernels import learn, predict
 from ..helpers import BY_ITSELF, EXTENSIONS, KERNELS, LOSSES, RULES, flat, make_data, make_state, progressive
 from . import reference
 
-pytestmark = pytest.mark.usefixtures("in_numpy")
-
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])

@@ -14,8 +14,6 @@ from sklearn_nag.kernels import positive
 from ..helpers import EXTENSIONS, LOSSES, PENALTIES, RULES, flat, make_data, make_state, progressive
 from . import reference
 
-pytestmark = pytest.mark.usefixtures("in_numpy")
-
 
 @pytest.mark.parametrize(("alpha", "l1_ratio"), [(0.05, 0.0), (0.05, 1.0), (0.05, 0.4)])
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)

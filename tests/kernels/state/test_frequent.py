@@ -21,6 +21,8 @@ from sklearn_nag.kernels.state.frequent import switch
 from ...estimators.helpers import bits
 from ..helpers import KERNELS, on_both
 
+pytestmark = pytest.mark.compiled
+
 MODELS = {
     "nag": (NAGClassifier, {}),
     "sNG": (NAGClassifier, {"adaptive": False, "eta0": 0.1}),
@@ -198,6 +200,7 @@ def test_frequent_features_are_followed_after_a_failed_call():
     np.testing.assert_array_equal(model._state.followed(), features)
 
 
+@pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
 @pytest.mark.parametrize("name", ["nag", "regression", "scinol2", "potential"])
 def test_merged_models_count_all_rows(name):
     X, z, weight = mixed_rows(600)

@@ -11,8 +11,6 @@ from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, ScaleInvari
 from sklearn_nag.kernels.state import memory, model
 from sklearn_nag.kernels.vectorized import prediction
 
-pytestmark = pytest.mark.usefixtures("in_numpy")
-
 
 def text(rng, n=60, d=5000, n_classes=5):
     """Hashed words, and classes that a few of them tell."""

@@ -22,7 +22,6 @@ def test_cutting_between_blocks_of_a_long_stream(rng, normalization, adaptive):
     assert np.array_equal(flat(whole), flat(parts))
 
 
-@pytest.mark.usefixtures("in_numpy")
 @pytest.mark.parametrize("rule", RULES)
 def test_dense_in_any_layout_and_sparse_with_any_indices(rng, rule):
     X, y = make_data(rng, n=150)
