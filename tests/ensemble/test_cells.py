@@ -61,8 +61,8 @@ def test_it_mixes_what_three_pipelines_play(kernel):
     np.testing.assert_allclose(model.expert_losses_, (errors**2).mean(axis=0) / 2, rtol=1e-10)
     shares = mixture.weights()[0]
     shares = shares[:3] + shares[3] * blend.weights()[0]
-    np.testing.assert_allclose(model.weights_, shares, rtol=1e-3)  # which rounding moves: all three begin alike
-    np.testing.assert_allclose(model.predict(X), shares @ predicted, rtol=1e-4)
+    np.testing.assert_allclose(model.weights_, shares, rtol=5e-3)  # which rounding moves: all three begin alike
+    np.testing.assert_allclose(model.predict(X), shares @ predicted, rtol=5e-4)
     assert list(model.named_estimators_) == ["lines", "curves", "cells"]
 
 

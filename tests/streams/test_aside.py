@@ -116,6 +116,7 @@ def test_batches_that_stall_can_be_closed(tmp_path):
     waiting.start()
     file = os.open(tmp_path / "rows.svm", os.O_WRONLY)  # once it is open for reading
     os.write(file, b"1 0:1\n")
+    gc.collect()  # what other tests have left, which takes its own time
     other, start = iter(read_batches(tmp_path / "rows.svm", n_features=1)), time.monotonic()
     del other
     gc.collect()
