@@ -4,11 +4,13 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from sklearn_nag import config_context
 
 collect_ignore = ["typing"]  # scripts for type checkers, which would train models wherever doctests are looked for
 
+threadpool_limits(1)  # there is a worker for each processor, and threads of BLAS would wait for one another
 settings.register_profile("deterministic", derandomize=True, database=None)
 settings.load_profile("deterministic")
 

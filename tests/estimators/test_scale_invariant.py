@@ -27,6 +27,7 @@ def test_no_overflow_whatever_the_targets(rng, kind, loss, size, normalization):
     assert np.isfinite(reg.progressive_loss_)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
 @pytest.mark.parametrize("loss", losses.CLASSIFICATION)
 def test_one_class_equal_rows_and_zeros(kind, loss):
@@ -38,6 +39,7 @@ def test_one_class_equal_rows_and_zeros(kind, loss):
         assert (clf.predict(X) == 1).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
 def test_columns_of_all_scales_constant_and_double(rng, kind):
     X = rng.normal(size=(200, 6)) * [1e-150, 1e150, 1.0, 1.0, 0.0, 1.0]
@@ -66,6 +68,7 @@ def test_fewer_rows_than_columns(rng):
     assert reg.score(X, y) > 0.5
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
 def test_batch_quality_on_bundled_data(kind):
     X, y = load_diabetes(return_X_y=True, scaled=False)

@@ -44,8 +44,6 @@ from sklearn_nag.regret import (
 
 from . import plain
 
-pytestmark = pytest.mark.compiled  # many rows by few rules
-
 N, T, D = 1000, 40, 3
 PRINTED_TARGET = {"target_normalization": None, "clip": None}
 PLAIN = {"normalization": None, "adaptive": False, "importance_aware": False, "fit_intercept": False, "average": False}

@@ -157,6 +157,7 @@ def test_targets_near_the_end_of_the_range():
     np.testing.assert_allclose(reg.predict(X) / 1e300, SOLVED.predict(X), rtol=1e-10)
 
 
+@pytest.mark.compiled
 def test_two_classes_and_outputs():
     X, y = DIABETES
     for coef, intercept in ((np.ones(10), 2.0), (np.ones((1, 10)), [2.0])):
