@@ -16,7 +16,6 @@ from .. import kernels
 from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
 from ..estimators._validation import check_number
-from ..kernels import HAVE_FADED
 from ..merging import merge
 from ..preprocessing._steps import check_step, is_left_out, learns
 
@@ -36,7 +35,7 @@ def check_estimator(estimator):
     if isinstance(estimator, FTRLClassifier | FTRLRegressor):
         raise TypeError(f"estimator is a {type(estimator).__name__}; its models cannot be merged.")
     if getattr(estimator, "half_life", None) is not None:
-        raise ValueError(HAVE_FADED)
+        raise ValueError(kernels.HAVE_FADED)
 
 
 def _check_pipeline(pipeline):

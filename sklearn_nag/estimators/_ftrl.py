@@ -91,7 +91,7 @@ class _FTRLRule(OnlineLinear):
             coupled=loss.coupled,
             log_link=loss.log_link,
             clip=self._clip,
-            half_life=np.inf if self.half_life is None else float(self.half_life),
+            half_life=self._half_life,
             constraint=set_of(self.constraint, self),
         )
 

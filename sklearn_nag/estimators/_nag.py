@@ -181,7 +181,7 @@ class _NAGRule(OnlineLinear):
             log_link=loss.log_link,
             experts=len(etas),
             mixed=swept is None,
-            half_life=np.inf if mixes or self.half_life is None else float(self.half_life),
+            half_life=self._half_life,
             fades_average=self.half_life is not None,
             clip=self._clip,
             constraint=set_of(self.constraint, self),

@@ -583,8 +583,13 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     @property
     def _memory(self):
         """About how many of the last rows tell how far predictions are off."""
+        return self._half_life / np.log(2.0)
+
+    @property
+    def _half_life(self):
+        """After how many rows what was learnt counts half; infinite for never, and for several half-lives at once."""
         half_life = getattr(self, "half_life", None)  # which not all families have
-        return np.inf if half_life in (None, "auto") else half_life / np.log(2.0)
+        return np.inf if half_life in (None, "auto") else float(half_life)
 
     def _judge(self, played, encoded, weight, order=None, is_first=False):
         """Learn how far predictions are off that were made before rows were learnt; other arguments as for `_learn`.

@@ -21,7 +21,6 @@ class _InvariantRule(OnlineLinear):
     """What the parameters of the scale-invariant learners mean to the kernel."""
 
     _updates: tuple[str, ...] = ("auto", "potential", "scinol1", "scinol2")
-    _half_life = np.inf
 
     def _check_parameters(self):
         check_option("invariance", self.invariance, ("coordinatewise", "full"))
@@ -427,10 +426,6 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     @property
     def _fixed(self):
         return (*super()._fixed, "half_life")
-
-    @property
-    def _half_life(self):
-        return np.inf if self.half_life is None else float(self.half_life)
 
     @property
     def _loss_name(self):

@@ -21,9 +21,9 @@ def _known(state):
     return known, state.factor[np.ix_(known, known)]
 
 
-def _whitened(state, X):
+def _whitened(state, X, known, factor):
     """Rows ``x`` as the columns of the model have them, and the ``z`` with ``x = factor^T z`` in the known columns."""
-    columns, (known, factor) = state.columns, _known(state)
+    columns = state.columns
     x = np.ones((len(X), columns.lift.size))
     x[:, : X.shape[1]] = X
     x = x * columns.lift - columns.origin
@@ -34,11 +34,11 @@ def _whitened(state, X):
 
 def excess_leverage(state, X):
     """See `sklearn_nag.kernels.excess_leverage`: of ``x^T S^+ x``, which no linear map of the features changes."""
-    excess = np.zeros(X.shape[0])
+    excess, known = np.zeros(X.shape[0]), _known(state)
     if state.t > 0.0:
         with np.errstate(all="ignore"):
             for rows, x in dense_blocks(X):
-                _, z = _whitened(state, x)
+                _, z = _whitened(state, x, *known)
                 excess[rows] = beyond(np.add.reduce(z * z, axis=1) * state.t, z.shape[1]) / state.t
     return excess
 
@@ -101,9 +101,9 @@ def interval_widths(state, X, coverage):
         Infinite where there are no degrees of freedom, and for rows that are not in the span of those learnt.
     """
     sigma, freedom = spread_of_errors(state)
+    known, factor = _known(state)
     with np.errstate(all="ignore"):
-        x, z = _whitened(state, X)
-        known, _ = _known(state)
+        x, z = _whitened(state, X, known, factor)
         is_new = ~np.isclose(z @ state.factor[known], x, rtol=1e-6, atol=1e-6 * state.columns.deviation).all(axis=1)
         leverage = np.where(is_new, np.inf, (z**2).sum(axis=1))
         width = np.sqrt(1.0 + leverage)[:, None] * (sigma / state.targets.lift)

@@ -115,7 +115,7 @@ def _sum_unit_free(state, X):
     """As `predict_unit_free`, on all columns of the model."""
     with np.errstate(over="ignore"):
         u, rest, origin = unit_free(state)
-    without_units = taker_of_units(state, X.shape[1])
+    without_units = _taker_of_units(state, X.shape[1])
     p = np.empty((X.shape[0], len(u)))
     for rows, x in dense_blocks(X):
         z = without_units(x)
@@ -158,7 +158,7 @@ def contributions(state, X):
     with np.errstate(all="ignore"):
         u, rest, origin = unit_free(state)
         if isinstance(X, np.ndarray):
-            z, rest = taker_of_units(state, X.shape[1])(X), rest + origin
+            z, rest = _taker_of_units(state, X.shape[1])(X), rest + origin
             parts = (np.column_stack([np.where(w == 0, 0.0, z * w), np.full(len(z), r)]) for w, r in zip(u, rest))
             return [np.nan_to_num(part, nan=0.0, posinf=LARGEST, neginf=-LARGEST) for part in parts]
         intercept = state.linear()[1]
@@ -196,7 +196,7 @@ def unit_free(state):
     return u[:, :n_features], rest, origin
 
 
-def taker_of_units(state, n_features):
+def _taker_of_units(state, n_features):
     """Function that makes ``z`` of dense rows, by the means and scales of now."""
     columns = state.columns
     if columns.origin is None:
