@@ -23,10 +23,10 @@ COMPILED = [  # one of each family, and the defaults of most models
     ScaleInvariantRegressor(invariance="full"),
 ]
 OTHERS = [
-    FTRLClassifier(max_iter=5),
+    FTRLClassifier(max_iter=20),
     ScaleInvariantClassifier(max_iter=5),
     FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=5),
-    FTRLRegressor(loss="huber", regularizer="entropy", max_iter=5),
+    FTRLRegressor(loss="huber", regularizer="entropy", max_iter=20),
     NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=3),
     NAGClassifier(half_life=50.0, max_iter=2),
     NAGRegressor(loss="huber", normalization="rms", adaptive=False, max_iter=3),
