@@ -15,16 +15,16 @@ from sklearn_nag import (
 )
 from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
 
-DEFAULTS = [
-    FTRLClassifier(max_iter=20),
+COMPILED = [  # one of each family, and the defaults of most models
     FTRLRegressor(max_iter=20),
     NAGClassifier(max_iter=20),
     NAGRegressor(max_iter=20),
-    ScaleInvariantClassifier(max_iter=5),
     ScaleInvariantRegressor(max_iter=5),
     ScaleInvariantRegressor(invariance="full"),
 ]
 OTHERS = [
+    FTRLClassifier(max_iter=20),
+    ScaleInvariantClassifier(max_iter=5),
     FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=5),
     FTRLRegressor(loss="huber", regularizer="entropy", max_iter=20),
     NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=3),
@@ -49,7 +49,7 @@ def expected_failures(estimator):
 
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:alpha has no effect")  # a check sets it for all that have it
-@parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(COMPILED, expected_failed_checks=expected_failures)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
@@ -60,7 +60,7 @@ def test_scikit_learn_check_of_other_rules(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", DEFAULTS + OTHERS)
+@pytest.mark.parametrize("estimator", COMPILED + OTHERS)
 def test_parameters_are_documented(estimator):
     for name in inspect.signature(type(estimator).__init__).parameters:
         assert name == "self" or f"    {name} : " in type(estimator).__doc__

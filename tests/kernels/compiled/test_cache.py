@@ -145,8 +145,28 @@ def expected():
         return f"{kernels.mix(kernels.Mixture.new(3), np.eye(3)).tolist()}\n"
 
 
-def test_damaged_files_are_replaced_with_one_warning(tmp_path, expected):
-    assert run(tmp_path).stdout == expected
+@pytest.fixture(scope="module")
+def started_together(tmp_path_factory):
+    """The folder of two processes that start cold together, and what each of them prints."""
+    folder = tmp_path_factory.mktemp("together")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "SKLEARN_NAG_KERNEL": "numba"}
+    started = [
+        subprocess.Popen([sys.executable, "-c", FIT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    found = [process.communicate() for process in started]
+    assert all(process.returncode == 0 for process in started), found
+    return folder, {out.decode() for out, _ in found}
+
+
+def test_processes_that_start_cold_together(started_together, expected):
+    folder, printed = started_together
+    assert printed == {expected}
+    assert len(list(folder.rglob("*.nbc"))) == 1
+
+
+def test_damaged_files_are_replaced_with_one_warning(tmp_path, started_together, expected):
+    shutil.copytree(started_together[0], tmp_path, dirs_exist_ok=True)
     for damage in [lambda path: path.write_bytes(b"garbage"), *[pipe] * hasattr(os, "mkfifo")]:
         (path,) = tmp_path.rglob("*.nbc")
         damage(path)
@@ -162,17 +182,6 @@ def test_a_full_disk_is_no_error(tmp_path, expected):
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); import signal;"
     limited += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);" + FIT
     assert run(tmp_path, limited).stdout == expected
-
-
-def test_processes_that_start_cold_together(tmp_path, expected):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "SKLEARN_NAG_KERNEL": "numba"}
-    started = [
-        subprocess.Popen([sys.executable, "-c", FIT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    found = [process.communicate() for process in started]
-    assert all(process.returncode == 0 for process in started), found
-    assert {out.decode() for out, _ in found} == {expected}
 
 
 def test_a_first_call_says_that_it_compiles(caplog):
