@@ -46,9 +46,9 @@ def workspace(state, n_scratch, indptr):
             features = state.followed(entries)
             followed = np.zeros(1 + state.most_followed(), np.int64)
             followed[0], followed[1 : 1 + len(features)] = len(features), features
-        room = rows_of_zeros(n_fields + n_scratch, entries + followed.size + 1)  # 1 for the intercept
-        places = np.zeros(1 << int(2 * entries + 1).bit_length(), np.int64)
-        return columns.table.T, room, np.empty(room.shape[1], np.uint64), places, followed
+        staying = followed.size + 1  # 1 for the intercept
+        room = rows_of_zeros(n_fields + n_scratch, entries + staying + LINE)
+        return columns.table.T, room, np.empty(room.shape[1], np.uint64), columns.places(), followed
     table = rows_of_zeros(n_fields + n_scratch, width)
     table[:n_fields, :width] = columns.table
     table[columns.ranges()["lift"].start, width:] = 1.0

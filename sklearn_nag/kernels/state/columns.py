@@ -161,7 +161,13 @@ class Columns:
 
     def __setstate__(self, state):
         _check_saved(**state)
-        self.__init__(**state)
+        self.__init__(**_in_order(**state))
+
+    def places(self):
+        """An integer for each column, all of them 0, which compiled loops mark columns by, and clear again."""
+        if "_places" not in vars(self):
+            self._places = np.zeros(self.table.shape[1], np.int32)
+        return self._places
 
     def copy(self):
         """Copy of all columns."""
@@ -233,6 +239,17 @@ class Columns:
     def size(self, rule, t):
         """Scale ``s``, lifted, after rows of total weight ``t``."""
         return self.scale_but_for_time(rule, t) / rule.time_factor(max(t, TINY))
+
+
+def _in_order(table, shared, **layout):
+    """What columns are made of, with those fields first that few rows change, in the order that they have now."""
+    first = [name for name in SELDOM if name in shared]
+    if shared[: len(first)] == tuple(first):
+        return {"table": table, "shared": shared, **layout}
+    names = (*first, *(name for name in shared if name not in first))
+    rows = np.arange(len(table))
+    rows[: len(names)] = [shared.index(name) for name in names]
+    return {"table": np.asarray(table[rows], order="F" if table.flags.f_contiguous else "C"), "shared": names, **layout}
 
 
 def _check_saved(table, shared, per_head, n_heads, sharing):
