@@ -129,10 +129,10 @@ def count_entries(table, f, c, n):
 
 @fast
 def fill_inverse_sizes(table, f, t, rare, n):
-    """Fill the row ``inverse`` with ``1 / s'`` for "auto", or 1 for columns that have been 0; from ``rare`` on all are rare.
+    """Fill the row ``inverse`` with ``1 / s'`` for "auto", or 1 for columns that have been 0.
 
-    Where columns of both kinds are, by the roots of the processor: several of them in a vector take less time than
-    guesses by the bits. Where all are rare, half by these and half by those, which it does at the same time.
+    By the roots of the processor, several of which in a vector take less time than guesses by the bits. Columns from
+    ``rare`` on, of which none is frequent, are more: half by these and half by those, as it does both at the same time.
     """
     eighth = np.sqrt(np.sqrt(np.sqrt(t)))
     for i in range(rare):
@@ -299,7 +299,7 @@ def gather(subset, f, columns, index, first, width, n):
     become those of features that are always 0: loops take them along and change nothing.
     """
     fields, begin = columns.shape[1], f.lift if f.high == 0 else f.low
-    if width == first:
+    if n == first:
         return
     for i in range(width, n):
         subset[f.x, i] = 0.0

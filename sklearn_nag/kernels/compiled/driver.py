@@ -149,12 +149,13 @@ def learn_sparse(
     stopped, width = n_rows, np.int64(clock[PENDING]) - 1
     staying = enter(subset, f, columns, index, places, followed, rule.intercept, width < 0)
     bias, rare = staying - 1 if rule.intercept else -1, whole_vectors(staying)
+    seeks = staying > rule.intercept
     for place in range(first if first > 0 else 0, n_rows):
         row = order[place] if order.size > 0 else place
         c = weights[row] if weights.size > 0 else 1.0
         if width < 0:
             read_row(y, codes, row, heads, rule.n_targets)
-            width = read_entries(subset, f, index, places, data, indices, indptr[row], indptr[row + 1], rare, staying > rule.intercept)
+            width = read_entries(subset, f, index, places, data, indices, indptr[row], indptr[row + 1], rare, seeks)
             if bias >= 0:
                 subset[f.x, bias] = 1.0
             n = padded(width)

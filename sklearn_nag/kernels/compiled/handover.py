@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..state.columns import rows_of_fields
+from ..state.memory import LINE, zeros_in_lines
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
 
@@ -18,7 +19,6 @@ T, PENDING = range(2)
 # together would take another path, which rounds otherwise. Distances are ``APART`` modulo ``STEP``: where addresses
 # agree in the last 12 bits, a processor takes what is to be read for what was just written, and waits.
 APART, STEP = 72, 128
-LINE = 8  # numbers of 8 bytes in a cache line
 AT_ONCE = 2**22  # numbers that a call goes through, in some hundredths of a second
 
 
@@ -66,9 +66,7 @@ def longest(indptr):
 def rows_of_zeros(n_rows, width):
     """Table of zeros that begins with a cache line, as vectors that lie in two lines are read at half the speed."""
     distance = max(width - APART + STEP - 1, 0) // STEP * STEP + APART
-    room = np.zeros(n_rows * distance + LINE)
-    first = -room.__array_interface__["data"][0] // 8 % LINE
-    return room[first : first + n_rows * distance].reshape(n_rows, distance)
+    return zeros_in_lines((n_rows, distance), "C")
 
 
 def put_back(state, arrays):

@@ -89,7 +89,7 @@ def _signature(table, columns, index):
 
 @intrinsic
 def fetch_block(typing_context, table, row, place, columns, field, index):
-    """Copy fields ``field`` to ``field + 3`` of four columns to rows of ``table`` from ``row`` on, at ``place`` and after.
+    """Copy four fields of four columns, from ``field`` on, to four rows of ``table``, at ``place`` and after.
 
     ``index`` names the columns by place; ``columns`` is a transposed table, with the fields of a column side by side.
     """

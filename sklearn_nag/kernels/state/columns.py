@@ -10,7 +10,7 @@ import numpy as np
 
 from .fields import INPUTS
 from .lifts import LARGEST, TINY, positive
-from .memory import check_room
+from .memory import begins_in_line, check_room, copied_in_lines, zeros_in_lines
 
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
 FEW = 2**12  # columns, below which rows need not be sparse
@@ -104,7 +104,7 @@ class Columns:
             "Every column has room for each: take fewer columns, such as by n_features of a hasher, or fewer classes.",
         )
         by_column = rule.lazy and n_columns >= FEW  # as rows of so many columns are sparse, to save them a copy
-        columns = cls(np.zeros((n_rows, n_columns), order="F" if by_column else "C"), *layout)
+        columns = cls(zeros_in_lines((n_rows, n_columns), order="F" if by_column else "C"), *layout)
         for field in columns.declared(rule):
             getattr(columns, field.name)[...] = field.initial
         if rule.selective and rule.intercept:
@@ -171,7 +171,7 @@ class Columns:
 
     def copy(self):
         """Copy of all columns."""
-        return self.with_table(self.table.copy(order="K"))
+        return self.with_table(copied_in_lines(self.table, "F" if self.table.flags.f_contiguous else "C"))
 
     def take(self, index):
         """Copy of the columns at ``index``."""
@@ -184,9 +184,9 @@ class Columns:
         self.table.T[index] = subset.table.T
 
     def arrange(self, order):
-        """Order the table, "C" or "F", if it is not ordered so."""
-        if not self.table.flags[f"{order}_CONTIGUOUS"]:
-            self.__init__(np.array(self.table, order=order), self.shared, self.per_head, self.n_heads, self.sharing)
+        """Order the table, "C" or "F", if it is not ordered so; in the order "F" let it begin with a cache line."""
+        if not (self.table.flags[f"{order}_CONTIGUOUS"] and (order == "C" or begins_in_line(self.table))):
+            self.__init__(copied_in_lines(self.table, order), *(getattr(self, name) for name in LAYOUT[1:]))
 
     def finite(self):
         """Whether no number has left the range of float64."""
