@@ -126,8 +126,8 @@ class Preparation:
         state.columns.put(index, subset)
         if state.rule.selective and (before != subset.frequent).any():
             n = len(index) - state.rule.intercept
-            state.follow(index[:n], subset.frequent[:n] > 0)
-            features = state.frequent[0]
+            features = index[:n][subset.frequent[:n] > 0]
+            state.follow(features)  # all that were frequent are among them
             followed[0], followed[1 : 1 + len(features)] = len(features), features
 
 
