@@ -171,7 +171,8 @@ class Columns:
 
     def copy(self):
         """Copy of all columns."""
-        return self.with_table(copied_in_lines(self.table, "F" if self.table.flags.f_contiguous else "C"))
+        by_column = self.table.flags.f_contiguous
+        return self.with_table(copied_in_lines(self.table, "F") if by_column else self.table.copy())
 
     def take(self, index):
         """Copy of the columns at ``index``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
@@ -56,7 +57,7 @@ def check_room(shape, copies, what, instead):
 
 def zeros_in_lines(shape, order):
     """Array of zeros that begins with a line of the cache: what lies in two lines takes twice the time."""
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     room = np.zeros(size + LINE)
     first = -room.__array_interface__["data"][0] // room.itemsize % LINE
     return room[first : first + size].reshape(shape, order=order)
