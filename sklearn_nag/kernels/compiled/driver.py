@@ -147,6 +147,7 @@ def learn_sparse(
     fields = columns.shape[1]
     n_rows = order.size if order.size > 0 else indptr.size - 1
     stopped, width = n_rows, np.int64(clock[PENDING]) - 1
+    # While a row waits, ``width`` is not negative, and all columns stay where they are.
     staying = enter(subset, f, columns, index, places, followed, rule.intercept, width < 0)
     bias, rare = staying - 1 if rule.intercept else -1, whole_vectors(staying)
     seeks = staying > rule.intercept
@@ -188,9 +189,9 @@ def learn_sparse(
         width = -1
         factor = due(rule, clock, c)
         if factor != 1.0:
-            leave(subset, columns, index, places, staying, rule.intercept, True)
+            leave(subset, columns, index, places, staying, rule.intercept, width < 0)
             fade(columns, True, f, rule, model, clock, factor)
-            enter(subset, f, columns, index, places, followed, rule.intercept, True)
+            enter(subset, f, columns, index, places, followed, rule.intercept, width < 0)
     clock[PENDING] = width + 1
     leave(subset, columns, index, places, staying, rule.intercept, width < 0)
     return stopped
