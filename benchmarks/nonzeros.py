@@ -28,7 +28,8 @@ from .text import PRINTED, documents
 
 TURNS = 9
 jit = njit(nogil=True, error_model="numpy", fastmath=FAST)
-read_entries, gather, scatter = columns.read_entries, columns.gather, columns.scatter
+enter, leave, read_entries = columns.enter, columns.leave, columns.read_entries
+gather, scatter, whole_vectors = columns.gather, columns.scatter, columns.whole_vectors
 needs_lift, switches, count_entries = columns.needs_lift, columns.switches, columns.count_entries
 update_maxima = columns.update_maxima
 fill_inverse_sizes, all_finite, padded = columns.fill_inverse_sizes, columns.all_finite, columns.padded
@@ -48,13 +49,15 @@ NOBODY = 1e9  # so many rows before that no column becomes frequent, or stops to
 def copies(f, n_rows, room, index, places, rows, table, followed, fetches, puts_back):
     """Read rows; fetch their columns, and put them back, if asked to."""
     data, indices, indptr = rows
+    staying = enter(room, f, table, index, places, followed, True, True)
+    first = whole_vectors(staying)
     for row in range(n_rows):
-        start, stop = indptr[row], indptr[row + 1]
-        width = read_entries(room, f, index, places, data, indices, start, stop, table, followed, True)
+        width = read_entries(room, f, index, places, data, indices, indptr[row], indptr[row + 1], first, staying > 1)
         if fetches:
-            gather(room, f, table, index, width, padded(width))
+            gather(room, f, table, index, first, width, padded(width))
         if puts_back:
-            scatter(room, table, index, width, f.largest, table.shape[1])
+            scatter(room, f, table, index, first, width)
+    leave(room, table, index, places, staying, True, True)
 
 
 @jit
@@ -72,14 +75,14 @@ def count(room, f, n_rows, n, clock):
 def centre(room, f, n_rows, n, clock):
     """Means and squares."""
     for _ in range(n_rows):
-        centre_frequent(room, f, clock, NOBODY, 1e-9, n, n - 1)
+        centre_frequent(room, f, clock, NOBODY, 1e-9, n // 5 // 8 * 8, n, 0)
 
 
 @jit
 def scale(room, f, n_rows, n, clock):
     """Inverse scales: three roots and a division."""
     for row in range(n_rows):
-        fill_inverse_sizes(room, f, 1000.0 + row, n)
+        fill_inverse_sizes(room, f, 1000.0 + row, n // 5 // 8 * 8, n)
 
 
 @jit

@@ -128,11 +128,12 @@ def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, ga
                 node[:n] = 0
                 for _ in range(depth):
                     for i in range(n):
-                        k = node[i]
-                        node[i] = 2 * k + 1 + (gap[tree_column[t, k], i] > tree_cut[t, k])
+                        k = np.uint64(node[i])  # unsigned, as signed places may count from the end
+                        right = gap[np.uint64(tree_column[t, k]), i] > tree_cut[t, k]
+                        node[i] = np.uint64(2) * k + np.uint64(1 + right)
             for i in range(n):
-                k = np.int64(node[i])
-                found[begins[start + i] + t] = first + (k * MIX % WORD * width // WORD if hashed else k) + t * width
+                k, place = np.int64(node[i]), np.uint64(begins[start + i] + t)
+                found[place] = first + (k * MIX % WORD * width // WORD if hashed else k) + t * width
 
 
 @entry

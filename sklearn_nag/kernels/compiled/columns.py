@@ -11,9 +11,11 @@ import numpy as np
 
 from ..state.frequent import BEGINS, ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
+from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
 from .constants import NORM, RMS
 from .handover import T
 from .jit import fast, slow, strict
+from .transposing import SIDE, fetch_block, put_block
 
 PADDING = 8  # columns are padded to full vectors, so that loops have no scalar rest
 
@@ -126,35 +128,49 @@ def count_entries(table, f, c, n):
 
 
 @fast
-def fill_inverse_sizes(table, f, t, n):
+def fill_inverse_sizes(table, f, t, rare, n):
     """Fill the row ``inverse`` with ``1 / s'`` for "auto", or 1 for columns that have been 0.
 
-    By the roots of the processor: several of them in a vector take less time than guesses by the bits.
+    By the roots of the processor, several of which in a vector take less time than guesses by the bits. Columns from
+    ``rare`` on, of which none is frequent, are more: half by these and half by those, as it does both at the same time.
     """
-    fourth = np.sqrt(np.sqrt(t))
-    for i in range(n):
+    eighth = np.sqrt(np.sqrt(np.sqrt(t)))
+    for i in range(rare):
         squares, root = table[f.squares, i], np.sqrt(table[f.tally, i])
-        rows = t if table[f.frequent, i] > 0.0 else root * np.sqrt(root) * fourth
+        rows = t if table[f.frequent, i] > 0.0 else root * np.sqrt(root) * (eighth * eighth)
         table[f.inverse, i] = np.sqrt(rows / squares) if squares > 0 else 1.0
+    for i in range(np.uint64(rare), np.uint64(n)):
+        squares, fourth = table[f.squares, i], np.sqrt(np.sqrt(table[f.tally, i]))
+        root = fourth * (fourth * inverse_sqrt(fourth)) * eighth
+        table[f.inverse, i] = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
 
 
 @strict
-def centre_frequent(table, f, clock, before, c, n, bias):
-    """As `centre`, of frequent columns; the others are lifted alone. Adds to ``squares``, where these are kept."""
+def centre_frequent(table, f, clock, before, c, rare, n, bias):
+    """As `centre`, of frequent columns; the others are lifted alone. From ``rare`` on there are only others.
+
+    Adds to ``squares``, where these are kept.
+    """
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    for i in range(n):  # in several loops, as those over too many rows of a table do not become vector instructions
+    for i in range(rare):  # in several loops, as those over too many rows of a table do not become vector instructions
         table[f.x, i] = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
-    for i in range(n):
+    for i in range(rare):
         x, total = table[f.x, i], table[f.sum, i]
         table[f.z, i] = x - (total * inverse if table[f.frequent, i] > 0.0 else 0.0)
         table[f.sum, i] = total + c * x
-    for i in range(n):
+    for i in range(rare):
         table[f.x, i] = table[f.z, i] * (kept if table[f.frequent, i] > 0.0 else 1.0)
+    for i in range(np.uint64(rare), np.uint64(n)):
+        x = table[f.x, i] * table[f.lift, i]
+        table[f.x, i] = x
+        table[f.sum, i] += c * x
     if NORM >= RMS:  # or "auto"
         factor = c * kept
-        for i in range(n):
+        for i in range(rare):
             deviation = table[f.z, i]
             table[f.squares, i] += (factor if table[f.frequent, i] > 0.0 else c) * (deviation * deviation)
+        for i in range(np.uint64(rare), np.uint64(n)):
+            table[f.squares, i] = with_square(table[f.squares, i], table[f.x, i], c)
         if bias >= 0:
             table[f.squares, bias] = clock[T]
     if bias >= 0:
@@ -187,119 +203,132 @@ def all_finite(subset, first, fields, n):
     return wrong == 0
 
 
-@fast
-def read_entries(subset, f, index, places, data, indices, start, stop, columns, followed, intercept):
-    """Copy a CSR row to the row ``x`` of ``subset`` and to ``index``; return the number of columns that it visits.
+@strict
+def whole_vectors(n):
+    """``n`` rounded up to whole vectors."""
+    return (n + PADDING - 1) // PADDING * PADDING
 
-    Columns may come in any order, and be named more than once: their values are added up. Frequent columns, which
-    ``followed`` lists, are visited in any case, and with ``intercept`` so is the last one of all.
+
+@slow
+def enter(subset, f, columns, index, places, followed, intercept, copies):
+    """Copy the columns that every row visits to the first ones of ``subset``, for as long as a call lasts.
+
+    They are the frequent columns, which ``followed`` lists, and with ``intercept`` the last one of all. ``places`` then
+    has 1 more than the place of each frequent one. Without ``copies`` the columns are there already.
+
+    Returns
+    -------
+    int
+        How many they are.
     """
+    fields, n = columns.shape[1], followed[0] if followed.size > 0 else 0
+    for i in range(n):
+        index[i] = followed[1 + i]
+        places[index[i]] = i + 1
+    if intercept:
+        index[n] = columns.shape[0] - 1
+        n += 1
+    if not copies:
+        return n
+    for field in range(fields):
+        for i in range(n):
+            subset[field, i] = columns[index[i], field]
+    for field in range(fields):  # what comes before the lift is the same for all others, and is not fetched
+        for i in range(n, subset.shape[1] if field < f.lift else whole_vectors(n)):
+            subset[field, i] = 0.0
+    for i in range(n, whole_vectors(n)):
+        subset[f.lift, i] = 1.0
+    return n
+
+
+@slow
+def leave(subset, columns, index, places, n, intercept, copies):
+    """Copy back what `enter` has fetched, and clear ``places``."""
+    for i in range(n - intercept):
+        places[index[i]] = 0
+    if copies:
+        for field in range(columns.shape[1]):
+            for i in range(n):
+                columns[index[i], field] = subset[field, i]
+
+
+@fast
+def read_entries(subset, f, index, places, data, indices, start, stop, first, seeks):
+    """Copy a CSR row to the row ``x`` of ``subset``; return the place after its last column.
+
+    Columns that have a place stay there. The others come from ``first`` on, and are listed in ``index``. They may come
+    in any order, and be named more than once: their values are added up.
+    """
+    n, offset = np.uint64(stop - start), np.uint64(start)  # unsigned, as signed places may count from the end
     unordered, previous = 0, np.int64(-1)
-    for i in range(stop - start):
-        j = np.uint64(start) + np.uint64(i)  # unsigned, as Numba checks whether a signed index is negative
-        column = np.int64(indices[j])
-        index[i], subset[f.x, i] = column, data[j]
+    for i in range(n):
+        column = np.int64(indices[offset + i])
         unordered |= column <= previous
         previous = column
-    width = stop - start
-    if unordered and names_any_twice(index, width, columns, f.lift):
-        width = add_up_repeated(subset, f.x, index, places, width)
-    if followed.size > 0:
-        width = add_followed(subset, f, index, width, columns, followed)
-    if intercept:
-        index[width], subset[f.x, width] = columns.shape[0] - 1, 1.0
-    return width + intercept
-
-
-@slow
-def add_followed(subset, f, index, width, columns, followed):
-    """Add the frequent columns that a row does not name, with 0; return the number of columns."""
-    for i in range(width):  # without branches, which would be foretold wrongly too often
-        columns[index[i], f.frequent] *= 2.0  # a mark, until the next loop
-    for place in range(1, followed[0] + 1):
-        column = np.uint64(followed[place])
-        index[width], subset[f.x, width] = column, 0.0
-        width += columns[column, f.frequent] == 1.0
-        columns[column, f.frequent] = 1.0
-    return width
-
-
-@fast
-def names_any_twice(index, n, columns, lift):
-    """Whether any of the first ``n`` columns of ``index`` is named twice.
-
-    Lifts, which are positive, are turned negative where they were met, and back.
-    """
-    met = 0
-    while met < n and columns[index[met], lift] > 0.0:
-        columns[index[met], lift] *= -1.0
-        met += 1
-    for i in range(met):
-        columns[index[i], lift] *= -1.0
-    return met < n
-
-
-@slow
-def add_up_repeated(subset, x, index, places, n):
-    """Make each column of a row appear once; ``places`` is room for a hash table of its columns.
-
-    The table has as many places as is a power of two at least twice the number of columns.
-    """
-    size = 4
-    while size < 2 * n:
-        size *= 2
-    for i in range(size):
-        places[i] = 0
-    width = 0
-    for i in range(n):
-        place = (np.int64(index[i]) * 0x9E3779B1 >> 7) & (size - 1)
-        while places[place] != 0 and index[places[place] - 1] != index[i]:
-            place = (place + 1) & (size - 1)
-        if places[place] == 0:
-            index[width], subset[x, width] = index[i], subset[x, i]
+    for i in range(first + stop - start if unordered else first):
+        subset[f.x, i] = 0.0
+    width = first
+    if unordered:
+        for i in range(n):
+            column = np.uint64(indices[offset + i])
+            known = np.int64(places[column])
+            place = np.uint64(known - 1 if known > 0 else width)
+            index[width], places[column] = column, place + np.uint64(1)
+            subset[f.x, place] += data[offset + i]
+            width += known == 0
+        for i in range(np.uint64(first), np.uint64(width)):
+            places[index[i]] = 0
+    elif seeks:
+        for i in range(n):
+            column = np.uint64(indices[offset + i])
+            known = np.int64(places[column])
+            subset[f.x, np.uint64(known - 1 if known > 0 else width)], index[width] = data[offset + i], column
+            width += known == 0
+    else:
+        for i in range(n):
+            subset[f.x, np.uint64(width)], index[width] = data[offset + i], np.uint64(indices[offset + i])
             width += 1
-            places[place] = width
-        else:
-            subset[x, places[place] - 1] += subset[x, i]
     return width
 
 
 @fast
-def gather(subset, f, columns, index, width, n):
-    """Copy the columns of a row to ``subset``, above its row ``x``, some fields at a time; clear it up to ``n``.
+def gather(subset, f, columns, index, first, width, n):
+    """Copy the columns of a row, from the place ``first`` on, to ``subset``; clear what is above ``width``.
 
-    The last columns become those of features that are always 0: loops take them along and change nothing.
+    Of the columns of a row that are not frequent, those fields alone that can differ. The last columns, up to ``n``,
+    become those of features that are always 0: loops take them along and change nothing.
     """
-    fields = columns.shape[1]
-    for field in range(subset.shape[0]):
-        for i in range(width, n):
-            subset[field, i] = 0.0
+    fields, begin = columns.shape[1], f.lift if f.high == 0 else f.low
+    if n == first:
+        return
     for i in range(width, n):
+        subset[f.x, i] = 0.0
+    for field in range(begin, fields):
+        for i in range(n - PADDING, n):
+            subset[field, i] = 0.0
+    for i in range(n - PADDING, n):
         subset[f.lift, i] = 1.0
-    four = fields // 4 * 4
-    for a in range(0, four, 4):
-        for i in range(width):
-            column = index[i]
-            subset[a, i], subset[a + 1, i] = columns[column, a], columns[column, a + 1]
-            subset[a + 2, i], subset[a + 3, i] = columns[column, a + 2], columns[column, a + 3]
-    if fields - four >= 2:
-        for i in range(width):
-            column = index[i]
-            subset[four, i], subset[four + 1, i] = columns[column, four], columns[column, four + 1]
-    if fields % 2 == 1:
-        for i in range(width):
-            subset[fields - 1, i] = columns[index[i], fields - 1]
+    if width - first >= SIDE and fields - begin >= SIDE:
+        for a in range(begin, fields, SIDE):
+            field = min(a, fields - SIDE)  # the last block may overlap the one before
+            for i in range(first, width, SIDE):
+                fetch_block(subset, field, min(i, width - SIDE), columns, field, index)
+    else:
+        for i in range(first, width):
+            for field in range(begin, fields):
+                subset[field, i] = columns[index[i], field]
 
 
 @fast
-def scatter(subset, columns, index, width, first, fields):
-    """Copy the rows of ``subset`` from the ``first`` on back, three fields at a time."""
-    three = first + (fields - first) // 3 * 3
-    for a in range(first, three, 3):
-        for i in range(width):
-            column = index[i]
-            columns[column, a], columns[column, a + 1] = subset[a, i], subset[a + 1, i]
-            columns[column, a + 2] = subset[a + 2, i]
-    for a in range(three, fields):
-        for i in range(width):
-            columns[index[i], a] = subset[a, i]
+def scatter(subset, f, columns, index, first, width):
+    """Copy what `gather` has copied back."""
+    fields, begin = columns.shape[1], f.lift
+    if width - first >= SIDE and fields - begin >= SIDE:
+        for a in range(begin, fields, SIDE):
+            field = min(a, fields - SIDE)
+            for i in range(first, width, SIDE):
+                put_block(subset, field, min(i, width - SIDE), columns, field, index)
+    else:
+        for i in range(first, width):
+            for field in range(begin, fields):
+                columns[index[i], field] = subset[field, i]

@@ -1,20 +1,21 @@
 """The loops over rows, dense and sparse, of all families that learn columns one by one.
 
 A family says by five functions what a row does to a model, and `bind` makes its loops of those here. Those whose models
-can forget have a sixth. ``table`` has the
+can forget have two more. ``table`` has the
 columns that the row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
 
 ========================================================================= ==============================================
 ``settle(table, heads, f, rule, model, clock, width, bias)``              does what is due before the row, by the scales
                                                                           of before; tells whether that changes weights
-``predict(table, heads, f, rule, model, clock, c, bias, width, n)``       takes the row into the scales, and leaves
+``predict(table, heads, f, rule, model, clock, c, bias, rare, width, n)`` takes the row into the scales, and leaves
                                                                           predictions and slopes in ``heads``; tells
-                                                                          whether they are finite
+                                                                          whether they are finite; from ``rare`` on
+                                                                          columns are not frequent
 ``must_wait(heads, rule, model, c)``                                      whether the step needs preparation first
 ``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights
 ``note(noted, row, heads, rule, c)``                                      writes down what the caller is to know of it
-``fade(table, transposed, f, rule, model, clock, c)``                    lets all columns fade, and what no column has,
-                                                                          if that is due after the row
+``due(rule, clock, c)``                                                   by what all fades after the row, mostly 1
+``fade(table, transposed, f, rule, model, clock, factor)``                lets all columns fade, and what no column has
 ========================================================================= ==============================================
 """
 
@@ -25,15 +26,18 @@ import numpy as np
 from .columns import (
     all_finite,
     count_entries,
+    enter,
     gather,
     inverse_size,
     is_unusual,
+    leave,
     needs_lift,
     padded,
     read_entries,
     scatter,
     switches,
     update_maxima,
+    whole_vectors,
 )
 from .constants import COUNTS_ENTRIES, IS_CENTRED, IS_LIFTED, IS_SELECTIVE, MAX, NORM, UNBOUND
 from .handover import PENDING, T
@@ -41,7 +45,7 @@ from .heads import PLAYED
 from .jit import bound, entry, fast
 from .targets import read_row
 
-settle = predict = must_wait = step = note = fade = UNBOUND  # of a family
+settle = predict = must_wait = step = note = due = fade = UNBOUND  # of a family
 
 
 @fast
@@ -65,13 +69,19 @@ def note_played(noted, row, heads, rule, c):
 
 
 @fast
-def nothing_fades(table, transposed, f, rule, model, clock, c):
-    """``fade`` of families that do not forget."""
+def never_due(rule, clock, c):
+    """``due`` of families that do not forget."""
+    return 1.0
+
+
+@fast
+def nothing_fades(table, transposed, f, rule, model, clock, factor):
+    """``fade`` of these."""
 
 
 def bind(module, **functions):
     """The loops for dense and for sparse rows of a family, by its functions."""
-    functions = {"fade": nothing_fades, **functions}
+    functions = {"due": never_due, "fade": nothing_fades, **functions}
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
@@ -111,7 +121,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
                 count_entries(table, f, c, width)
             if grew:
                 update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
-            if not predict(table, heads, f, rule, model, clock, c, bias, width, n):
+            if not predict(table, heads, f, rule, model, clock, c, bias, n, width, n):
                 return -1
             note(noted, place, heads, rule, c)
             if must_wait(heads, rule, model, c):
@@ -119,7 +129,9 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
                 return place
         clock[PENDING] = 0.0
         step(table, heads, f, rule, model, clock, c, bias, width, n)
-        fade(table, False, f, rule, model, clock, c)
+        factor = due(rule, clock, c)
+        if factor != 1.0:
+            fade(table, False, f, rule, model, clock, factor)
     return n_rows if all_finite(table, f.lift, f.x, n) else -1
 
 
@@ -130,43 +142,56 @@ def learn_sparse(
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
-    ``subset`` has room for the columns of a row, ``index`` for their places.
+    ``subset`` has room for the columns of a row, ``index`` for which they are. Those that every row visits stay in it.
     """
     fields = columns.shape[1]
     n_rows = order.size if order.size > 0 else indptr.size - 1
+    stopped, width = n_rows, np.int64(clock[PENDING]) - 1
+    # While a row waits, ``width`` is not negative, and all columns stay where they are.
+    staying = enter(subset, f, columns, index, places, followed, rule.intercept, width < 0)
+    bias, rare = staying - 1 if rule.intercept else -1, whole_vectors(staying)
+    seeks = staying > rule.intercept
     for place in range(first if first > 0 else 0, n_rows):
         row = order[place] if order.size > 0 else place
         c = weights[row] if weights.size > 0 else 1.0
-        width = np.int64(clock[PENDING]) - 1
         if width < 0:
             read_row(y, codes, row, heads, rule.n_targets)
-            start, stop = indptr[row], indptr[row + 1]
-            width = read_entries(
-                subset, f, index, places, data, indices, start, stop, columns, followed, rule.intercept
-            )  # fmt: skip
-            bias, n = width - 1 if rule.intercept else -1, padded(width)
-            gather(subset, f, columns, index, width, n)
+            width = read_entries(subset, f, index, places, data, indices, indptr[row], indptr[row + 1], rare, seeks)
+            if bias >= 0:
+                subset[f.x, bias] = 1.0
+            n = padded(width)
+            gather(subset, f, columns, index, rare, width, n)
             settled = settle(subset, heads, f, rule, model, clock, width, bias)
             if place != first and (
                 (IS_LIFTED and needs_lift(subset, f, n))
                 or (IS_SELECTIVE and switches(subset, f, clock[T], c, width))
             ):  # fmt: skip
                 if settled:
-                    scatter(subset, columns, index, width, f.largest, fields)
-                return place
+                    scatter(subset, f, columns, index, rare, width)
+                stopped, width = place, -1
+                break
             if COUNTS_ENTRIES:
                 count_entries(subset, f, c, width)
             update_maxima(subset, f, n, NORM == MAX and not IS_CENTRED)
-            if not predict(subset, heads, f, rule, model, clock, c, bias, width, n):
-                return -1
+            if not predict(subset, heads, f, rule, model, clock, c, bias, rare, width, n):
+                stopped = -1
+                break
             note(noted, place, heads, rule, c)
             if must_wait(heads, rule, model, c):
-                clock[PENDING] = width + 1
-                return place
-        clock[PENDING], bias, n = 0.0, width - 1 if rule.intercept else -1, padded(width)
+                stopped = place
+                break
+        n = padded(width)
         step(subset, heads, f, rule, model, clock, c, bias, width, n)
         if not all_finite(subset, f.largest + 1, fields, n):
-            return -1
-        scatter(subset, columns, index, width, f.largest, fields)
-        fade(columns, True, f, rule, model, clock, c)
-    return n_rows
+            stopped = -1
+            break
+        scatter(subset, f, columns, index, rare, width)
+        width = -1
+        factor = due(rule, clock, c)
+        if factor != 1.0:
+            leave(subset, columns, index, places, staying, rule.intercept, width < 0)
+            fade(columns, True, f, rule, model, clock, factor)
+            enter(subset, f, columns, index, places, followed, rule.intercept, width < 0)
+    clock[PENDING] = width + 1
+    leave(subset, columns, index, places, staying, rule.intercept, width < 0)
+    return stopped

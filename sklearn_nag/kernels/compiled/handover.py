@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..state.columns import rows_of_fields
+from ..state.memory import LINE, zeros_in_lines
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
 
@@ -18,7 +19,6 @@ T, PENDING = range(2)
 # together would take another path, which rounds otherwise. Distances are ``APART`` modulo ``STEP``: where addresses
 # agree in the last 12 bits, a processor takes what is to be read for what was just written, and waits.
 APART, STEP = 72, 128
-LINE = 8  # numbers of 8 bytes in a cache line
 AT_ONCE = 2**22  # numbers that a call goes through, in some hundredths of a second
 
 
@@ -46,9 +46,9 @@ def workspace(state, n_scratch, indptr):
             features = state.followed(entries)
             followed = np.zeros(1 + state.most_followed(), np.int64)
             followed[0], followed[1 : 1 + len(features)] = len(features), features
-        room = rows_of_zeros(n_fields + n_scratch, entries + followed.size + 1)  # 1 for the intercept
-        places = np.zeros(1 << int(2 * entries + 1).bit_length(), np.int64)
-        return columns.table.T, room, np.empty(room.shape[1], np.uint64), places, followed
+        staying = followed.size + 1  # 1 for the intercept
+        room = rows_of_zeros(n_fields + n_scratch, entries + staying + LINE)
+        return columns.table.T, room, np.empty(room.shape[1], np.uint64), columns.places(), followed
     table = rows_of_zeros(n_fields + n_scratch, width)
     table[:n_fields, :width] = columns.table
     table[columns.ranges()["lift"].start, width:] = 1.0
@@ -66,9 +66,7 @@ def longest(indptr):
 def rows_of_zeros(n_rows, width):
     """Table of zeros that begins with a cache line, as vectors that lie in two lines are read at half the speed."""
     distance = max(width - APART + STEP - 1, 0) // STEP * STEP + APART
-    room = np.zeros(n_rows * distance + LINE)
-    first = -room.__array_interface__["data"][0] // 8 % LINE
-    return room[first : first + n_rows * distance].reshape(n_rows, distance)
+    return zeros_in_lines((n_rows, distance), "C")
 
 
 def put_back(state, arrays):
@@ -128,8 +126,8 @@ class Preparation:
         state.columns.put(index, subset)
         if state.rule.selective and (before != subset.frequent).any():
             n = len(index) - state.rule.intercept
-            state.follow(index[:n], subset.frequent[:n] > 0)
-            features = state.frequent[0]
+            features = index[:n][subset.frequent[:n] > 0]
+            state.follow(features)  # all that were frequent are among them
             followed[0], followed[1 : 1 + len(features)] = len(features), features
 
 

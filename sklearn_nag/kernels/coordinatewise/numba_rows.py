@@ -31,10 +31,10 @@ SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields
 
 
 @fast
-def normalise(table, f, clock, before, c, n, bias):
+def normalise(table, f, clock, before, c, rare, n, bias):
     """Lift and centre ``x``; fill ``size``; for the potential fill ``inverse`` and ``z``."""
     if IS_CENTRED:
-        centre_frequent(table, f, clock, before, c, n, bias)
+        centre_frequent(table, f, clock, before, c, rare, n, bias)
     if NORM == RMS:
         if not IS_CENTRED:
             add_squares(table, f, n, c)
@@ -130,13 +130,13 @@ def play_scinol2(table, f, k, largest_weight, counts, n):
 
 
 @fast
-def predict(table, heads, f, rule, model, clock, c, bias, width, n):
+def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """Play the weights that are made for the row, and suffer their losses."""
     before = clock[T]
     clock[T] += c
     clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
     t, largest_weight = clock[T], clock[LARGEST_WEIGHT]
-    normalise(table, f, clock, before, c, n, bias)
+    normalise(table, f, clock, before, c, rare, n, bias)
     for k in range(rule.n_targets):
         if UPDATE == POTENTIAL:
             p, q = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)

@@ -48,17 +48,17 @@ SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
 
 @fast
-def normalise(table, f, rule, clock, before, c, bias, n):
+def normalise(table, f, rule, clock, before, c, bias, rare, n):
     """Lift and centre the row ``x``; fill ``size``, its scale, and ``z = x / s``; return the mean length of such rows.
 
     ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller.
     """
     if NORM == AUTO and HAS_RARE:
         if IS_CENTRED:
-            centre_frequent(table, f, clock, before, c, n, bias)
+            centre_frequent(table, f, clock, before, c, rare, n, bias)
         else:
             add_squares(table, f, n, c)
-        fill_inverse_sizes(table, f, clock[T], n)
+        fill_inverse_sizes(table, f, clock[T], rare, n)
         for i in range(n):
             inverse = table[f.inverse, i]
             table[f.size, i] = 1.0 / inverse if table[f.squares, i] > 0 else 0.0
@@ -218,11 +218,11 @@ def add_row(table, f, k, rule, slope, n):
 
 
 @fast
-def predict(table, heads, f, rule, model, clock, c, bias, width, n):
+def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """Play the leader of each head, and suffer its losses."""
     before = clock[T]
     clock[T] += c
-    length = normalise(table, f, rule, clock, before, c, bias, n)
+    length = normalise(table, f, rule, clock, before, c, bias, rare, n)
     growth = max(clock[T], 1.0) ** rule.power_t if rule.power_t > 0.0 else 1.0
     for k in range(rule.n_targets):
         factor = length * (heads[UNIT, k] if rule.degree == 2 else 1.0)

@@ -22,8 +22,8 @@ from ..state.rule import LinearRule
 ROUNDING = np.finfo(np.float64).eps
 # What is kept of each column; `State` says what weights are. They and their average are relative to the factor.
 FIELDS = (
-    LIFT,
     ORIGIN._replace(needed=always),
+    LIFT,
     LARGEST_SEEN,
     DEVIATION._replace(needed=always),
     WEIGHT,

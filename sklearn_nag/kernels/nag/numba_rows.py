@@ -190,14 +190,14 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 
 @fast
-def normalise_some(table, f, clock, before, c, bias, n):
+def normalise_some(table, f, clock, before, c, bias, rare, n):
     """For "auto", where not all columns are frequent: fill ``x``, ``inverse`` and ``z``; return the square of ``z``."""
     squared = 0.0
     if IS_CENTRED:
-        centre_frequent(table, f, clock, before, c, n, bias)
+        centre_frequent(table, f, clock, before, c, rare, n, bias)
     else:
         add_squares(table, f, n, c)
-    fill_inverse_sizes(table, f, clock[T], n)
+    fill_inverse_sizes(table, f, clock[T], rare, n)
     for i in range(n):
         z = table[f.x, i] * table[f.inverse, i]
         table[f.z, i] = z
@@ -230,7 +230,7 @@ def normalise_by_squares(table, f, clock, before, c, bias, n):
 
 
 @fast
-def normalise(table, f, rule, clock, before, c, bias, n):
+def normalise(table, f, rule, clock, before, c, bias, rare, n):
     """Leave in ``x`` what gradients are made of, in ``z`` what weights are multiplied by; return the factor of eta.
 
     ``inverse`` holds ``1 / s'``. The caller has filled it for "max" without centring; otherwise it is filled here.
@@ -238,7 +238,7 @@ def normalise(table, f, rule, clock, before, c, bias, n):
     clock[T] += c
     squared = 0.0
     if NORM == AUTO and HAS_RARE:
-        squared = normalise_some(table, f, clock, before, c, bias, n)
+        squared = normalise_some(table, f, clock, before, c, bias, rare, n)
     elif NORM >= RMS:  # or "auto"
         squared = normalise_by_squares(table, f, clock, before, c, bias, n)
     elif NORM == MAX:
@@ -285,7 +285,7 @@ def normalise(table, f, rule, clock, before, c, bias, n):
 
 
 @fast
-def predict(table, heads, f, rule, model, clock, c, bias, width, n):
+def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """Normalise the row and predict for each head.
 
     Derivatives are left in the row ``GRADIENT``, the factor of eta in the clock. Tells whether predictions are finite.
@@ -293,7 +293,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, width, n):
     loss, n_heads, n_targets = model.loss, model.eta.size, rule.n_targets
     before, averaged = clock[T], clock[AVERAGED]
     inverse = 1.0 / averaged if averaged > 0.0 else 0.0
-    clock[RATE] = normalise(table, f, rule, clock, before, c, bias, n)
+    clock[RATE] = normalise(table, f, rule, clock, before, c, bias, rare, n)
     if HAS_BOUNDS:
         fill_ends(table, f, clock, model.constraint[1], n)
         hold(table, f, averaged, n_heads, n)
@@ -527,12 +527,17 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 
 
 @fast
-def fade(table, transposed, f, rule, model, clock, c):
+def due(rule, clock, c):
+    """By what all fades after a row of weight ``c``."""
+    if FADES_ON_THE_WAY:
+        return factor_due(clock, AGE, rule.fades, c)
+    return 1.0
+
+
+@fast
+def fade(table, transposed, f, rule, model, clock, factor):
     """As `forgetting.fade`, but for what is played."""
     if FADES_ON_THE_WAY:
-        factor = factor_due(clock, AGE, rule.fades, c)
-        if factor == 1.0:
-            return
         kept = max(factor, 0.5) ** (1.0 / rule.lasting)
         if IS_AVERAGED:
             move_past(table, transposed, f.past, f.weight, model.eta.size, clock[AVERAGED] * (1.0 - kept))
@@ -544,7 +549,7 @@ def fade(table, transposed, f, rule, model, clock, c):
 
 
 learn_dense, learn_sparse = bind(
-    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, fade=fade
+    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, due=due, fade=fade
 )
 
 

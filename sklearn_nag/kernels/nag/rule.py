@@ -17,6 +17,7 @@ import numpy as np
 from ...constraints import Box, L2Ball, Simplex, WeightedL1Ball
 from ..state.fields import INPUTS, PAST, WEIGHT, Field, G
 from ..state.lifts import LARGEST, LARGEST_LIFT, positive
+from ..state.memory import copied_in_lines
 from ..state.mixture import Mixture
 from ..state.model import LinearState
 from ..state.rule import LinearRule
@@ -348,7 +349,7 @@ class State(LinearState):
         """New state by ``rule`` with the columns, lifts and clocks of some of the heads."""
         table = self.columns.table
         order = "C" if table.flags.c_contiguous else "F"
-        own = np.array(table[self.columns.rows_of(heads)], order=order)
+        own = copied_in_lines(table[self.columns.rows_of(heads)], order)
         columns = self.columns.with_table(own, len(heads))
         lifts = self.gradient_lift[heads[:: rule.sharing] // rule.sharing]
         return replace(State.new(rule, 0), columns=columns, gradient_lift=lifts, **self.clocks())

@@ -10,7 +10,7 @@ import numpy as np
 
 from .fields import INPUTS
 from .lifts import LARGEST, TINY, positive
-from .memory import check_room
+from .memory import begins_in_line, check_room, copied_in_lines, zeros_in_lines
 
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
 FEW = 2**12  # columns, below which rows need not be sparse
@@ -104,7 +104,7 @@ class Columns:
             "Every column has room for each: take fewer columns, such as by n_features of a hasher, or fewer classes.",
         )
         by_column = rule.lazy and n_columns >= FEW  # as rows of so many columns are sparse, to save them a copy
-        columns = cls(np.zeros((n_rows, n_columns), order="F" if by_column else "C"), *layout)
+        columns = cls(zeros_in_lines((n_rows, n_columns), order="F" if by_column else "C"), *layout)
         for field in columns.declared(rule):
             getattr(columns, field.name)[...] = field.initial
         if rule.selective and rule.intercept:
@@ -161,11 +161,18 @@ class Columns:
 
     def __setstate__(self, state):
         _check_saved(**state)
-        self.__init__(**state)
+        self.__init__(**_in_order(**state))
+
+    def places(self):
+        """An integer for each column, all of them 0, which compiled loops mark columns by, and clear again."""
+        if "_places" not in vars(self):
+            self._places = np.zeros(self.table.shape[1], np.int32)
+        return self._places
 
     def copy(self):
         """Copy of all columns."""
-        return self.with_table(self.table.copy(order="K"))
+        by_column = self.table.flags.f_contiguous
+        return self.with_table(copied_in_lines(self.table, "F") if by_column else self.table.copy())
 
     def take(self, index):
         """Copy of the columns at ``index``."""
@@ -178,9 +185,9 @@ class Columns:
         self.table.T[index] = subset.table.T
 
     def arrange(self, order):
-        """Order the table, "C" or "F", if it is not ordered so."""
-        if not self.table.flags[f"{order}_CONTIGUOUS"]:
-            self.__init__(np.array(self.table, order=order), self.shared, self.per_head, self.n_heads, self.sharing)
+        """Order the table, "C" or "F", if it is not ordered so; in the order "F" let it begin with a cache line."""
+        if not (self.table.flags[f"{order}_CONTIGUOUS"] and (order == "C" or begins_in_line(self.table))):
+            self.__init__(copied_in_lines(self.table, order), *(getattr(self, name) for name in LAYOUT[1:]))
 
     def finite(self):
         """Whether no number has left the range of float64."""
@@ -233,6 +240,17 @@ class Columns:
     def size(self, rule, t):
         """Scale ``s``, lifted, after rows of total weight ``t``."""
         return self.scale_but_for_time(rule, t) / rule.time_factor(max(t, TINY))
+
+
+def _in_order(table, shared, **layout):
+    """What columns are made of, with those fields first that few rows change, in the order that they have now."""
+    first = [name for name in SELDOM if name in shared]
+    if shared[: len(first)] == tuple(first):
+        return {"table": table, "shared": shared, **layout}
+    names = (*first, *(name for name in shared if name not in first))
+    rows = np.arange(len(table))
+    rows[: len(names)] = [shared.index(name) for name in names]
+    return {"table": np.asarray(table[rows], order="F" if table.flags.f_contiguous else "C"), "shared": names, **layout}
 
 
 def _check_saved(table, shared, per_head, n_heads, sharing):

@@ -43,7 +43,8 @@ class Field(NamedTuple):
     fades : bool
         Whether it is a sum that fades with a half-life.
     seldom : bool
-        Whether few rows change it. These come first in a table: compiled rows do not put them back.
+        Whether few rows change it. These come first in a table, in the order of `INPUTS`: compiled loops take what
+        comes before the lift for frequent columns alone.
     """
 
     name: str
@@ -70,8 +71,6 @@ def twice(rule):
 
 # -- what is kept of features
 
-# Powers of two that keep squares in range; see `lifts`.
-LIFT = Field("lift", initial=1.0, least=SMALLEST, seldom=True)
 # 1 for a column that is centred by selective rules, where the intercept is, else 0.
 FREQUENT = Field("frequent", lambda rule: rule.counts_entries, least=0.0, most=1.0, seldom=True)
 # ``x'`` of the first row, for centred rules; 0 for a column that is not frequent, or was not always.
@@ -79,6 +78,8 @@ ORIGIN = Field("origin", lambda rule: rule.centred, lift_power=once, seldom=True
 # Between which the weight in raw units is held, by rules that are bounded; the largest doubles stand for no bound.
 LOW = Field("low", lambda rule: rule.bounded, least=-LARGEST, most=0.0, seldom=True)
 HIGH = Field("high", lambda rule: rule.bounded, least=0.0, most=LARGEST, seldom=True)
+# Powers of two that keep squares in range; see `lifts`.
+LIFT = Field("lift", initial=1.0, least=SMALLEST, seldom=True)
 # The largest ``|x|``.
 LARGEST_SEEN = Field("largest", least=0.0, merged="max")
 # ``sum c x'^2``; of deviations from the mean, where centred.
@@ -92,7 +93,7 @@ DEVIATION = Field(
     "deviation", lambda rule: rule.centred and rule.normalization == "max", least=0.0, lift_power=once, merged="max"
 )
 
-INPUTS = (LIFT, FREQUENT, ORIGIN, LOW, HIGH, LARGEST_SEEN, SQUARES, TALLY, SUM, DEVIATION)
+INPUTS = (FREQUENT, ORIGIN, LOW, HIGH, LIFT, LARGEST_SEEN, SQUARES, TALLY, SUM, DEVIATION)
 
 # -- what families keep for a column and a head
 

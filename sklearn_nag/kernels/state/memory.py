@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
 
 SMALL = 2**28  # bytes, below which nobody looks
+LINE = 8  # numbers of 8 bytes in a line of the cache
 
 
 class TooLarge(MemoryError, ValueError):
@@ -51,3 +53,23 @@ def check_room(shape, copies, what, instead):
         raise TooLarge(
             f"{what} takes {size:,.1f} GiB, and {copies} times as much at times; {free:,.1f} GiB are free. {instead}"
         )
+
+
+def zeros_in_lines(shape, order):
+    """Array of zeros that begins with a line of the cache: what lies in two lines takes twice the time."""
+    size = math.prod(shape)
+    room = np.zeros(size + LINE)
+    first = -room.__array_interface__["data"][0] // room.itemsize % LINE
+    return room[first : first + size].reshape(shape, order=order)
+
+
+def copied_in_lines(array, order):
+    """Copy of an array that begins with a line of the cache."""
+    copy = zeros_in_lines(array.shape, order)
+    copy[...] = array
+    return copy
+
+
+def begins_in_line(array):
+    """Whether an array begins with a line of the cache."""
+    return array.__array_interface__["data"][0] % (array.itemsize * LINE) == 0

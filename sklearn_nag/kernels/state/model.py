@@ -232,10 +232,9 @@ class LinearState:
         """The most features that can be frequent: each is not 0 in so many rows, of so many entries in the mean."""
         return int(self.frequent[1] / (1.0 - ENDS)) + 1
 
-    def follow(self, index, is_frequent):
-        """Note which of the features at ``index`` are frequent."""
-        features, most = self.frequent
-        self.frequent = np.union1d(np.setdiff1d(features, index), index[is_frequent]), most
+    def follow(self, features):
+        """Note which features are frequent, in order."""
+        self.frequent = features, self.frequent[1]
 
     def small_arrays(self):
         """Copies of the arrays that do not grow with the columns."""

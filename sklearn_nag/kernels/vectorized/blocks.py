@@ -141,7 +141,7 @@ def _learn_sparse(learn, state, loss, X, rows, y, weight, played):
     learn(state, subset, loss, x, y, weight, played)
     state.columns.put(index, subset)
     if selective and (before != subset.frequent).any():
-        state.follow(features, subset.frequent[: len(features)] > 0)
+        state.follow(features[subset.frequent[: len(features)] > 0])  # as all that were are among them
 
 
 def learn_by_segments(learn_segment, state, columns, loss, x, y, c, played, settle=None):

@@ -1,0 +1,90 @@
+"""Columns of a sparse row, on their way to compiled loops and back."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_nag import config_context
+
+from ..helpers import flat, make_state, needs_numba, progressive
+
+pytestmark = pytest.mark.compiled
+Fields = namedtuple("Fields", "x lift low high")
+
+
+@needs_numba
+def test_what_is_copied_comes_back(rng):
+    """Any number of fields, and of columns; nothing else is touched."""
+    from numba import njit
+
+    from sklearn_nag.kernels.compiled.columns import gather, padded, scatter
+
+    @njit
+    def fetch(subset, f, columns, index, first, width):
+        gather(subset, f, columns, index, first, width, padded(width))
+
+    @njit
+    def put(subset, f, columns, index, first, width):
+        scatter(subset, f, columns, index, first, width)
+
+    for fields in range(1, 14):
+        f = Fields(fields, lift=fields // 5, low=0, high=0)
+        for width in (0, 1, 3, 4, 5, 7, 8, 9, 22):
+            for first in (0, 8):
+                columns, index = rng.random((50, fields)), np.zeros(40, np.uint64)
+                named = index[first : first + width] = rng.permutation(50)[:width]
+                subset = np.full((fields + 1, 40), -1.0)
+                fetch(subset, f, columns, index, first, first + width)
+                fetched = subset[f.lift : fields, first : first + width]
+                np.testing.assert_array_equal(fetched, columns[named.astype(int), f.lift :].T)
+                assert (subset[:fields, :first] == -1.0).all()
+                n = first + -(-width // 8) * 8
+                beyond = subset[f.lift :, first + width : n]
+                assert (beyond[0] == 1.0).all()
+                assert (beyond[1:] == 0.0).all()
+                fetched += 1.0
+                expected = columns.copy()
+                expected[named.astype(int), f.lift :] += 1.0
+                put(subset, f, columns, index, first, first + width)
+                np.testing.assert_array_equal(columns, expected)
+
+
+@needs_numba
+@pytest.mark.parametrize("options", [{}, {"normalization": "max", "centred": False}, {"intercept": False}])
+def test_rows_in_any_order_and_columns_named_twice(rng, options):
+    """Frequent ones, too; with rows of no column and of all of them, and lifts that change."""
+    n, d = 200, 60
+    X = rng.lognormal(size=(n, d)) * (rng.random((n, d)) < np.linspace(0.9, 0.02, d))
+    X[::50], X[1::50] = 0.0, 1.0
+    X[60:, 3] *= 1e30
+    X[100, 50] = 1e200
+    y = rng.choice([-1.0, 1.0], n)
+    rows = [np.flatnonzero(row) for row in X]
+    named = [rng.permutation(np.append(row, row[: len(row) // 3])) for row in rows]  # a third is named twice
+    data = [X[i, own] / (1 + np.isin(own, rows[i][: len(rows[i]) // 3])) for i, own in enumerate(named)]
+    ends = np.append(0, np.add.accumulate([len(own) for own in named]))
+    shuffled = sparse.csr_array((np.concatenate(data), np.concatenate(named), ends), shape=(n, d))
+    np.testing.assert_allclose(shuffled.toarray(), X)
+    made = {"normalization": "auto", "centred": True, "average_from": 0.0, **options}
+    found = []
+    for kernel, given in (("numpy", X), ("numba", sparse.csr_array(X)), ("numba", shuffled)):
+        state = make_state(d, **made)
+        with config_context(kernel=kernel):
+            played = progressive(state, given if kernel == "numba" else sparse.csr_array(given), y)
+        found.append((played, flat(state)))
+        assert not state.columns.places().any()
+    for played, numbers in found[1:]:
+        np.testing.assert_allclose(played, found[0][0], rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(numbers, found[0][1], rtol=1e-9, atol=1e-11)
+
+
+def test_tables_begin_with_a_line_of_the_cache(rng):
+    for n in (10, 5_000):
+        state = make_state(n, "auto", centred=True)
+        X = sparse.csr_array((rng.random(20), (np.arange(20) // 4, rng.choice(10, 20))), shape=(5, n))
+        for model in (state, state.copy()):
+            progressive(model, X, rng.choice([-1.0, 1.0], 5))
+            assert model.columns.table.flags.f_contiguous
+        assert state.columns.table.ctypes.data % 64 == 0 or n < 4096
