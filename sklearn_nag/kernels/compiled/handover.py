@@ -71,6 +71,12 @@ def rows_of_zeros(n_rows, width):
     return room[first : first + n_rows * distance].reshape(n_rows, distance)
 
 
+def columns_of(state, table):
+    """The columns of a model on the table of `workspace` for dense rows."""
+    n_fields, width = state.columns.table.shape
+    return state.columns.with_table(table[:n_fields, :width])
+
+
 def put_back(state, arrays):
     """Take over what was learnt on the arrays of `workspace`."""
     if len(arrays) == 1:
@@ -106,8 +112,7 @@ class Preparation:
 
     def columns(self):
         """The columns of the workspace for dense rows."""
-        n_fields, width = self.state.columns.table.shape
-        return self.state.columns.with_table(self.tables[0][:n_fields, :width])
+        return columns_of(self.state, self.tables[0])
 
     def dense(self, X, row, c):
         """Prepare the columns of the workspace for a row of ``X``, of weight ``c``."""

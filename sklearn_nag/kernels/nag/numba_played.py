@@ -229,12 +229,12 @@ class Constants(NamedTuple):
 
 
 class Player:
-    """Plays the rows that a model learns, call by call.
+    """Plays the rows that a model learns, from `begin` on, call by call.
 
     Parameters
     ----------
     state : State
-        The model before the first of them.
+        The model.
     loss : object
         The loss.
     losses : ndarray
@@ -249,8 +249,7 @@ class Player:
         rule = state.rule
         self.width = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets
         self.most_rows = max(1, AT_ONCE // self.width)
-        self.begins = state.t == 0
-        self.waiting = np.array([state.waiting])
+        self.begins, self.waiting, self.ages = False, np.zeros(1), np.zeros(2)
         self.function, played_rule, groups, share = compiled(rule, type(loss))
         self.model = (
             heads,
@@ -260,8 +259,12 @@ class Player:
             (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
             Trust(state.trust.excess, state.trust.gap, state.due, self.waiting, share.copy(), groups),
             target,
-            np.array([state.age, state.faded]),
+            self.ages,
         )
+
+    def begin(self, state):
+        """Take the model as it is before the first row to come."""
+        self.begins, self.waiting[0], self.ages[:] = state.t == 0, state.waiting, (state.age, state.faded)
 
     def room(self, n_rows):
         """Array for what rows note."""
