@@ -17,7 +17,7 @@ from ._threads import over_threads
 from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
 from .state.columns import Columns
 from .state.fading import HAVE_FADED
-from .state.lifts import LARGEST, positive
+from .state.lifts import LARGEST, all_finite, positive
 from .state.mixture import FixedRate, FixedShare, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
 from .state.placed import PlacedState, is_placed, side_by_side
@@ -35,6 +35,7 @@ __all__ = [
     "Mixture",
     "PlacedState",
     "adopt",
+    "all_finite",
     "blend",
     "check",
     "check_array",

@@ -31,6 +31,11 @@ def constant(array, dtype=None):
     return view
 
 
+def plain(values):
+    """Tuples for named ones, at all depths."""
+    return tuple(map(plain, values)) if isinstance(values, tuple) else values
+
+
 NO_CLASSES, NO_INTEGERS = constant(np.empty(0, np.int32)), constant(np.empty(0, np.int64))
 NO_FLOATS, NO_TABLE = constant(np.empty(0)), constant(np.empty((0, 0)))
 NOTHING_KEPT = np.empty((0, 0))

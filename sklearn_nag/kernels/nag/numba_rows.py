@@ -58,12 +58,13 @@ from ..compiled.handover import (
     entries_of_row,
     in_own_lines,
     layout_of,
+    plain,
     run,
     table_layout,
     workspace,
 )
 from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
-from ..compiled.jit import fast, for_rule, slow, strict, strict_slow
+from ..compiled.jit import counted, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
@@ -547,11 +548,6 @@ def fade(table, transposed, f, rule, model, clock, c):
         fade_targets(model.target, factor)
 
 
-learn_dense, learn_sparse = bind(
-    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, fade=fade
-)
-
-
 class NagPreparation(Preparation):
     """What rows of the NAG family need, and few do."""
 
@@ -613,6 +609,19 @@ class Model(NamedTuple):
     fading: Fading
 
 
+@counted
+def named(f, rule, model):
+    """`Fields`, `CompiledRule` and `Model` of plain tuples."""
+    eta, gradient_lift, loss, target, constraint, fading = model
+    model = Model(eta, gradient_lift, CompiledLoss(*loss), target, constraint, Fading(*fading))
+    return Fields(*f), CompiledRule(*rule), model
+
+
+learn_dense, learn_sparse = bind(
+    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, fade=fade, named=named
+)
+
+
 class Constants(NamedTuple):
     """What code is compiled for; see `compiled.constants`."""
 
@@ -669,16 +678,13 @@ class Bench:
         shaped, eta, fading, self.sparse, *self.dense_by_rare = compiled(
             rule, type(loss), columns.shared, columns.per_head
         )
-        self.model = (
-            *tables,
-            *shaped,
-            self.heads,
-            self.clock,
-            Model(
-                eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state),
-                fading._replace(factors=np.ones(len(fading.factors))),
-            ),
+        model = Model(
+            eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state),
+            fading._replace(factors=np.ones(len(fading.factors))),
         )  # fmt: skip
+        if self.own is not None:  # the loop for sparse rows takes named tuples
+            shaped, model = plain(shaped), plain(model)
+        self.model = (*tables, *shaped, self.heads, self.clock, model)
         self.player = Player(state, loss, self.losses, self.target, self.heads)
 
     def serves(self, state, loss):

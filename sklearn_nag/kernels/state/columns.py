@@ -179,7 +179,8 @@ class Columns:
 
     def arrange(self, order):
         """Order the table, "C" or "F", if it is not ordered so."""
-        if not self.table.flags[f"{order}_CONTIGUOUS"]:
+        flags = self.table.flags
+        if not (flags.c_contiguous if order == "C" else flags.f_contiguous):
             self.__init__(np.array(self.table, order=order), self.shared, self.per_head, self.n_heads, self.sharing)
 
     def finite(self):

@@ -578,7 +578,7 @@ class Undo:
     def __init__(self, state, named=None):
         state.G_before = None
         self.state, self.named = state, named
-        self.parts = {**vars(state), **state.small_arrays()}
+        self.parts = vars(state) | state.small_arrays()
         self.columns = state.columns.copy() if named is None else state.columns.take(named)
         self.G = None  # of all columns, once the call has ended
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ..state.lifts import LARGEST, positive
+from ..state.lifts import LARGEST, all_finite, positive
 from ..state.placed import PlacedState, named_by, pieces_of
 from .blocks import dense_blocks
 
@@ -47,8 +47,8 @@ def _by_weights(state, X):
     coef, intercept, exact = state.linear()
     with np.errstate(all="ignore"):
         if exact:
-            p = X @ coef.T + intercept
-            if np.isfinite(p).all():
+            p = X.dot(coef.T) + intercept
+            if all_finite(p):
                 return clipped(state, p)
         return predict_unit_free(state, X)
 
