@@ -721,8 +721,18 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _decision(self, X):
         """Decision values of each row, by the weights that the model predicts with; see `between_calls`."""
+        return self._decided(X)[1]
+
+    def _decided(self, X):
+        """``X`` as the kernel takes it, and the decision values of each row."""
+        if type(X) is np.ndarray and X.size <= kernels.FEW and self.__sklearn_is_fitted__():
+            if self._takes_as_is(X, finite=False):
+                self._check_fits(self._state)
+                decision = kernels.predict_few(self._state, X)
+                if decision is not None:
+                    return X, decision
         X = self._rows_to_predict(X)
-        return kernels.predict(self._state, X)
+        return X, kernels.predict(self._state, X)
 
     def _rows_to_predict(self, X):
         """``X`` as the kernel takes it; raise before fitting."""
