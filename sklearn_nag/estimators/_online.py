@@ -725,12 +725,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _decided(self, X):
         """``X`` as the kernel takes it, and the decision values of each row."""
-        if type(X) is np.ndarray and X.size <= kernels.FEW and self.__sklearn_is_fitted__():
-            if self._takes_as_is(X, finite=False):
-                self._check_fits(self._state)
-                decision = kernels.predict_few(self._state, X)
-                if decision is not None:
-                    return X, decision
+        are_few = type(X) is np.ndarray and X.size <= kernels.FEW
+        if are_few and self.__sklearn_is_fitted__() and self._takes_as_is(X, finite=False):
+            self._check_fits(self._state)
+            decision = kernels.predict_few(self._state, X)
+            if decision is not None:
+                return X, decision
         X = self._rows_to_predict(X)
         return X, kernels.predict(self._state, X)
 
