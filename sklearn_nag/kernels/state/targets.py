@@ -45,6 +45,7 @@ class Targets:
     """
 
     def __init__(self, table, lift=1.0):
+        vars(self).clear()  # of views of another table
         self.table, self.lift = table, lift
 
     def __getattr__(self, name: str) -> np.ndarray:
