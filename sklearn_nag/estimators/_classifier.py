@@ -405,7 +405,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         """The predictions that decision values stand for."""
         if self._has_labels:
             return (decision > 0).astype(self.classes_.dtype)
-        codes = (decision[:, 0] > 0).astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
+        codes = (decision > 0).ravel().astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
         return self.classes_[codes]
 
     def _targets_of_heads(self, encoded):

@@ -91,8 +91,8 @@ class ExportableMixin:
             raise ValueError(
                 "no linear model of scikit-learn has several labels; give coef_[k] and intercept_[k] to one for each."
             )
-        coef, intercept, exact = self._state.linear()
-        if not exact:
+        coef, intercept, reach = self._state.linear()
+        if not reach:
             raise ValueError(
                 f"no model with weights in raw units predicts as this {type(self).__name__}: {self._why_not_exact()}"
             )

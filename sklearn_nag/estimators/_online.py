@@ -9,7 +9,7 @@ import warnings
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral
-from operator import methodcaller
+from operator import is_, methodcaller
 from typing import Any, ClassVar, NamedTuple, Self
 from weakref import WeakSet
 
@@ -45,10 +45,12 @@ from ._validation import (
     is_plain,
     named_publicly,
     parameter_names,
+    reader_of_parameters,
     shown,
     unchanged_on_error,
 )
 
+_SILENCE = nullcontext()
 _told_of_rows_that_do_not_count: WeakSet[OnlineLinear] = WeakSet()  # models whose user has been warned
 
 
@@ -65,15 +67,20 @@ def default_of(estimator_class, name):
 class Made(NamedTuple):
     """What is made of the parameters, kept until one of them changes: single rows come faster than it is made."""
 
-    values: tuple[list, list]
+    values: tuple
     rule: kernels.LinearRule
     loss: losses.Loss
 
 
 def _differ(old, new):
-    """Whether values of parameters differ; those that cannot be compared, such as arrays, do."""
+    """Whether values of parameters, or their types, differ; those that cannot be compared, such as arrays, do.
+
+    True == 1, but only one of them is a boolean.
+    """
+    if all(map(is_, old, new)):
+        return False
     try:
-        return old != new
+        return old != new or [*map(type, old)] != [*map(type, new)]
     except ValueError:
         return True
 
@@ -148,9 +155,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return old != new
 
     def _values(self):
-        """Values of all parameters, and their types: True == 1, but only one of them is a boolean."""
-        values = [getattr(self, name) for name in parameter_names(type(self))]
-        return values, list(map(type, values))
+        """Values of all parameters."""
+        return reader_of_parameters(type(self))(self)
 
     def _check_changed_parameters(self):
         """Call `_check_parameters`, unless all are as they were when something was last made of them."""
@@ -540,20 +546,24 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             Whether the model may be left as it is when that fails.
         """
         state = self._state
-        alone = state.rule.n_played == self._n_targets  # and no rates that are kept apart
-        some = weight is None or (weight if order is None else weight[order]).any()
-        tell = are_new and not latest and alone and some and self._keeps_evidence
+        tell = (
+            are_new
+            and not latest
+            and self._keeps_evidence
+            and state.rule.n_played == self._n_targets  # and no rates that are kept apart
+            and (weight is None or (weight if order is None else weight[order]).any())
+        )
         if tell and predictions is None:
             if weight is not None and not weight.all():
                 order = np.flatnonzero(weight) if order is None else order[weight[order] > 0]
             predictions = np.empty((X.shape[0] if order is None else len(order), state.rule.n_played))
         is_first = state.seen == 0
         _, rule, loss = vars(self).get("_made") or self._make(state.rule.centred)
-        rule = state.goes_on_by(rule)
+        rule = rule if rule is state.rule else state.goes_on_by(rule)
         few = sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule
         named = X.indices[: X.nnz] if few else None  # features that may change
         named = np.empty(0, np.int64) if expendable else named
-        tells = kernels.told_of_compiling(print) if self.verbose else nullcontext()
+        tells = kernels.told_of_compiling(print) if self.verbose else _SILENCE
         undo, turn = state.undo(named), turn_of(self)
         if turn.before.get("_state") is state:
             turn.undo = undo
@@ -711,8 +721,18 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _decision(self, X):
         """Decision values of each row, by the weights that the model predicts with; see `between_calls`."""
+        return self._decided(X)[1]
+
+    def _decided(self, X):
+        """``X`` as the kernel takes it, and the decision values of each row."""
+        are_few = type(X) is np.ndarray and X.size <= kernels.FEW
+        if are_few and self.__sklearn_is_fitted__() and self._takes_as_is(X, finite=False):
+            self._check_fits(self._state)
+            decision = kernels.predict_few(self._state, X)
+            if decision is not None:
+                return X, decision
         X = self._rows_to_predict(X)
-        return kernels.predict(self._state, X)
+        return X, kernels.predict(self._state, X)
 
     def _rows_to_predict(self, X):
         """``X`` as the kernel takes it; raise before fitting."""

@@ -261,8 +261,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             As the targets were.
         """
-        X = self._rows_to_predict(X)
-        decision = kernels.predict(self._state, X)
+        X, decision = self._decided(X)
         self._warn_if_held(X, decision)
         return self._interpret(decision)
 

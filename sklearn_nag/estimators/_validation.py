@@ -6,7 +6,9 @@ import datetime
 import functools
 import inspect
 from collections.abc import Iterator, Mapping, MappingView, Set
+from contextlib import suppress
 from numbers import Complex, Integral, Real
+from operator import attrgetter
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -16,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Method
+from ..kernels import all_finite
 from ._locks import turn_of
 
 Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can tell apart
@@ -30,6 +33,7 @@ _WITHOUT_ORDER = Iterator, Mapping, MappingView, Set  # whose entries have no pl
 _LARGEST_INT, _LARGEST_SEED = 2**63 - 1, 2**32 - 1
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _LONGEST_SHOWN = 120  # characters of a value in an error
+_FEW = 64  # labels times classes, up to which lists are searched sooner than arrays
 _CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
 
 
@@ -92,6 +96,12 @@ def unchanged_on_error(method: Method) -> Method:
 def parameter_names(estimator_class):
     """Names of the parameters of an estimator class."""
     return tuple(inspect.signature(estimator_class).parameters)
+
+
+@functools.cache
+def reader_of_parameters(estimator_class):
+    """Function that returns the values of all parameters of an estimator of a class, as a tuple."""
+    return attrgetter(*parameter_names(estimator_class))
 
 
 class InvalidParameterError(ValueError, TypeError):
@@ -571,10 +581,7 @@ def is_plain(X, n_features, finite):
         return False
     if not (fits and data.dtype in (np.float64, np.float32) and X.shape[0] > 0 and X.shape[1] == n_features):
         return False
-    if not finite:
-        return True
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(data.sum()))
+    return not finite or all_finite(data)
 
 
 def check_repeated(X):
@@ -651,6 +658,10 @@ def two_or_more(classes):
 
 def class_codes(y, classes):
     """Place of each label in the sorted ``classes``, as int32; raise for a label that is not among them."""
+    if len(y) * len(classes) <= _FEW and y.dtype.kind == classes.dtype.kind in "biuSU":
+        known = classes.tolist()
+        with suppress(ValueError):  # for which there is an error below
+            return np.array([known.index(label) for label in y.tolist()], np.int32)
     codes = np.empty(len(y), np.int32)
     for start in range(0, len(y), _CHUNK):
         part = y[start : start + _CHUNK]

@@ -149,8 +149,8 @@ def _decision_values(scope, operator, container):
         _warn_of_float32(model)
     if not isinstance(kind, DoubleTensorType):
         x = nodes.add("Cast", x, to=TensorProto.DOUBLE)
-    coef, intercept, exact = state.linear()
-    if not exact:
+    coef, intercept, reach = state.linear()
+    if not reach:
         coef, rest, origin = unit_free(state)
         intercept = rest + origin
         if state.rule.centred:

@@ -15,17 +15,18 @@ from . import coordinatewise, ftrl, full, nag
 from ._backend import backend, is_compiled, kept_code, runs_compiled, told_of_compiling, told_when_long
 from ._threads import over_threads
 from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
-from .state.columns import Columns
+from .state.columns import FEW, Columns
 from .state.fading import HAVE_FADED
-from .state.lifts import LARGEST, positive
+from .state.lifts import LARGEST, all_finite, positive
 from .state.mixture import FixedRate, FixedShare, Mixture
 from .state.model import TARGET_LIFT, Diverged, LinearState
 from .state.placed import PlacedState, is_placed, side_by_side
 from .state.rule import LinearRule
 from .vectorized import leverage
-from .vectorized.prediction import contributions, predict, predict_by_row, predict_unit_free
+from .vectorized.prediction import contributions, predict, predict_by_row, predict_few, predict_unit_free
 
 __all__ = [
+    "FEW",
     "HAVE_FADED",
     "Diverged",
     "FixedRate",
@@ -35,6 +36,7 @@ __all__ = [
     "Mixture",
     "PlacedState",
     "adopt",
+    "all_finite",
     "blend",
     "check",
     "check_array",
@@ -57,6 +59,7 @@ __all__ = [
     "positive",
     "predict",
     "predict_by_row",
+    "predict_few",
     "side_by_side",
     "told_of_compiling",
 ]

@@ -79,8 +79,13 @@ def get_config() -> dict[str, str]:
     ...     sklearn_nag.get_config()
     {'kernel': 'numpy'}
     """
+    return {"kernel": _kernel()}
+
+
+def _kernel():
+    """Which kernel is chosen."""
     kernel = _context.get() or _chosen["kernel"]
-    return {"kernel": kernel or _checked(os.environ.get(ENVIRONMENT) or "auto", ENVIRONMENT)}
+    return kernel or _checked(os.environ.get(ENVIRONMENT) or "auto", ENVIRONMENT)
 
 
 @contextmanager
@@ -116,24 +121,24 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
 
 
 @cache
-def imported(name):
+def imported(package, name):
     """A module of the kernels that may need Numba; found once, as small calls are many."""
-    return importlib.import_module(name)
+    return importlib.import_module(f"{package}.{name}")
 
 
 def backend(rule, compiled):
     """Return ``numba_rows`` of the rule's family where it is to be ``compiled``, else ``numpy_rows``."""
-    return imported(f"{rule.family.package}.{'numba' if compiled else 'numpy'}_rows")
+    return imported(rule.family.package, "numba_rows" if compiled else "numpy_rows")
 
 
 def runs_compiled(loss):
     """Whether rows are learnt in compiled code: by choice, and if the loss has such code."""
-    return is_compiled() and loss.name in imported(f"{__package__}.compiled.losses").CODES
+    return is_compiled() and loss.name in imported(__package__, "compiled.losses").CODES
 
 
 def is_compiled():
     """Whether compiled code is what is chosen."""
-    kernel = get_config()["kernel"]
+    kernel = _kernel()
     return kernel == "numba" or (kernel == "auto" and _has_numba())
 
 

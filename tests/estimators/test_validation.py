@@ -26,6 +26,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
+from sklearn_nag.estimators._validation import class_codes
 from sklearn_nag.streams import fit_stream
 
 from ..kernels.helpers import KERNELS, flat
@@ -664,3 +665,32 @@ def test_an_estimator_that_was_cloned_says_that_the_clone_has_learnt():
     for call in (lambda: reg.predict(X), reg.coefficients, reg.sparsify):
         with pytest.raises(NotFittedError, match="NAGRegressor instance is not fitted.* use the one that they return"):
             call()
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [-3, 2, 9], [False, True], [0.5, 2.5], ["a", "b", "cd"]])
+def test_places_of_few_labels_and_of_many(classes):
+    classes = np.array(classes)
+    labels = np.random.default_rng(0).choice(classes, 500)
+    codes = class_codes(labels, classes)
+    assert np.array_equal(classes[codes], labels)
+    for i in range(0, 500, 3):
+        few = class_codes(labels[i : i + 3], classes)
+        assert few.dtype == codes.dtype == np.int32
+        assert np.array_equal(few, codes[i : i + 3])
+    unknown = np.array(["x"] if classes.dtype.kind == "U" else [7])
+    for n in (1, 500):
+        with pytest.raises(ValueError, match="y contains .*, which is not one of classes"):
+            class_codes(np.repeat(unknown, n), classes)
+
+
+def test_a_parameter_that_is_set_between_single_rows_is_heeded():
+    single, batches = (NAGClassifier(average=False).partial_fit(X[:15], Y[:15] > 0, [False, True]) for _ in range(2))
+    for start, eta0 in ((15, 0.5), (20, 0.5), (25, 2.0)):
+        rows = slice(start, start + 5)
+        batches.set_params(eta0=eta0).partial_fit(X[rows], Y[rows] > 0)
+        for i in range(start, start + 5):
+            single.set_params(eta0=float(str(eta0))).partial_fit(X[i : i + 1], Y[i : i + 1] > 0)  # another object
+    assert np.array_equal(bits(single), bits(batches))
+    single.fit_intercept = 1  # which equals True
+    with pytest.raises(ValueError, match="fit_intercept"):
+        single.partial_fit(X[:1], Y[:1] > 0)

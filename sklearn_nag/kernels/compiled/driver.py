@@ -1,7 +1,7 @@
 """The loops over rows, dense and sparse, of all families that learn columns one by one.
 
 A family says by five functions what a row does to a model, and `bind` makes its loops of those here. Those whose models
-can forget have two more. ``table`` has the
+can forget have two more, those with plain tuples another one. ``table`` has the
 columns that the row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
 
 ========================================================================= ==============================================
@@ -16,6 +16,8 @@ columns that the row visits, ``model`` what only the family reads, ``rule`` at l
 ``note(noted, row, heads, rule, c)``                                      writes down what the caller is to know of it
 ``due(rule, clock, c)``                                                   by what all fades after the row, mostly 1
 ``fade(table, transposed, f, rule, model, clock, factor)``                lets all columns fade, and what no column has
+``named(f, rule, model)``                                                 makes named tuples of plain ones, which are
+                                                                          handed over in a quarter of the time
 ========================================================================= ==============================================
 """
 
@@ -42,10 +44,10 @@ from .columns import (
 from .constants import COUNTS_ENTRIES, IS_CENTRED, IS_LIFTED, IS_SELECTIVE, MAX, NORM, UNBOUND
 from .handover import PENDING, T
 from .heads import PLAYED
-from .jit import bound, entry, fast
+from .jit import bound, counted, entry, fast
 from .targets import read_row
 
-settle = predict = must_wait = step = note = due = fade = UNBOUND  # of a family
+settle = predict = must_wait = step = note = due = fade = named = UNBOUND  # of a family
 
 
 @fast
@@ -79,9 +81,15 @@ def nothing_fades(table, transposed, f, rule, model, clock, factor):
     """``fade`` of these."""
 
 
+@counted
+def named_already(f, rule, model):
+    """``named`` of families that hand over named tuples."""
+    return f, rule, model
+
+
 def bind(module, **functions):
     """The loops for dense and for sparse rows of a family, by its functions."""
-    functions = {"due": never_due, "fade": nothing_fades, **functions}
+    functions = {"due": never_due, "fade": nothing_fades, "named": named_already, **functions}
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
@@ -91,6 +99,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
 
     A row whose step has to wait stops with what follows its prediction still to be done.
     """
+    f, rule, model = named(f, rule, model)
     d = X.shape[1]
     width = d + rule.intercept
     n = padded(width)

@@ -31,6 +31,11 @@ def constant(array, dtype=None):
     return view
 
 
+def plain(values):
+    """Tuples for named ones, at all depths."""
+    return tuple(map(plain, values)) if isinstance(values, tuple) else values
+
+
 NO_CLASSES, NO_INTEGERS = constant(np.empty(0, np.int32)), constant(np.empty(0, np.int64))
 NO_FLOATS, NO_TABLE = constant(np.empty(0)), constant(np.empty((0, 0)))
 NOTHING_KEPT = np.empty((0, 0))
@@ -69,6 +74,12 @@ def rows_of_zeros(n_rows, width):
     return zeros_in_lines((n_rows, distance), "C")
 
 
+def columns_of(state, table):
+    """The columns of a model on the table of `workspace` for dense rows."""
+    n_fields, width = state.columns.table.shape
+    return state.columns.with_table(table[:n_fields, :width])
+
+
 def put_back(state, arrays):
     """Take over what was learnt on the arrays of `workspace`."""
     if len(arrays) == 1:
@@ -104,8 +115,7 @@ class Preparation:
 
     def columns(self):
         """The columns of the workspace for dense rows."""
-        n_fields, width = self.state.columns.table.shape
-        return self.state.columns.with_table(self.tables[0][:n_fields, :width])
+        return columns_of(self.state, self.tables[0])
 
     def dense(self, X, row, c):
         """Prepare the columns of the workspace for a row of ``X``, of weight ``c``."""

@@ -63,6 +63,10 @@ contracted = inner(fastmath={"contract"}, forceinline=True)
 strict, strict_slow = inner(fastmath=False, forceinline=True), inner(fastmath=False)
 
 
+# For what returns arrays, which have to be counted then.
+counted = inner(fastmath=FAST, forceinline=True, _nrt=True)
+
+
 def entry(function):
     """`numba.njit` for what Python calls, with a cache on disk where there can be one."""
     return _compiled(function, {"nogil": True, "error_model": "numpy", "fastmath": FAST})

@@ -165,7 +165,7 @@ class MixedState(State):
             coef = sum(share[:, None] * own[0] for share, own in zip(shares, functions))
             intercept = sum(share * own[1] for share, own in zip(shares, functions))
         coef, intercept = (np.clip(a, -LARGEST, LARGEST) for a in (coef, intercept))
-        return self.within_bounds(coef), intercept, all(own[2] for own in functions)
+        return self.within_bounds(coef), intercept, min(own[2] for own in functions)
 
 
 MixedRule.State = MixedState

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, OF_RATE
 from ..compiled.fading import factor_due
+from ..compiled.handover import plain
 from ..compiled.heads import (
     AVERAGE,
     CLIPPED,
@@ -31,7 +32,7 @@ from ..compiled.heads import (
     UNIT,
 )
 from ..compiled.jit import entry, fast, for_rule, strict, strict_slow
-from ..compiled.losses import compiled_loss, loss_constants, loss_of
+from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants, loss_of
 from ..compiled.mixture import expert_shares, judge, mix, suffer
 from ..compiled.targets import ORIGIN
 from ..state.fading import fades_per_weight
@@ -147,6 +148,28 @@ def fade_played(heads, rule, mixture, trust, factor):
         share_average(heads, trust)
 
 
+class Trust(NamedTuple):
+    """What is known of the latest weights and their average, the share of the latter, and the group of each head."""
+
+    excess: np.ndarray
+    gap: np.ndarray
+    due: np.ndarray
+    waiting: np.ndarray
+    share: np.ndarray
+    groups: np.ndarray
+
+
+class PlayedRule(NamedTuple):
+    """What is read of a `Rule` to play."""
+
+    n_targets: int
+    n_heads: int
+    judged: bool
+    plays_latest: bool
+    told: bool  # whether the loss that has been noted is that of the latest weights
+    fades: float  # how often all fades for a weight of 1
+
+
 @entry
 def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, begins, played):
     """Play the rows that were noted; ``begins`` tells whether the first of them is the first of all.
@@ -154,8 +177,9 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, be
     ``ages`` is the total weight of the rows before, and by how many parts of a half-life what was learnt has faded.
 
     ``mixture`` is None for models that mix no experts, so that nothing is compiled for it. Returns whether all
-    predictions are finite.
+    predictions are finite. ``rule``, ``loss`` and ``trust`` are plain tuples, which are handed over sooner.
     """
+    rule, loss, trust = PlayedRule(*rule), CompiledLoss(*loss), Trust(*trust)
     n_targets, n_heads, wrong = rule.n_targets, rule.n_heads, 0
     if rule.judged:
         share_average(heads, trust)
@@ -196,28 +220,6 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, be
     return wrong == 0
 
 
-class Trust(NamedTuple):
-    """What is known of the latest weights and their average, the share of the latter, and the group of each head."""
-
-    excess: np.ndarray
-    gap: np.ndarray
-    due: np.ndarray
-    waiting: np.ndarray
-    share: np.ndarray
-    groups: np.ndarray
-
-
-class PlayedRule(NamedTuple):
-    """What is read of a `Rule` to play."""
-
-    n_targets: int
-    n_heads: int
-    judged: bool
-    plays_latest: bool
-    told: bool  # whether the loss that has been noted is that of the latest weights
-    fades: float  # how often all fades for a weight of 1
-
-
 class Constants(NamedTuple):
     """What code is compiled for; see `compiled.constants`."""
 
@@ -229,12 +231,12 @@ class Constants(NamedTuple):
 
 
 class Player:
-    """Plays the rows that a model learns, call by call.
+    """Plays the rows that a model learns, from `begin` on, call by call.
 
     Parameters
     ----------
     state : State
-        The model before the first of them.
+        The model.
     loss : object
         The loss.
     losses : ndarray
@@ -249,19 +251,22 @@ class Player:
         rule = state.rule
         self.width = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets
         self.most_rows = max(1, AT_ONCE // self.width)
-        self.begins = state.t == 0
-        self.waiting = np.array([state.waiting])
+        self.begins, self.waiting, self.ages = False, np.zeros(1), np.zeros(2)
         self.function, played_rule, groups, share = compiled(rule, type(loss))
         self.model = (
             heads,
-            played_rule,
-            compiled_loss(loss),
+            plain(played_rule),
+            plain(compiled_loss(loss)),
             losses,
             (state.mixture.excess, state.mixture.gap) if rule.n_played < rule.n_heads else None,
-            Trust(state.trust.excess, state.trust.gap, state.due, self.waiting, share.copy(), groups),
+            plain(Trust(state.trust.excess, state.trust.gap, state.due, self.waiting, share.copy(), groups)),
             target,
-            np.array([state.age, state.faded]),
+            self.ages,
         )
+
+    def begin(self, state):
+        """Take the model as it is before the first row to come."""
+        self.begins, self.waiting[0], self.ages[:] = state.t == 0, state.waiting, (state.age, state.faded)
 
     def room(self, n_rows):
         """Array for what rows note."""

@@ -6,7 +6,10 @@ Held equal to `numpy_rows` by test, to rounding; scales and ``t`` bit for bit.
 from __future__ import annotations
 
 import functools
+import math
+import operator
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -50,17 +53,18 @@ from ..compiled.handover import (
     PENDING,
     Preparation,
     T,
+    columns_of,
     constant,
     entries_of_row,
     in_own_lines,
     layout_of,
-    put_back,
+    plain,
     run,
     table_layout,
     workspace,
 )
 from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
-from ..compiled.jit import fast, for_rule, slow, strict, strict_slow
+from ..compiled.jit import counted, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
@@ -83,6 +87,7 @@ from .rule import STEEPEST, Rule
 # Further entries of ``clock``; ``RATE`` is the factor of eta, ``FADED`` is read by `factor_due`.
 N, SHRINKAGE, AVERAGED, RATE, AGE, FADED = range(2, 8)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
+SMALL = 2**16  # numbers of a table, up to which it is kept beside its model
 FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further ones
 
 
@@ -548,11 +553,6 @@ def fade(table, transposed, f, rule, model, clock, factor):
         fade_targets(model.target, factor)
 
 
-learn_dense, learn_sparse = bind(
-    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, due=due, fade=fade
-)
-
-
 class NagPreparation(Preparation):
     """What rows of the NAG family need, and few do."""
 
@@ -614,6 +614,19 @@ class Model(NamedTuple):
     fading: Fading
 
 
+@counted
+def named(f, rule, model):
+    """`Fields`, `CompiledRule` and `Model` of plain tuples."""
+    eta, gradient_lift, loss, target, constraint, fading = model
+    model = Model(eta, gradient_lift, CompiledLoss(*loss), target, constraint, Fading(*fading))
+    return Fields(*f), CompiledRule(*rule), model
+
+
+learn_dense, learn_sparse = bind(
+    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, due=due, fade=fade, named=named
+)
+
+
 class Constants(NamedTuple):
     """What code is compiled for; see `compiled.constants`."""
 
@@ -640,6 +653,98 @@ class Constants(NamedTuple):
     fades_on_the_way: bool
 
 
+class Bench:
+    """What a model is learnt on: arrays beside its own, and what compiled code takes of them and of the rule.
+
+    For dense rows that of a small model is kept from call to call, as single rows come faster than it is made.
+
+    Parameters
+    ----------
+    state : State
+        The model.
+    loss : object
+        The loss.
+    tables : tuple of ndarray
+        What `workspace` has returned.
+    """
+
+    def __init__(self, state, loss, tables):
+        rule, columns = state.rule, state.columns
+        self.made_of, self.is_whole = parts_of(state, loss), False
+        self.tables, self.own, self.frequent = tables, None, None
+        if len(tables) == 1:  # for dense rows
+            self.own = columns_of(state, tables[0])
+            self.frequent = self.own.frequent if rule.selective else None
+        self.clock = in_own_lines(np.zeros(8))
+        self.losses, self.target = in_own_lines(state.loss), in_own_lines(state.targets.table)
+        self.before = new_heads(state)
+        self.heads = in_own_lines(self.before)
+        self.importance_aware = rule.importance_aware and loss.move is not None
+        shaped, eta, fading, self.sparse, *self.dense_by_rare = compiled(
+            rule, type(loss), columns.shared, columns.per_head
+        )
+        model = Model(
+            eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state),
+            fading._replace(factors=np.ones(len(fading.factors))),
+        )  # fmt: skip
+        if self.own is not None:  # the loop for sparse rows takes named tuples
+            shaped, model = plain(shaped), plain(model)
+        self.model = (*tables, *shaped, self.heads, self.clock, model)
+        self.player = Player(state, loss, self.losses, self.target, self.heads)
+
+    def serves(self, state, loss):
+        """Whether it was made of all that a model and a loss are now, and the last call on it went well."""
+        return self.is_whole and all(map(operator.is_, self.made_of, parts_of(state, loss)))
+
+    def lay_out(self, state):
+        """Copy what rows change."""
+        self.is_whole = False
+        if self.own is not None:
+            self.own.table[:] = state.columns.table
+        self.clock[:] = state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded
+        self.losses[:], self.target[:], self.heads[:] = state.loss, state.targets.table, self.before
+        if state.rule.target_unit:
+            self.heads[UNIT, : state.rule.n_heads] = state.unit()
+        self.player.begin(state)
+
+    def take_over(self, state, ok):
+        """Give the model what was learnt; tell whether its numbers are in range."""
+        if ok and self.own is not None:
+            state.columns.table[:] = self.own.table
+            state.frequent = None
+        state.loss[:], state.targets.table[:] = self.losses, self.target
+        clock = self.clock.tolist()
+        state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded = clock
+        state.waiting = float(self.player.waiting[0])
+        self.is_whole = ok and all(map(math.isfinite, clock))
+        return self.is_whole
+
+    def learn_dense(self, *args):
+        """The loop for dense rows, by whether all columns are frequent now."""
+        has_rare = self.frequent is not None and np.count_nonzero(self.frequent) < len(self.frequent)
+        return self.dense_by_rare[bool(has_rare)](*args)
+
+
+def parts_of(state, loss):
+    """The objects that a `Bench` is made of."""
+    return (
+        state.rule, loss, state.columns, state.targets, state.mixture, state.trust, state.due, state.gradient_lift,
+    )  # fmt: skip
+
+
+_benches: WeakKeyDictionary = WeakKeyDictionary()  # by model, beside which no copy and no file has them
+
+
+def bench_of(state, loss, indptr):
+    """The `Bench` of a model for dense rows or, with ``indptr``, for CSR rows; made anew unless the last one serves."""
+    bench = _benches.get(state) if indptr is None else None
+    if bench is None or not bench.serves(state, loss):
+        bench = Bench(state, loss, workspace(state, len(scratch_rows(state.rule)), indptr))
+        if indptr is None and bench.tables[0].size <= SMALL:
+            _benches[state] = bench
+    return bench
+
+
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `numpy_rows.learn_rows`."""
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
@@ -647,43 +752,14 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
-    tables = workspace(state, len(scratch_rows(rule)), X.indptr if by_row else None)
-    clock = in_own_lines(
-        np.array([state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded])
-    )
-    losses, target = in_own_lines(state.loss), in_own_lines(state.targets.table)
-    heads = in_own_lines(new_heads(state))
-    shaped, eta, fading, sparse, *dense_by_rare = compiled(
-        rule, type(loss), state.columns.shared, state.columns.per_head
-    )
-    model = (
-        *tables,
-        *shaped,
-        heads,
-        clock,
-        Model(
-            eta, state.gradient_lift, compiled_loss(loss), target, compiled_constraint(state),
-            fading._replace(factors=np.ones(len(fading.factors))),
-        ),
-    )  # fmt: skip
-    player = Player(state, loss, losses, target, heads)
-    preparation = NagPreparation(state, tables, clock, heads, rule.importance_aware and loss.move is not None)
-
-    def dense(*args):
-        return dense_by_rare[preparation.has_rare()](*args)
-
-    row_cost = entries_of_row(X) * rule.n_heads
+    bench = bench_of(state, loss, X.indptr if by_row else None)
+    bench.lay_out(state)
     ok = run(
-        sparse if by_row else None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost,
-        prepare=preparation, player=player,
+        bench.sparse if by_row else None, bench.learn_dense, X, y, sample_weight, order, bench.model, predictions,
+        row_cost=entries_of_row(X) * rule.n_heads, player=bench.player,
+        prepare=NagPreparation(state, bench.tables, bench.clock, bench.heads, bench.importance_aware),
     )  # fmt: skip
-    if ok:
-        put_back(state, tables)
-    state.loss[:] = losses
-    state.targets.table[:] = target
-    state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded = clock.tolist()
-    state.waiting = float(player.waiting[0])
-    if not (ok and np.isfinite(clock).all()):
+    if not bench.take_over(state, ok):
         raise Diverged
 
 

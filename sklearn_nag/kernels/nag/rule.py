@@ -253,9 +253,12 @@ class State(LinearState):
 
     def small_arrays(self):
         """Copies of the arrays that do not grow with the columns."""
-        own = {"mixture": self.mixture.copy(), "gradient_lift": self.gradient_lift.copy()}
-        own |= {"trust": self.trust.copy(), "due": self.due.copy()}
-        return {**super().small_arrays(), **own}
+        arrays = super().small_arrays()
+        arrays.update(
+            mixture=self.mixture.copy(), gradient_lift=self.gradient_lift.copy(), trust=self.trust.copy(),
+            due=self.due.copy(),
+        )  # fmt: skip
+        return arrays
 
     def clocks(self):
         """The numbers that rows count up, by name."""

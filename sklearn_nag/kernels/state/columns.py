@@ -186,7 +186,8 @@ class Columns:
 
     def arrange(self, order):
         """Order the table, "C" or "F", if it is not ordered so; in the order "F" let it begin with a cache line."""
-        if not (self.table.flags[f"{order}_CONTIGUOUS"] and (order == "C" or begins_in_line(self.table))):
+        flags = self.table.flags
+        if not (flags.c_contiguous if order == "C" else flags.f_contiguous and begins_in_line(self.table)):
             self.__init__(copied_in_lines(self.table, order), *(getattr(self, name) for name in LAYOUT[1:]))
 
     def finite(self):

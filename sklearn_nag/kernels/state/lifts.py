@@ -28,6 +28,11 @@ def needs_lift(values, lifted, seen):
     return (lifted >= HIGHEST) | (~seen & (values > 0) & (lifted < LOWEST))
 
 
+def all_finite(array):
+    """Whether no number is NaN or infinite; nothing is added up, so nothing warns."""
+    return bool(np.count_nonzero(np.isfinite(array)) == array.size)
+
+
 def positive(array):
     """``array`` with 1 in place of 0, to divide by: what is divided is 0 there."""
     return array if array.all() else np.where(array == 0, 1.0, array)

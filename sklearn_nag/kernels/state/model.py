@@ -429,9 +429,10 @@ class LinearState:
             ``u / s``, at most the largest double.
         intercept : ndarray of shape (n_played,)
             Weight of the constant 1, moved by the means of columns and targets.
-        exact : bool
-            Whether ``coef`` and ``intercept`` predict as ``u`` does: every weight is in the range of normal doubles,
-            and no mean is so far from 0 that digits are lost.
+        reach : float
+            0 where ``coef`` and ``intercept`` do not predict as ``u`` does: where a weight is out of the range of
+            normal doubles, or a mean so far from 0 that digits are lost. Else how large up to `FEW` features may be so
+            that no sum leaves the range of float64.
         """
         if self.cached is None:
             check_room(
@@ -469,7 +470,7 @@ class LinearState:
 
     def is_exact(self):
         """Whether weights in raw units predict as the model does, to rounding; see `linear`."""
-        return self.linear()[2]
+        return self.linear()[2] > 0.0
 
     def sparse_weights(self):
         """The weights in raw units of `linear` that are not 0.
@@ -504,10 +505,10 @@ class LinearState:
         met = self.met()
         if 2 * len(met) > len(columns.lift):
             return self._linear()
-        own, intercept, exact = self.part(met)._linear()
+        own, intercept, reach = self.part(met)._linear()
         coef = np.zeros((len(own), n_features))
         coef[:, met] = own
-        return coef, intercept, exact
+        return coef, intercept, reach
 
     def _linear(self):
         """As `linear`, made anew."""
@@ -532,10 +533,12 @@ class LinearState:
             sizes = np.abs(coef)
             in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
             near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
-            exact = bool(in_range.all() and near.all() and np.isfinite(intercept).all())
-        if not exact:
+            exact = in_range.all() and near.all() and np.isfinite(intercept).all()
+            room = (LARGEST - np.abs(intercept).max()) / (2 * FEW)
+            reach = max(float(room / sizes.max(initial=1.0)), TINY) if exact else 0.0
+        if not reach:
             coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
-        return self.within_bounds(coef), intercept, exact
+        return self.within_bounds(coef), intercept, reach
 
     def within_bounds(self, coef):
         """Weights in raw units, which rounding may have brought beyond the bounds that the rule has for them."""
@@ -577,7 +580,7 @@ class Undo:
     def __init__(self, state, named=None):
         state.G_before = None
         self.state, self.named = state, named
-        self.parts = {**vars(state), **state.small_arrays()}
+        self.parts = vars(state) | state.small_arrays()
         self.columns = state.columns.copy() if named is None else state.columns.take(named)
         self.G = None  # of all columns, once the call has ended
 

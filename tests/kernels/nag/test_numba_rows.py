@@ -289,3 +289,38 @@ def test_products_that_leave_the_range_in_another_order(kernel, X, y, options):
         played = progressive(state, np.array(X), np.array(y), loss="squared_error")
     assert np.isfinite(played).all()
     assert np.isfinite(flat(state)).all()
+
+
+@needs_numba
+def test_what_a_model_is_learnt_on_is_kept_while_it_serves(rng):
+    from sklearn_nag.kernels.nag.numba_rows import _benches, bench_of
+
+    X, y = make_data(rng)
+    loss = losses.REGRESSION["squared_error"]()
+    with config_context(kernel="numba"):
+        state = make_state(6)
+        kernels.learn(state, loss, X[:5], y[:5])
+        bench = _benches[state]
+        kernels.learn(state, loss, X[5:10], y[5:10])
+        assert _benches[state] is bench is bench_of(state, loss, None)
+        copy = state.copy()
+        assert copy not in _benches
+        undo = state.undo()
+        with pytest.raises(kernels.Diverged):
+            kernels.learn(state, loss, np.full((5, 6), np.nan), y[:5])
+        undo.restore()
+        for model in (state, copy):
+            kernels.learn(model, loss, X[10:], y[10:])
+    assert np.array_equal(flat(state), flat(copy))
+    assert _benches[state] is not bench
+    assert _benches[copy] is not _benches[state]
+
+
+@needs_numba
+def test_of_a_large_model_nothing_is_kept(rng):
+    from sklearn_nag.kernels.nag.numba_rows import SMALL, _benches
+
+    state = make_state(SMALL // 4)
+    with config_context(kernel="numba"):
+        progressive(state, rng.normal(size=(2, SMALL // 4)), rng.normal(size=(2, state.rule.n_targets)))
+    assert state not in _benches

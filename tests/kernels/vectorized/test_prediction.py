@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_nag.kernels import predict, predict_by_row, predict_unit_free
+from sklearn_nag.kernels import FEW, predict, predict_by_row, predict_few, predict_unit_free
 
 from ..helpers import make_data, make_state, progressive
 
@@ -23,6 +23,30 @@ def test_by_row_no_bit_depends_on_batches(rng, container, n_heads):
     for size in (1, 2, 7, 64):
         parts = [predict_by_row(state, rows[i : i + size]) for i in range(0, 200, size)]
         assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, lambda X: X.astype(np.float32)])
+def test_few_rows(rng, container):
+    X, y = make_data(rng, n=200, d=23)
+    state = make_state(23, target_unit=True, clip=(-1.0, 1.0))
+    progressive(state, X, y)
+    rows = container(X[:9])
+    np.testing.assert_allclose(predict_few(state, rows), predict(state, rows), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1e-306, 1e-200, 1.0, 1e150, 1e300])
+def test_few_rows_that_may_leave_the_range(rng, unit):
+    X, y = make_data(rng, n=100)
+    for size in (1.0, 1e200, 1e308):
+        state = make_state(6, target_unit=True)
+        progressive(state, X * unit, y * size)
+        for row in (X[:1] * unit, np.full((1, 6), 1e308)):
+            few = predict_few(state, row)
+            assert few is None or np.isfinite(few).all()
+    assert state.linear()[0].size <= FEW
+    for beyond in (np.nan, np.inf, -np.inf):
+        assert predict_few(state, np.array([[0.0, beyond, 0.0, 0.0, 0.0, 0.0]])) is None
 
 
 def test_by_row_out_of_range(rng):
