@@ -134,14 +134,15 @@ def fill_inverse_sizes(table, f, t, rare, n):
     By the roots of the processor, several of which in a vector take less time than guesses by the bits. Columns from
     ``rare`` on, of which none is frequent, are more: half by these and half by those, as it does both at the same time.
     """
-    eighth = np.sqrt(np.sqrt(np.sqrt(t)))
+    fourth_of_t = np.sqrt(np.sqrt(t))
+    eighth_of_t = np.sqrt(fourth_of_t)
     for i in range(rare):
         squares, root = table[f.squares, i], np.sqrt(table[f.tally, i])
-        rows = t if table[f.frequent, i] > 0.0 else root * np.sqrt(root) * (eighth * eighth)
+        rows = t if table[f.frequent, i] > 0.0 else root * np.sqrt(root) * fourth_of_t
         table[f.inverse, i] = np.sqrt(rows / squares) if squares > 0 else 1.0
     for i in range(np.uint64(rare), np.uint64(n)):
         squares, fourth = table[f.squares, i], np.sqrt(np.sqrt(table[f.tally, i]))
-        root = fourth * (fourth * inverse_sqrt(fourth)) * eighth
+        root = fourth * (fourth * inverse_sqrt(fourth)) * eighth_of_t
         table[f.inverse, i] = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
 
 
