@@ -721,7 +721,7 @@ class Bench:
 
     def learn_dense(self, *args):
         """The loop for dense rows, by whether all columns are frequent now."""
-        has_rare = self.frequent is not None and np.count_nonzero(self.frequent) < len(self.frequent)
+        has_rare = self.frequent is None or np.count_nonzero(self.frequent) < len(self.frequent)
         return self.dense_by_rare[bool(has_rare)](*args)
 
 
