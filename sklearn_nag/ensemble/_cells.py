@@ -296,6 +296,9 @@ class _LinesCurvesCells:
         state = {**before, **state}
         if "_made_with" in state:
             state["_made_with"] = {**before, "set_numeric_columns": None, **state["_made_with"]}
+            missing = {*parameter_names(type(self))} - {*self._changeable, *state["_made_with"]}
+            if missing:
+                raise ValueError(f"_made_with does not say with which {min(missing)} this model was begun")
         super().__setstate__(state)
 
     def __sklearn_tags__(self):

@@ -123,6 +123,12 @@ def test_models_of_one_generation_go_on():
     assert earlier.partial_fit(X[50:200], Y[50:200]).predict(X).tobytes() == expected.tobytes()
 
 
+def test_a_saved_model_says_with_which_parameters_it_was_begun():
+    state = NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50]).__getstate__()
+    with pytest.raises(ValueError, match="with which columns this model was begun"):
+        object.__new__(NAGCellsRegressor).__setstate__({**state, "_made_with": {}})
+
+
 def test_early_losses_are_forgotten_by_a_fixed_share(rng):
     Z, fresh = rng.uniform(-1, 1, size=(2, 3000, 3))
     model = NAGCellsClassifier(random_state=0).partial_fit(Z, Z[:, 0] * Z[:, 1] > 0, classes=[False, True])
