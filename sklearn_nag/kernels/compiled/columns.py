@@ -189,9 +189,15 @@ def finite(table, row, n):
 
 
 @strict
+def whole_vectors(n):
+    """``n`` rounded up to whole vectors."""
+    return (n + PADDING - 1) // PADDING * PADDING
+
+
+@strict
 def padded(n):
-    """``n`` rounded up to whole vectors, one at least, so that loops over columns have no scalar rest."""
-    return max(n + PADDING - 1, PADDING) // PADDING * PADDING
+    """As `whole_vectors`, one at least, so that loops over columns have no scalar rest."""
+    return whole_vectors(max(n, 1))
 
 
 @strict
@@ -202,12 +208,6 @@ def all_finite(subset, first, fields, n):
         for i in range(n):
             wrong |= not abs(subset[field, i]) <= LARGEST
     return wrong == 0
-
-
-@strict
-def whole_vectors(n):
-    """``n`` rounded up to whole vectors."""
-    return (n + PADDING - 1) // PADDING * PADDING
 
 
 @slow

@@ -83,8 +83,14 @@ def _copy(context, builder, sources, targets):
     return context.get_dummy_value()
 
 
-def _signature(table, columns, index):
-    return types.void(table, types.int64, types.int64, columns, types.int64, index)
+def _block(table, columns, index, fetches):
+    """What an intrinsic returns that copies a block from ``columns`` to ``table``, or back."""
+
+    def build(context, builder, signature, values):
+        rows, named = _addresses(context, builder, signature.args, values)
+        return _copy(context, builder, *((named, rows) if fetches else (rows, named)))
+
+    return types.void(table, types.int64, types.int64, columns, types.int64, index), build
 
 
 @intrinsic
@@ -93,20 +99,10 @@ def fetch_block(typing_context, table, row, place, columns, field, index):
 
     ``index`` names the columns by place; ``columns`` is a transposed table, with the fields of a column side by side.
     """
-
-    def build(context, builder, signature, values):
-        rows, named = _addresses(context, builder, signature.args, values)
-        return _copy(context, builder, named, rows)
-
-    return _signature(table, columns, index), build
+    return _block(table, columns, index, True)
 
 
 @intrinsic
 def put_block(typing_context, table, row, place, columns, field, index):
     """As `fetch_block`, the other way."""
-
-    def build(context, builder, signature, values):
-        rows, named = _addresses(context, builder, signature.args, values)
-        return _copy(context, builder, rows, named)
-
-    return _signature(table, columns, index), build
+    return _block(table, columns, index, False)
