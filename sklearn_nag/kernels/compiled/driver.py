@@ -1,8 +1,8 @@
 """The loops over rows, dense and sparse, of all families that learn columns one by one.
 
 A family says by five functions what a row does to a model, and `bind` makes its loops of those here. Those whose models
-can forget have two more, those with plain tuples another one. ``table`` has the
-columns that the row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
+can forget have two more, those that hand over plain tuples another one. ``table`` has the columns that the row visits,
+``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
 
 ========================================================================= ==============================================
 ``settle(table, heads, f, rule, model, clock, width, bias)``              does what is due before the row, by the scales

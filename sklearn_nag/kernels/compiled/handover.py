@@ -80,6 +80,11 @@ def columns_of(state, table):
     return state.columns.with_table(table[:n_fields, :width])
 
 
+def has_rare(rule, columns):
+    """Whether not all columns are frequent; none is by rules that are not selective."""
+    return not rule.selective or bool(np.count_nonzero(columns.frequent) < columns.frequent.size)
+
+
 def put_back(state, arrays):
     """Take over what was learnt on the arrays of `workspace`."""
     if len(arrays) == 1:
@@ -107,11 +112,6 @@ class Preparation:
     def begins(self):
         """Whether the next row needs it in any case, as centred rules count from the first one."""
         return self.clock[T] == 0.0 and self.state.rule.centred
-
-    def has_rare(self):
-        """Whether not all columns of dense rows are frequent; none is by rules that are not selective."""
-        columns, (table,) = self.state.columns, self.tables
-        return not (self.state.rule.selective and table[columns.ranges()["frequent"].start, : columns.lift.size].all())
 
     def columns(self):
         """The columns of the workspace for dense rows."""

@@ -29,7 +29,17 @@ from ..compiled.constants import (
     RMS,
 )
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
-from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
+from ..compiled.handover import (
+    Preparation,
+    T,
+    entries_of_row,
+    has_rare,
+    layout_of,
+    put_back,
+    run,
+    table_layout,
+    workspace,
+)
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, UNIT, new_heads
 from ..compiled.jit import contracted, fast, for_rule, slow, strict_slow
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
@@ -324,7 +334,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     preparation = Preparation(state, tables, clock)
 
     def dense(*args):
-        return for_rule(learn_dense, compiled_constants(rule, type(loss), preparation.has_rare()))(*args)
+        return for_rule(learn_dense, compiled_constants(rule, type(loss), has_rare(rule, preparation.columns())))(*args)
 
     sparse = for_rule(learn_sparse, compiled_constants(rule, type(loss))) if by_row else None
     ok = run(

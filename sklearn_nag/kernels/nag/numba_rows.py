@@ -56,9 +56,11 @@ from ..compiled.handover import (
     columns_of,
     constant,
     entries_of_row,
+    has_rare,
     in_own_lines,
     layout_of,
     plain,
+    put_back,
     run,
     table_layout,
     workspace,
@@ -671,10 +673,8 @@ class Bench:
     def __init__(self, state, loss, tables):
         rule, columns = state.rule, state.columns
         self.made_of, self.is_whole = parts_of(state, loss), False
-        self.tables, self.own, self.frequent = tables, None, None
-        if len(tables) == 1:  # for dense rows
-            self.own = columns_of(state, tables[0])
-            self.frequent = self.own.frequent if rule.selective else None
+        self.rule, self.tables = rule, tables
+        self.own = columns_of(state, tables[0]) if len(tables) == 1 else None  # for dense rows
         self.clock = in_own_lines(np.zeros(8))
         self.losses, self.target = in_own_lines(state.loss), in_own_lines(state.targets.table)
         self.before = new_heads(state)
@@ -698,9 +698,9 @@ class Bench:
 
     def lay_out(self, state):
         """Copy what rows change."""
-        self.is_whole = False
-        if self.own is not None:
+        if self.is_whole and self.own is not None:  # a new one has them
             self.own.table[:] = state.columns.table
+        self.is_whole = False
         self.clock[:] = state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded
         self.losses[:], self.target[:], self.heads[:] = state.loss, state.targets.table, self.before
         if state.rule.target_unit:
@@ -709,9 +709,8 @@ class Bench:
 
     def take_over(self, state, ok):
         """Give the model what was learnt; tell whether its numbers are in range."""
-        if ok and self.own is not None:
-            state.columns.table[:] = self.own.table
-            state.frequent = None
+        if ok:
+            put_back(state, self.tables)
         state.loss[:], state.targets.table[:] = self.losses, self.target
         clock = self.clock.tolist()
         state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded = clock
@@ -721,8 +720,7 @@ class Bench:
 
     def learn_dense(self, *args):
         """The loop for dense rows, by whether all columns are frequent now."""
-        has_rare = self.frequent is None or np.count_nonzero(self.frequent) < len(self.frequent)
-        return self.dense_by_rare[bool(has_rare)](*args)
+        return self.dense_by_rare[has_rare(self.rule, self.own)](*args)
 
 
 def parts_of(state, loss):
