@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import contracted, fast
+from .vectors import guess_inverse_sqrt, where
 
-GUESS = np.uint64(0x5FE6EB50C7B537A9)  # this less half the bits of x is nearly the bits of 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
 NEAR_0 = 0.35
@@ -15,22 +15,22 @@ PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 
 
 @contracted
 def inverse_sqrt(x):
-    """``1 / sqrt(x)`` of a normal number, to rounding, by Newton's method from a guess by the bits (Lomont, 2003).
+    """``1 / sqrt(x)`` of normal numbers, to rounding, by Newton's method from a guess by the bits (Lomont, 2003).
 
     A processor does several products in the time of one division or root.
     """
-    y = np.uint64(GUESS - (np.float64(x).view(np.uint64) >> np.uint64(1))).view(np.float64)
+    half, y = 0.5 * x, guess_inverse_sqrt(x)
     for _ in range(4):
-        y = y * (1.5 - (0.5 * y) * (x * y))
+        y = y * (1.5 - y * (half * y))
     return y
 
 
 @contracted
 def inverse_sqrt_of_any(x):
-    """As `inverse_sqrt`, of any positive number."""
+    """As `inverse_sqrt`, of any positive numbers."""
     small = x < SMALL
-    y = inverse_sqrt(x * ENLARGED**2 if small else x)
-    return y * ENLARGED if small else y
+    y = inverse_sqrt(where(small, x * ENLARGED**2, x))
+    return where(small, y * ENLARGED, y)
 
 
 @contracted

@@ -16,8 +16,9 @@ from .constants import NORM, RMS
 from .handover import T
 from .jit import fast, slow, strict
 from .transposing import SIDE, fetch_block, put_block
+from .vectors import WIDTH, anywhere, everywhere, load, maximum, nowhere, sqrt, store, where
 
-PADDING = 8  # columns are padded to full vectors, so that loops have no scalar rest
+PADDING = WIDTH  # columns are padded to full vectors, so that loops have no scalar rest
 
 
 @strict
@@ -40,91 +41,95 @@ def with_square(squares, x, c):
 @strict
 def add_squares(table, f, n, c):
     """Lift ``x``; ``squares += c x'^2``."""
-    for i in range(n):  # in two loops, as one does not become vector instructions everywhere
-        table[f.x, i] *= table[f.lift, i]
-    for i in range(n):
-        table[f.squares, i] = with_square(table[f.squares, i], table[f.x, i], c)
+    for i in range(0, n, WIDTH):
+        x = load(table, f.x, i) * load(table, f.lift, i)
+        store(table, f.x, i, x)
+        store(table, f.squares, i, with_square(load(table, f.squares, i), x, c))
 
 
 @fast
 def inverse_size(largest, lift):
     """``1 / s'`` for "max"."""
     size = largest * lift
-    return 1.0 / size if size > 0 else 1.0
+    return where(size > 0.0, 1.0 / size, 1.0)
 
 
 @strict
 def needs_lift(table, f, n):
     """As `state.lifts.needs_lift`, for the row ``x``, of lifts that can change."""
-    needs = 0
-    for i in range(n):
-        size, lift = abs(table[f.x, i]), table[f.lift, i]
+    needs = nowhere()
+    for i in range(0, n, WIDTH):
+        size, lift = abs(load(table, f.x, i)), load(table, f.lift, i)
         lifted = size * lift
-        falls = (lifted >= HIGHEST) & (lift > 1.0 / LARGEST_LIFT)
-        rises = (lifted < LOWEST) & (lift < LARGEST_LIFT) & (size > 0.0) & (table[f.largest, i] == 0.0)
-        needs |= falls | rises
-    return needs != 0
+        needs |= (lifted >= HIGHEST) & (lift > 1.0 / LARGEST_LIFT)
+        is_new = (size > 0.0) & (load(table, f.largest, i) == 0.0)
+        needs |= (lifted < LOWEST) & (lift < LARGEST_LIFT) & is_new
+    return anywhere(needs)
 
 
 @fast
 def update_maxima(table, f, n, keeps_inverse):
     """Update the largest values, and the row ``inverse`` if asked to."""
-    for i in range(n):
-        largest = max(abs(table[f.x, i]), table[f.largest, i])
-        table[f.largest, i] = largest
+    for i in range(0, n, WIDTH):
+        largest = maximum(abs(load(table, f.x, i)), load(table, f.largest, i))
+        store(table, f.largest, i, largest)
         if keeps_inverse:
-            table[f.inverse, i] = inverse_size(largest, table[f.lift, i])
-
-
-@strict
-def add_deviations(table, f, n, c, kept):
-    """``squares += c kept z^2``, with the deviations that `centre` left in ``z``; ``x`` is lifted already."""
-    factor = c * kept
-    for i in range(n):
-        deviation = table[f.z, i]
-        table[f.squares, i] += factor * (deviation * deviation)
+            store(table, f.inverse, i, inverse_size(largest, load(table, f.lift, i)))
 
 
 @strict
 def centre(table, f, clock, before, c, n, bias):
-    """Lift the row; leave in ``z`` its deviation from the mean before it, in ``x`` that from the mean with it."""
+    """Lift the row; leave in ``z`` its deviation from the mean before it, in ``x`` that from the mean with it.
+
+    Adds to ``squares``, where these are kept.
+    """
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    for i in range(n):
-        x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
-        deviation = x - table[f.sum, i] * inverse
-        table[f.sum, i] += c * x
-        table[f.z, i] = deviation
-        table[f.x, i] = deviation * kept
+    for i in range(0, n, WIDTH):
+        x, total = load(table, f.x, i) * load(table, f.lift, i) - load(table, f.origin, i), load(table, f.sum, i)
+        deviation = x - total * inverse
+        store(table, f.sum, i, total + c * x)
+        store(table, f.z, i, deviation)
+        store(table, f.x, i, deviation * kept)
+        if NORM >= RMS:
+            store(table, f.squares, i, with_square(load(table, f.squares, i), deviation, c * kept))
     if bias >= 0:
         table[f.x, bias] = 1.0
         table[f.sum, bias] = 0.0
+        if NORM >= RMS:
+            table[f.squares, bias] = clock[T]
 
 
 @strict
 def is_unusual(table, f, n):
     """Whether the row ``x`` is 0 in a frequent column, or not 0 in another."""
-    unusual = 0
-    for i in range(n):
-        unusual |= (table[f.x, i] == 0.0) == (table[f.frequent, i] > 0.0)
-    return unusual != 0
+    unusual = nowhere()
+    for i in range(0, n, WIDTH):
+        unusual |= (load(table, f.x, i) == 0.0) ^ ~(load(table, f.frequent, i) > 0.0)
+    return anywhere(unusual)
 
 
 @strict
 def switches(table, f, before, c, n):
     """Whether the row ``x`` makes any column begin or stop to be frequent."""
-    found, t = 0, before + c
-    for i in range(n):
-        frequent, tally = table[f.frequent, i] > 0.0, table[f.tally, i]
-        tally += c if (table[f.x, i] == 0.0) == frequent else 0.0
-        found |= tally > (ENDS if frequent else BEGINS) * t
-    return found != 0
+    found, t = nowhere(), before + c
+    for i in range(0, n, WIDTH):
+        frequent = load(table, f.frequent, i) > 0.0
+        found |= with_entry(table, f, c, frequent, i) > where(frequent, ENDS * t, BEGINS * t)
+    return anywhere(found)
+
+
+@strict
+def with_entry(table, f, c, frequent, i):
+    """Tallies with the row ``x``."""
+    counts = (load(table, f.x, i) == 0.0) ^ ~frequent
+    return load(table, f.tally, i) + where(counts, 0.0, c)
 
 
 @strict
 def count_entries(table, f, c, n):
     """Add the row ``x`` to the tallies."""
-    for i in range(n):
-        table[f.tally, i] += c if (table[f.x, i] == 0.0) == (table[f.frequent, i] > 0.0) else 0.0
+    for i in range(0, n, WIDTH):
+        store(table, f.tally, i, with_entry(table, f, c, load(table, f.frequent, i) > 0.0, i))
 
 
 @fast
@@ -136,47 +141,42 @@ def fill_inverse_sizes(table, f, t, rare, n):
     """
     fourth_of_t = np.sqrt(np.sqrt(t))
     eighth_of_t = np.sqrt(fourth_of_t)
-    for i in range(rare):
-        squares, root = table[f.squares, i], np.sqrt(table[f.tally, i])
-        rows = t if table[f.frequent, i] > 0.0 else root * np.sqrt(root) * fourth_of_t
-        table[f.inverse, i] = np.sqrt(rows / squares) if squares > 0 else 1.0
-    for i in range(np.uint64(rare), np.uint64(n)):
-        squares, fourth = table[f.squares, i], np.sqrt(np.sqrt(table[f.tally, i]))
+    for i in range(0, rare, WIDTH):
+        squares, root = load(table, f.squares, i), sqrt(load(table, f.tally, i))
+        rows = where(load(table, f.frequent, i) > 0.0, t, root * sqrt(root) * fourth_of_t)
+        store(table, f.inverse, i, where(squares > 0.0, sqrt(rows / squares), 1.0))
+    for i in range(rare, n, WIDTH):
+        squares, fourth = load(table, f.squares, i), sqrt(sqrt(load(table, f.tally, i)))
         root = fourth * (fourth * inverse_sqrt(fourth)) * eighth_of_t
-        table[f.inverse, i] = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
+        store(table, f.inverse, i, where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0))
 
 
 @strict
 def centre_frequent(table, f, clock, before, c, rare, n, bias):
-    """As `centre`, of frequent columns; the others are lifted alone. From ``rare`` on there are only others.
-
-    Adds to ``squares``, where these are kept.
-    """
+    """As `centre`, of frequent columns; the others are lifted alone. From ``rare`` on there are only others."""
     inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    for i in range(rare):  # in several loops, as those over too many rows of a table do not become vector instructions
-        table[f.x, i] = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
-    for i in range(rare):
-        x, total = table[f.x, i], table[f.sum, i]
-        table[f.z, i] = x - (total * inverse if table[f.frequent, i] > 0.0 else 0.0)
-        table[f.sum, i] = total + c * x
-    for i in range(rare):
-        table[f.x, i] = table[f.z, i] * (kept if table[f.frequent, i] > 0.0 else 1.0)
-    for i in range(np.uint64(rare), np.uint64(n)):
-        x = table[f.x, i] * table[f.lift, i]
-        table[f.x, i] = x
-        table[f.sum, i] += c * x
-    if NORM >= RMS:  # or "auto"
-        factor = c * kept
-        for i in range(rare):
-            deviation = table[f.z, i]
-            table[f.squares, i] += (factor if table[f.frequent, i] > 0.0 else c) * (deviation * deviation)
-        for i in range(np.uint64(rare), np.uint64(n)):
-            table[f.squares, i] = with_square(table[f.squares, i], table[f.x, i], c)
-        if bias >= 0:
-            table[f.squares, bias] = clock[T]
+    for i in range(0, rare, WIDTH):
+        x, total = load(table, f.x, i) * load(table, f.lift, i) - load(table, f.origin, i), load(table, f.sum, i)
+        frequent = load(table, f.frequent, i) > 0.0
+        deviation = x - where(frequent, total * inverse, 0.0)
+        store(table, f.z, i, deviation)
+        store(table, f.sum, i, total + c * x)
+        own = where(frequent, kept, 1.0)
+        store(table, f.x, i, deviation * own)
+        if NORM >= RMS:  # or "auto"
+            squares = load(table, f.squares, i)
+            store(table, f.squares, i, squares + own * c * (deviation * deviation))
+    for i in range(rare, n, WIDTH):
+        x = load(table, f.x, i) * load(table, f.lift, i)
+        store(table, f.x, i, x)
+        store(table, f.sum, i, load(table, f.sum, i) + c * x)
+        if NORM >= RMS:
+            store(table, f.squares, i, with_square(load(table, f.squares, i), x, c))
     if bias >= 0:
         table[f.x, bias] = 1.0
         table[f.sum, bias] = 0.0
+        if NORM >= RMS:
+            table[f.squares, bias] = clock[T]
 
 
 @strict
@@ -202,12 +202,12 @@ def padded(n):
 
 @strict
 def all_finite(subset, first, fields, n):
-    """Whether fields ``first`` to ``fields - 1`` are finite; nothing leaves the loop early, so it is vectorised."""
-    wrong = 0
+    """Whether fields ``first`` to ``fields - 1`` are finite."""
+    right = everywhere()
     for field in range(first, fields):
-        for i in range(n):
-            wrong |= not abs(subset[field, i]) <= LARGEST
-    return wrong == 0
+        for i in range(0, n, WIDTH):
+            right &= abs(load(subset, field, i)) <= LARGEST
+    return not anywhere(~right)
 
 
 @slow

@@ -124,10 +124,10 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
             settle(table, heads, f, rule, model, clock, width, bias)
             if IS_LIFTED and grew and place != first and needs_lift(table, f, n):
                 return place
-            if COUNTS_ENTRIES and is_unusual(table, f, width):
-                if IS_SELECTIVE and place != first and switches(table, f, clock[T], c, width):
+            if COUNTS_ENTRIES and is_unusual(table, f, n):
+                if IS_SELECTIVE and place != first and switches(table, f, clock[T], c, n):
                     return place
-                count_entries(table, f, c, width)
+                count_entries(table, f, c, n)
             if grew:
                 update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
             if not predict(table, heads, f, rule, model, clock, c, bias, n, width, n):
@@ -173,14 +173,14 @@ def learn_sparse(
             settled = settle(subset, heads, f, rule, model, clock, width, bias)
             if place != first and (
                 (IS_LIFTED and needs_lift(subset, f, n))
-                or (IS_SELECTIVE and switches(subset, f, clock[T], c, width))
+                or (IS_SELECTIVE and switches(subset, f, clock[T], c, n))
             ):  # fmt: skip
                 if settled:
                     scatter(subset, f, columns, index, rare, width)
                 stopped, width = place, -1
                 break
             if COUNTS_ENTRIES:
-                count_entries(subset, f, c, width)
+                count_entries(subset, f, c, n)
             update_maxima(subset, f, n, NORM == MAX and not IS_CENTRED)
             if not predict(subset, heads, f, rule, model, clock, c, bias, rare, width, n):
                 stopped = -1

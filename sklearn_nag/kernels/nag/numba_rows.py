@@ -15,12 +15,10 @@ import numpy as np
 
 from ..compiled.arithmetic import inverse_sqrt, inverse_sqrt_of_any
 from ..compiled.columns import (
-    add_deviations,
     add_squares,
     centre,
     centre_frequent,
     fill_inverse_sizes,
-    with_square,
 )
 from ..compiled.constants import (
     AUTO,
@@ -77,6 +75,7 @@ from ..compiled.losses import (
 )
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
+from ..compiled.vectors import WIDTH, eight, load, maximum, minimum, store, total, where
 from ..state.columns import rows_of_fields
 from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
@@ -199,41 +198,57 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 @fast
 def normalise_some(table, f, clock, before, c, bias, rare, n):
     """For "auto", where not all columns are frequent: fill ``x``, ``inverse`` and ``z``; return the square of ``z``."""
-    squared = 0.0
+    squared = eight(0.0)
     if IS_CENTRED:
         centre_frequent(table, f, clock, before, c, rare, n, bias)
     else:
         add_squares(table, f, n, c)
     fill_inverse_sizes(table, f, clock[T], rare, n)
-    for i in range(n):
-        z = table[f.x, i] * table[f.inverse, i]
-        table[f.z, i] = z
+    for i in range(0, n, WIDTH):
+        z = load(table, f.x, i) * load(table, f.inverse, i)
+        store(table, f.z, i, z)
         squared += z * z
-    return squared
+    return total(squared)
 
 
 @fast
 def normalise_by_squares(table, f, clock, before, c, bias, n):
     """For "rms", which "auto" is where all columns are frequent; as `normalise_some`."""
-    squared, root = 0.0, np.sqrt(clock[T])
+    squared, root = eight(0.0), np.sqrt(clock[T])
     if IS_CENTRED:
         centre(table, f, clock, before, c, n, bias)
-        add_deviations(table, f, n, c, before / clock[T])
-        if bias >= 0:
-            table[f.squares, bias] = clock[T]
-    for i in range(n):
-        if IS_CENTRED:
-            x, squares = table[f.x, i], table[f.squares, i]
-        else:  # not by `add_squares`, after which this loop would not become vector instructions
-            x = table[f.x, i] * table[f.lift, i]
-            squares = with_square(table[f.squares, i], x, c)
-            table[f.x, i], table[f.squares, i] = x, squares
-        inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
+    else:
+        add_squares(table, f, n, c)
+    for i in range(0, n, WIDTH):
+        x, squares = load(table, f.x, i), load(table, f.squares, i)
+        inverse = where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
         z = x * inverse
-        table[f.inverse, i] = inverse
-        table[f.z, i] = z
+        store(table, f.inverse, i, inverse)
+        store(table, f.z, i, z)
         squared += z * z
-    return squared
+    return total(squared)
+
+
+@fast
+def normalise_by_largest(table, f, clock, before, c, bias, n):
+    """For "max"; as `normalise_some`, but that ``inverse`` is there already where rows are not centred."""
+    squared = eight(0.0)
+    if IS_CENTRED:
+        centre(table, f, clock, before, c, n, bias)
+    for i in range(0, n, WIDTH):
+        if IS_CENTRED:
+            x = load(table, f.x, i)
+            size = maximum(load(table, f.deviation, i), abs(x))
+            inverse = where(size > 0.0, 1.0 / size, 1.0)
+            store(table, f.deviation, i, size)
+            store(table, f.inverse, i, inverse)
+        else:
+            x, inverse = load(table, f.x, i) * load(table, f.lift, i), load(table, f.inverse, i)
+            store(table, f.x, i, x)
+        z = x * inverse
+        store(table, f.z, i, z)
+        squared += z * z
+    return total(squared)
 
 
 @fast
@@ -249,33 +264,16 @@ def normalise(table, f, rule, clock, before, c, bias, rare, n):
     elif NORM >= RMS:  # or "auto"
         squared = normalise_by_squares(table, f, clock, before, c, bias, n)
     elif NORM == MAX:
-        if IS_CENTRED:
-            centre(table, f, clock, before, c, n, bias)
-            for i in range(n):
-                x = table[f.x, i]
-                size = max(table[f.deviation, i], abs(x))
-                inverse = 1.0 / size if size > 0 else 1.0
-                z = x * inverse
-                table[f.deviation, i] = size
-                table[f.inverse, i] = inverse
-                table[f.z, i] = z
-                squared += z * z
-        else:
-            for i in range(n):
-                x = table[f.x, i] * table[f.lift, i]
-                z = x * table[f.inverse, i]
-                table[f.x, i] = x
-                table[f.z, i] = z
-                squared += z * z
+        squared = normalise_by_largest(table, f, clock, before, c, bias, n)
     elif IS_CENTRED:
         centre(table, f, clock, before, c, n, bias)
-        for i in range(n):
-            table[f.z, i] = table[f.x, i] / table[f.lift, i]
+        for i in range(0, n, WIDTH):
+            store(table, f.z, i, load(table, f.x, i) / load(table, f.lift, i))
     else:
-        for i in range(n):
-            x = table[f.x, i]
-            table[f.z, i] = x
-            table[f.x, i] = x * table[f.lift, i]
+        for i in range(0, n, WIDTH):
+            x = load(table, f.x, i)
+            store(table, f.z, i, x)
+            store(table, f.x, i, x * load(table, f.lift, i))
     rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
     if NORM != NONE:
         clock[N] += c * squared
@@ -286,8 +284,8 @@ def normalise(table, f, rule, clock, before, c, bias, rare, n):
     if clock[T] >= rule.average_from:
         clock[AVERAGED] += c * clock[T]
     if not IS_ADAPTIVE and NORM != NONE:
-        for i in range(n):
-            table[f.z, i] *= table[f.inverse, i]
+        for i in range(0, n, WIDTH):
+            store(table, f.z, i, load(table, f.z, i) * load(table, f.inverse, i))
     return rate
 
 
@@ -305,20 +303,17 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
         fill_ends(table, f, clock, model.constraint[1], n)
         hold(table, f, averaged, n_heads, n)
     for k in range(n_heads):
-        value = behind = 0.0
-        if IS_AVERAGED and HAS_BOUNDS:  # as is the average of what was held by other scales
-            for i in range(n):
-                w = table[f.weight + k, i]
-                average = min(max(w - table[f.past + k, i] * inverse, table[f.least, i]), table[f.most, i])
-                value += w * table[f.z, i]
-                behind += (w - average) * table[f.z, i]
-        elif IS_AVERAGED:
-            for i in range(n):
-                value += table[f.weight + k, i] * table[f.z, i]
-                behind += table[f.past + k, i] * table[f.z, i]
-        else:
-            for i in range(n):
-                value += table[f.weight + k, i] * table[f.z, i]
+        of_latest = of_past = eight(0.0)
+        for i in range(0, n, WIDTH):
+            w, z = load(table, f.weight + k, i), load(table, f.z, i)
+            of_latest += w * z
+            if IS_AVERAGED and HAS_BOUNDS:  # as is the average of what was held by other scales
+                average = w - load(table, f.past + k, i) * inverse
+                held = minimum(maximum(average, load(table, f.least, i)), load(table, f.most, i))
+                of_past += (w - held) * z
+            elif IS_AVERAGED:
+                of_past += load(table, f.past + k, i) * z
+        value, behind = total(of_latest), total(of_past)
         if not HAS_BOUNDS:
             behind *= inverse
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
@@ -356,27 +351,24 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
         slope = lifted(gradient_size, weighted, lift)
         if IS_ADAPTIVE and not IS_IMPORTANCE_AWARE and not IS_AVERAGED and not SHARES_G:
             step = rate * eta[r] * heads[UNIT, r]
-            for i in range(n):
-                gradient = slope * table[f.x, i]
-                G = table[own, i] + gradient * gradient
-                table[own, i] = G
-                table[f.weight + r, i] -= step * gradient * inverse_sqrt(G)
+            for i in range(0, n, WIDTH):
+                gradient = slope * load(table, f.x, i)
+                G = load(table, own, i) + gradient * gradient
+                store(table, own, i, G)
+                moved = load(table, f.weight + r, i) - step * gradient * inverse_sqrt(G)
+                store(table, f.weight + r, i, moved)
             continue
-        gain = 0.0
-        if IS_ADAPTIVE:
-            for i in range(n):
-                x = table[f.x, i]
-                gradient = slope * x
-                G = table[own, i] + gradient * gradient
-                direction = x * inverse_sqrt(G) if G > TINY else 0.0
-                table[own, i] = G
-                table[f.direction, i] = direction
-                gain += direction * table[f.z, i]
-        else:
-            for i in range(n):
-                direction = table[f.x, i]
-                table[f.direction, i] = direction
-                gain += direction * table[f.z, i]
+        gains = eight(0.0)
+        for i in range(0, n, WIDTH):
+            direction = load(table, f.x, i)
+            if IS_ADAPTIVE:
+                gradient = slope * direction
+                G = load(table, own, i) + gradient * gradient
+                direction = where(G > TINY, direction * inverse_sqrt(G), 0.0)
+                store(table, own, i, G)
+            store(table, f.direction, i, direction)
+            gains += direction * load(table, f.z, i)
+        gain = total(gains)
         for k in range(first, first + sharing):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
             step = rate * eta[k] * (unit if IS_ADAPTIVE or rule.degree == 1 else 1.0)
@@ -414,14 +406,11 @@ def over(far, gain):
 @strict
 def add_step(table, weight, past, direction, factor, averaged, n):
     """Add a step to the weights of a head and, where they are averaged, to ``past``."""
-    if IS_AVERAGED:
-        for i in range(n):
-            move = factor * table[direction, i]
-            table[weight, i] += move
-            table[past, i] += averaged * move
-    else:
-        for i in range(n):
-            table[weight, i] += factor * table[direction, i]
+    for i in range(0, n, WIDTH):
+        move = factor * load(table, direction, i)
+        store(table, weight, i, load(table, weight, i) + move)
+        if IS_AVERAGED:
+            store(table, past, i, load(table, past, i) + averaged * move)
 
 
 @strict

@@ -1,0 +1,273 @@
+"""Whole vectors of eight numbers as values of compiled code, with the operations of numbers.
+
+A loop over the columns of a table, by numbers, becomes vector instructions only where the compiler can show that rows do
+not overlap, which takes it long, needs checks each time that the loop begins, and fails for long bodies. With these
+values a loop says itself that eight columns go at a time. What is added up is so in an order that is always the same.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import llvmlite.ir as ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import lower_builtin
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, models, register_model
+
+WIDTH = 8
+BYTES = 8  # of a number
+GUESS = 0x5FE6EB50C7B537A9
+NUMBER, INTEGER, BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
+NUMBERS, INTEGERS, BITS = (ir.VectorType(kind, WIDTH) for kind in (NUMBER, INTEGER, BIT))
+
+
+class Vector(types.Type):
+    """Type of eight numbers."""
+
+    def __init__(self):
+        super().__init__(name="Vector")
+
+
+class Mask(types.Type):
+    """Type of eight truth values."""
+
+    def __init__(self):
+        super().__init__(name="Mask")
+
+
+vector, mask = Vector(), Mask()
+
+
+@register_model(Vector)
+class VectorModel(models.PrimitiveModel):
+    """Eight numbers in a register."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, NUMBERS)
+
+
+@register_model(Mask)
+class MaskModel(models.PrimitiveModel):
+    """Eight bits in a register."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, BITS)
+
+
+def spread(builder, value):
+    """A vector of which all entries are one value."""
+    kind = ir.VectorType(value.type, WIDTH)
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0))
+    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH))
+
+
+def as_vectors(builder, kinds, values):
+    return [v if isinstance(k, (Vector, Mask)) else spread(builder, v) for k, v in zip(kinds, values)]
+
+
+def _operator(op, result, build):
+    pairs = [(vector, vector), (vector, types.float64), (types.float64, vector)]
+
+    @infer_global(op)
+    class Template(ConcreteTemplate):
+        cases = [signature(result, *pair) for pair in pairs]
+
+    for pair in pairs:
+
+        @lower_builtin(op, *pair)
+        def lower(context, builder, sig, args):
+            return build(builder, *as_vectors(builder, sig.args, args))
+
+
+for _op, _name in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv")):
+    _operator(_op, vector, lambda builder, a, b, name=_name: getattr(builder, name)(a, b))
+    _inplace = getattr(operator, {"fadd": "iadd", "fsub": "isub", "fmul": "imul", "fdiv": "itruediv"}[_name])
+    _operator(_inplace, vector, lambda builder, a, b, name=_name: getattr(builder, name)(a, b))
+for _op, _sign in ((operator.lt, "<"), (operator.le, "<="), (operator.gt, ">"), (operator.ge, ">="), (operator.eq, "==")):
+    _operator(_op, mask, lambda builder, a, b, sign=_sign: builder.fcmp_ordered(sign, a, b))
+
+
+@infer_global(operator.neg)
+class _Neg(ConcreteTemplate):
+    cases = [signature(vector, vector)]
+
+
+@lower_builtin(operator.neg, vector)
+def _neg(context, builder, sig, args):
+    return builder.fneg(args[0])
+
+
+@infer_global(operator.invert)
+class _Not(ConcreteTemplate):
+    cases = [signature(mask, mask)]
+
+
+@lower_builtin(operator.invert, mask)
+def _not(context, builder, sig, args):
+    return builder.not_(args[0])
+
+
+for _op, _name in ((operator.and_, "and_"), (operator.or_, "or_"), (operator.xor, "xor"), (operator.ior, "or_"), (operator.iand, "and_")):
+
+    @infer_global(_op)
+    class _Bits(ConcreteTemplate):
+        cases = [signature(mask, mask, mask)]
+
+    @lower_builtin(_op, mask, mask)
+    def _bits(context, builder, sig, args, name=_name):
+        return getattr(builder, name)(*args)
+
+
+def unary(name):
+    def build(context, builder, sig, args):
+        kind = NUMBERS if isinstance(sig.args[0], Vector) else NUMBER
+        suffix = "v8f64" if isinstance(sig.args[0], Vector) else "f64"
+        fn = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), f"llvm.{name}.{suffix}")
+        return builder.call(fn, args)
+
+    return build
+
+
+@infer_global(abs)
+class _Abs(ConcreteTemplate):
+    cases = [signature(vector, vector)]
+
+
+lower_builtin(abs, vector)(unary("fabs"))
+
+
+def _address(context, builder, kind, table, row, place):
+    array = context.make_array(kind)(context, builder, table)
+    step = cgutils.unpack_tuple(builder, array.strides)[0]
+    start = builder.ptrtoint(array.data, INTEGER)
+    at = builder.add(builder.add(start, builder.mul(row, step)), builder.mul(place, INTEGER(BYTES)))
+    return builder.inttoptr(at, NUMBERS.as_pointer())
+
+
+@intrinsic
+def load(typing_context, table, row, place):
+    """Eight entries of a row of a table, from a place on."""
+
+    def build(context, builder, sig, args):
+        return builder.load(_address(context, builder, sig.args[0], *args), align=BYTES)
+
+    return vector(table, types.int64, types.int64), build
+
+
+@intrinsic
+def store(typing_context, table, row, place, values):
+    """Write eight entries of a row of a table, from a place on."""
+
+    def build(context, builder, sig, args):
+        *where, values = args
+        builder.store(values, _address(context, builder, sig.args[0], *where), align=BYTES)
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64, types.int64, vector), build
+
+
+@intrinsic
+def eight(typing_context, value):
+    """Eight times a number."""
+    return vector(types.float64), lambda context, builder, sig, args: spread(builder, args[0])
+
+
+@intrinsic
+def nowhere(typing_context):
+    """No truth in eight."""
+    return mask(), lambda context, builder, sig, args: ir.Constant(BITS, [0] * WIDTH)
+
+
+@intrinsic
+def everywhere(typing_context):
+    """Eight truths."""
+    return mask(), lambda context, builder, sig, args: ir.Constant(BITS, [1] * WIDTH)
+
+
+@intrinsic
+def anywhere(typing_context, condition):
+    """Whether one of eight is true."""
+
+    def build(context, builder, sig, args):
+        byte = builder.bitcast(args[0], ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", byte, byte.type(0))
+
+    return types.boolean(mask), build
+
+
+@intrinsic
+def where(typing_context, condition, one, other):
+    """As of NumPy, of vectors or of numbers."""
+    if isinstance(condition, Mask):
+        kinds = [kind if isinstance(kind, Vector) else types.float64 for kind in (one, other)]
+
+        def build(context, builder, sig, args):
+            return builder.select(args[0], *as_vectors(builder, sig.args[1:], args[1:]))
+
+        return vector(mask, *kinds), build
+    return types.float64(types.boolean, types.float64, types.float64), lambda context, builder, sig, args: builder.select(*args)
+
+
+@intrinsic
+def maximum(typing_context, one, other):
+    """The larger numbers."""
+
+    def build(context, builder, sig, args):
+        a, b = as_vectors(builder, sig.args, args)
+        return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+    return vector(vector, other if isinstance(other, Vector) else types.float64), build
+
+
+@intrinsic
+def minimum(typing_context, one, other):
+    """The smaller numbers."""
+
+    def build(context, builder, sig, args):
+        a, b = as_vectors(builder, sig.args, args)
+        return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+
+    return vector(vector, other if isinstance(other, Vector) else types.float64), build
+
+
+@intrinsic
+def sqrt(typing_context, x):
+    """Square roots."""
+    kind = vector if isinstance(x, Vector) else types.float64
+    return kind(kind), unary("sqrt")
+
+
+def _halves(builder, x, n):
+    places = ((0, n), (n, 2 * n))
+    return (builder.shuffle_vector(x, x, ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(*some)))) for some in places)
+
+
+@intrinsic
+def total(typing_context, x):
+    """The sum of eight: of pairs of those that are four apart, then two, then one."""
+
+    def build(context, builder, sig, args):
+        (x,), n = args, WIDTH
+        while n > 2:
+            n //= 2
+            x = builder.fadd(*_halves(builder, x, n))
+        return builder.fadd(*(builder.extract_element(x, ir.IntType(32)(i)) for i in (0, 1)))
+
+    return types.float64(vector), build
+
+
+@intrinsic
+def guess_inverse_sqrt(typing_context, x):
+    """What is nearly the bits of ``1 / sqrt(x)``: a number less half the bits of ``x``."""
+    is_vector = isinstance(x, Vector)
+    of_bits, of_numbers = (INTEGERS, NUMBERS) if is_vector else (INTEGER, NUMBER)
+
+    def build(context, builder, sig, args):
+        number, one = (of_bits([n] * WIDTH if is_vector else n) for n in (GUESS, 1))
+        half = builder.lshr(builder.bitcast(args[0], of_bits), one)
+        return builder.bitcast(builder.sub(number, half), of_numbers)
+
+    kind = vector if is_vector else types.float64
+    return kind(kind), build
