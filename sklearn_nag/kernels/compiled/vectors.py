@@ -271,3 +271,13 @@ def guess_inverse_sqrt(typing_context, x):
 
     kind = vector if is_vector else types.float64
     return kind(kind), build
+
+
+@intrinsic
+def lane(typing_context, place):
+    """Where one of eight is, if it is one of these."""
+
+    def build(context, builder, sig, args):
+        return builder.icmp_signed("==", spread(builder, args[0]), INTEGERS(list(range(WIDTH))))
+
+    return mask(types.int64), build

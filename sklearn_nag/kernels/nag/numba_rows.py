@@ -75,7 +75,7 @@ from ..compiled.losses import (
 )
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
-from ..compiled.vectors import WIDTH, eight, load, maximum, minimum, store, total, where
+from ..compiled.vectors import WIDTH, eight, lane, load, maximum, minimum, store, total, where
 from ..state.columns import rows_of_fields
 from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
@@ -215,12 +215,24 @@ def normalise_some(table, f, clock, before, c, bias, rare, n):
 def normalise_by_squares(table, f, clock, before, c, bias, n):
     """For "rms", which "auto" is where all columns are frequent; as `normalise_some`."""
     squared, root = eight(0.0), np.sqrt(clock[T])
-    if IS_CENTRED:
-        centre(table, f, clock, before, c, n, bias)
-    else:
-        add_squares(table, f, n, c)
+    t = clock[T]
+    inverse_t, kept = 1.0 / max(before, TINY), before / t
+    ck = c * kept
     for i in range(0, n, WIDTH):
-        x, squares = load(table, f.x, i), load(table, f.squares, i)
+        x = load(table, f.x, i) * load(table, f.lift, i)
+        if IS_CENTRED:
+            x, sums = x - load(table, f.origin, i), load(table, f.sum, i)
+            deviation = x - sums * inverse_t
+            sums = sums + c * x
+            squares = load(table, f.squares, i) + ck * (deviation * deviation)
+            own = lane(bias - i)
+            x = where(own, 1.0, deviation * kept)
+            squares = where(own, t, squares)
+            store(table, f.sum, i, where(own, 0.0, sums))
+        else:
+            squares = load(table, f.squares, i) + c * (x * x)
+        store(table, f.x, i, x)
+        store(table, f.squares, i, squares)
         inverse = where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
         z = x * inverse
         store(table, f.inverse, i, inverse)
