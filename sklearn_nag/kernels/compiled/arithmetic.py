@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import contracted, fast
-from .vectors import guess_inverse_sqrt, where
+from .vectors import IS_CLOSE, guess_inverse_sqrt, where
 
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
@@ -19,7 +19,11 @@ def inverse_sqrt(x):
 
     A processor does several products in the time of one division or root.
     """
-    half, y = 0.5 * x, guess_inverse_sqrt(x)
+    y = guess_inverse_sqrt(x)
+    if IS_CLOSE:
+        rest = 1.0 - y * (x * y)
+        return y + (y * rest) * (0.5 + rest * (0.375 + rest * 0.3125))
+    half = 0.5 * x
     for _ in range(4):
         y = y * (1.5 - y * (half * y))
     return y
@@ -28,6 +32,8 @@ def inverse_sqrt(x):
 @contracted
 def inverse_sqrt_of_any(x):
     """As `inverse_sqrt`, of any positive numbers."""
+    if IS_CLOSE:
+        return inverse_sqrt(x)
     small = x < SMALL
     y = inverse_sqrt(where(small, x * ENLARGED**2, x))
     return where(small, y * ENLARGED, y)

@@ -13,6 +13,7 @@ import llvmlite.ir as ir
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import lower_builtin
+from numba.core.registry import cpu_target
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, models, register_model
 
@@ -258,19 +259,42 @@ def total(typing_context, x):
     return types.float64(vector), build
 
 
+def has_close_guess():
+    """Whether the processor has an instruction for ``1 / sqrt(x)`` to 14 bits, and compiled code may use it."""
+    return "+avx512f" in getattr(cpu_target.target_context.codegen(), "_tm_features", "")
+
+
+IS_CLOSE = has_close_guess()
+
+
 @intrinsic
 def guess_inverse_sqrt(typing_context, x):
-    """What is nearly the bits of ``1 / sqrt(x)``: a number less half the bits of ``x``."""
+    """``1 / sqrt(x)``, to 14 bits where `IS_CLOSE`; else by bits, a number less half those of ``x``."""
     is_vector = isinstance(x, Vector)
     of_bits, of_numbers = (INTEGERS, NUMBERS) if is_vector else (INTEGER, NUMBER)
 
-    def build(context, builder, sig, args):
+    def by_bits(context, builder, sig, args):
         number, one = (of_bits([n] * WIDTH if is_vector else n) for n in (GUESS, 1))
         half = builder.lshr(builder.bitcast(args[0], of_bits), one)
         return builder.bitcast(builder.sub(number, half), of_numbers)
 
+    def by_instruction(context, builder, sig, args):
+        (x,) = args
+        if is_vector:
+            kinds, name = [NUMBERS, NUMBERS, ir.IntType(8)], "llvm.x86.avx512.rsqrt14.pd.512"
+            args = [x, ir.Constant(NUMBERS, ir.Undefined), ir.IntType(8)(255)]
+        else:
+            pair = ir.VectorType(NUMBER, 2)
+            kinds, name = [pair, pair, pair, ir.IntType(8)], "llvm.x86.avx512.rsqrt14.sd"
+            none = ir.Constant(pair, ir.Undefined)
+            x = builder.insert_element(none, x, ir.IntType(32)(0))
+            args = [x, x, none, ir.IntType(8)(255)]
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kinds[0], kinds), name)
+        found = builder.call(function, args)
+        return found if is_vector else builder.extract_element(found, ir.IntType(32)(0))
+
     kind = vector if is_vector else types.float64
-    return kind(kind), build
+    return kind(kind), by_instruction if IS_CLOSE else by_bits
 
 
 @intrinsic

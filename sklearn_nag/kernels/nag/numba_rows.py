@@ -367,7 +367,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
                 gradient = slope * load(table, f.x, i)
                 G = load(table, own, i) + gradient * gradient
                 store(table, own, i, G)
-                moved = load(table, f.weight + r, i) - step * gradient * inverse_sqrt(G)
+                moved = load(table, f.weight + r, i) - step * gradient * inverse_sqrt(maximum(G, TINY))  # 0 in columns that fill up a vector
                 store(table, f.weight + r, i, moved)
             continue
         gains = eight(0.0)
