@@ -12,11 +12,10 @@ import numpy as np
 from ..state.frequent import BEGINS, ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
 from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
-from .constants import NORM, RMS
-from .handover import T
+from .constants import AUTO, COUNTS_ENTRIES, HAS_RARE, IS_CENTRED, IS_SELECTIVE, NORM, RMS
 from .jit import fast, slow, strict
 from .transposing import SIDE, fetch_block, put_block
-from .vectors import WIDTH, anywhere, everywhere, load, maximum, nowhere, sqrt, store, where
+from .vectors import WIDTH, anywhere, everywhere, lane, load, load_first, maximum, nowhere, sqrt, store, where
 
 PADDING = WIDTH  # columns are padded to full vectors, so that loops have no scalar rest
 
@@ -36,15 +35,6 @@ def lift_of(largest):
 def with_square(squares, x, c):
     """``squares + c x^2``."""
     return squares + c * (x * x)
-
-
-@strict
-def add_squares(table, f, n, c):
-    """Lift ``x``; ``squares += c x'^2``."""
-    for i in range(0, n, WIDTH):
-        x = load(table, f.x, i) * load(table, f.lift, i)
-        store(table, f.x, i, x)
-        store(table, f.squares, i, with_square(load(table, f.squares, i), x, c))
 
 
 @fast
@@ -78,34 +68,68 @@ def update_maxima(table, f, n, keeps_inverse):
 
 
 @strict
-def centre(table, f, clock, before, c, n, bias):
-    """Lift the row; leave in ``z`` its deviation from the mean before it, in ``x`` that from the mean with it.
-
-    Adds to ``squares``, where these are kept.
-    """
-    inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    for i in range(0, n, WIDTH):
-        x, total = load(table, f.x, i) * load(table, f.lift, i) - load(table, f.origin, i), load(table, f.sum, i)
-        deviation = x - total * inverse
-        store(table, f.sum, i, total + c * x)
-        store(table, f.z, i, deviation)
-        store(table, f.x, i, deviation * kept)
-        if NORM >= RMS:
-            store(table, f.squares, i, with_square(load(table, f.squares, i), deviation, c * kept))
-    if bias >= 0:
-        table[f.x, bias] = 1.0
-        table[f.sum, bias] = 0.0
-        if NORM >= RMS:
-            table[f.squares, bias] = clock[T]
+def times_of(before, c):
+    """What `relative` reads of the weight of the rows ``before`` one of weight ``c``: 1 over it, its share, all, ``c``."""
+    t = before + c
+    return 1.0 / max(before, TINY), before / t, t, c
 
 
 @strict
-def is_unusual(table, f, n):
-    """Whether the row ``x`` is 0 in a frequent column, or not 0 in another."""
-    unusual = nowhere()
-    for i in range(0, n, WIDTH):
-        unusual |= (load(table, f.x, i) == 0.0) ^ ~(load(table, f.frequent, i) > 0.0)
-    return anywhere(unusual)
+def relative(table, f, i, times, bias):
+    """Lift eight columns of the row ``x``, and centre those that are: by the mean with the row, which is counted first.
+
+    Adds to ``squares``, where these are kept, by the mean before the row. Where some columns are rare, these are lifted
+    alone. The intercept is 1, as are its squares in each row.
+    """
+    inverse, kept, t, c = times
+    x = load(table, f.x, i) * load(table, f.lift, i)
+    if IS_CENTRED:
+        own, sums = lane(bias - i), load(table, f.sum, i)
+        x = x - load(table, f.origin, i)
+        deviation, share = sums * inverse, kept
+        if IS_SELECTIVE and HAS_RARE:
+            frequent = load(table, f.frequent, i) > 0.0
+            deviation, share = where(frequent, deviation, 0.0), where(frequent, kept, 1.0)
+        deviation = x - deviation
+        store(table, f.sum, i, where(own, 0.0, sums + c * x))
+        x = where(own, 1.0, deviation * share)
+        if NORM >= RMS:  # or "auto"
+            squares = load(table, f.squares, i) + c * share * (deviation * deviation)
+            store(table, f.squares, i, where(own, t, squares))
+    elif NORM >= RMS:
+        store(table, f.squares, i, with_square(load(table, f.squares, i), x, c))
+    store(table, f.x, i, x)
+    return x
+
+
+@strict
+def relative_of_rare(table, f, i, c):
+    """As `relative`, of columns all of which are rare."""
+    x = load(table, f.x, i) * load(table, f.lift, i)
+    if IS_CENTRED:
+        store(table, f.sum, i, load(table, f.sum, i) + c * x)
+    if NORM >= RMS:
+        store(table, f.squares, i, with_square(load(table, f.squares, i), x, c))
+    store(table, f.x, i, x)
+    return x
+
+
+@fast
+def roots_of(t):
+    """What `inverse_scale` reads of the weight of all rows: its square root, and its eighth one."""
+    root = np.sqrt(t)
+    return root, np.sqrt(np.sqrt(root))
+
+
+@fast
+def inverse_scale(table, f, i, roots, are_rare):
+    """``1 / s'`` of eight columns for "rms" or "auto"; 1 for those that have been 0."""
+    squares, root, of_rare = load(table, f.squares, i), roots[0], roots[1]
+    if NORM == AUTO and HAS_RARE:
+        of_tally = sqrt(load(table, f.tally, i))
+        of_rare = of_tally * inverse_sqrt(sqrt(sqrt(of_tally))) * of_rare
+        root = of_rare if are_rare else where(load(table, f.frequent, i) > 0.0, root, of_rare)
+    return where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
 
 
 @strict
@@ -130,53 +154,6 @@ def count_entries(table, f, c, n):
     """Add the row ``x`` to the tallies."""
     for i in range(0, n, WIDTH):
         store(table, f.tally, i, with_entry(table, f, c, load(table, f.frequent, i) > 0.0, i))
-
-
-@fast
-def fill_inverse_sizes(table, f, t, rare, n):
-    """Fill the row ``inverse`` with ``1 / s'`` for "auto", or 1 for columns that have been 0.
-
-    By the roots of the processor, several of which in a vector take less time than guesses by the bits. Columns from
-    ``rare`` on, of which none is frequent, are more: half by these and half by those, as it does both at the same time.
-    """
-    fourth_of_t = np.sqrt(np.sqrt(t))
-    eighth_of_t = np.sqrt(fourth_of_t)
-    for i in range(0, rare, WIDTH):
-        squares, root = load(table, f.squares, i), sqrt(load(table, f.tally, i))
-        rows = where(load(table, f.frequent, i) > 0.0, t, root * sqrt(root) * fourth_of_t)
-        store(table, f.inverse, i, where(squares > 0.0, sqrt(rows / squares), 1.0))
-    for i in range(rare, n, WIDTH):
-        squares, fourth = load(table, f.squares, i), sqrt(sqrt(load(table, f.tally, i)))
-        root = fourth * (fourth * inverse_sqrt(fourth)) * eighth_of_t
-        store(table, f.inverse, i, where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0))
-
-
-@strict
-def centre_frequent(table, f, clock, before, c, rare, n, bias):
-    """As `centre`, of frequent columns; the others are lifted alone. From ``rare`` on there are only others."""
-    inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    for i in range(0, rare, WIDTH):
-        x, total = load(table, f.x, i) * load(table, f.lift, i) - load(table, f.origin, i), load(table, f.sum, i)
-        frequent = load(table, f.frequent, i) > 0.0
-        deviation = x - where(frequent, total * inverse, 0.0)
-        store(table, f.z, i, deviation)
-        store(table, f.sum, i, total + c * x)
-        own = where(frequent, kept, 1.0)
-        store(table, f.x, i, deviation * own)
-        if NORM >= RMS:  # or "auto"
-            squares = load(table, f.squares, i)
-            store(table, f.squares, i, squares + own * c * (deviation * deviation))
-    for i in range(rare, n, WIDTH):
-        x = load(table, f.x, i) * load(table, f.lift, i)
-        store(table, f.x, i, x)
-        store(table, f.sum, i, load(table, f.sum, i) + c * x)
-        if NORM >= RMS:
-            store(table, f.squares, i, with_square(load(table, f.squares, i), x, c))
-    if bias >= 0:
-        table[f.x, bias] = 1.0
-        table[f.sum, bias] = 0.0
-        if NORM >= RMS:
-            table[f.squares, bias] = clock[T]
 
 
 @strict
@@ -251,6 +228,22 @@ def leave(subset, columns, index, places, n, intercept, copies):
         for field in range(columns.shape[1]):
             for i in range(n):
                 columns[index[i], field] = subset[field, i]
+
+
+@fast
+def read_dense(X, row, table, f, bias, n):
+    """Copy a dense row to ``x``; tell whether one is the largest of its column, and whether one is unusual.
+
+    It is unusual to be 0 in a frequent column, or not to be 0 in another.
+    """
+    d, larger, unusual = X.shape[1], nowhere(), nowhere()
+    for i in range(0, n, WIDTH):
+        x = load(X, row, i) if i + WIDTH <= d else where(lane(bias - i), 1.0, load_first(X, row, i, d - i))
+        store(table, f.x, i, x)
+        larger |= abs(x) > load(table, f.largest, i)
+        if COUNTS_ENTRIES:
+            unusual |= (x == 0.0) ^ ~(load(table, f.frequent, i) > 0.0)
+    return anywhere(larger), anywhere(unusual)
 
 
 @fast

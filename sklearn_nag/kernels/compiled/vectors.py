@@ -140,11 +140,17 @@ lower_builtin(abs, vector)(unary("fabs"))
 
 
 def _address(context, builder, kind, table, row, place):
-    array = context.make_array(kind)(context, builder, table)
+    """Pointer to eight entries of a row of a table, whose entries lie side by side."""
+    array, number = context.make_array(kind)(context, builder, table), context.get_value_type(kind.dtype)
     step = cgutils.unpack_tuple(builder, array.strides)[0]
-    start = builder.ptrtoint(array.data, INTEGER)
-    at = builder.add(builder.add(start, builder.mul(row, step)), builder.mul(place, INTEGER(BYTES)))
-    return builder.inttoptr(at, NUMBERS.as_pointer())
+    start = builder.add(builder.ptrtoint(array.data, INTEGER), builder.mul(row, step))
+    at = builder.add(start, builder.mul(place, INTEGER(context.get_abi_sizeof(number))))
+    return builder.inttoptr(at, ir.VectorType(number, WIDTH).as_pointer())
+
+
+def _as_numbers(builder, values):
+    """Eight numbers of either precision as doubles."""
+    return values if values.type == NUMBERS else builder.fpext(values, NUMBERS)
 
 
 @intrinsic
@@ -152,9 +158,27 @@ def load(typing_context, table, row, place):
     """Eight entries of a row of a table, from a place on."""
 
     def build(context, builder, sig, args):
-        return builder.load(_address(context, builder, sig.args[0], *args), align=BYTES)
+        found = builder.load(_address(context, builder, sig.args[0], *args), align=sig.args[0].dtype.bitwidth // 8)
+        return _as_numbers(builder, found)
 
     return vector(table, types.int64, types.int64), build
+
+
+@intrinsic
+def load_first(typing_context, table, row, place, n):
+    """The first ``n`` of eight entries, and 0 for the others, which are not read."""
+
+    def build(context, builder, sig, args):
+        kind, at = sig.args[0], _address(context, builder, sig.args[0], *args[:3])
+        values = at.type.pointee
+        asked = builder.icmp_signed(">", spread(builder, args[3]), INTEGERS(list(range(WIDTH))))
+        name = f"llvm.masked.load.v{WIDTH}f{kind.dtype.bitwidth}.p0v{WIDTH}f{kind.dtype.bitwidth}"
+        kinds = [at.type, ir.IntType(32), BITS, values]
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(values, kinds), name)
+        width = ir.IntType(32)(kind.dtype.bitwidth // 8)
+        return _as_numbers(builder, builder.call(function, [at, width, asked, ir.Constant(values, [0.0] * WIDTH)]))
+
+    return vector(table, types.int64, types.int64, types.int64), build
 
 
 @intrinsic

@@ -13,12 +13,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..compiled.arithmetic import inverse_sqrt, inverse_sqrt_of_any
+from ..compiled.arithmetic import inverse_sqrt
 from ..compiled.columns import (
-    add_squares,
-    centre,
-    centre_frequent,
-    fill_inverse_sizes,
+    inverse_scale,
+    relative,
+    relative_of_rare,
+    roots_of,
+    times_of,
 )
 from ..compiled.constants import (
     AUTO,
@@ -75,7 +76,7 @@ from ..compiled.losses import (
 )
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
-from ..compiled.vectors import WIDTH, eight, lane, load, maximum, minimum, store, total, where
+from ..compiled.vectors import WIDTH, eight, load, maximum, minimum, store, total, where
 from ..state.columns import rows_of_fields
 from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
@@ -196,96 +197,49 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 
 @fast
-def normalise_some(table, f, clock, before, c, bias, rare, n):
-    """For "auto", where not all columns are frequent: fill ``x``, ``inverse`` and ``z``; return the square of ``z``."""
-    squared = eight(0.0)
-    if IS_CENTRED:
-        centre_frequent(table, f, clock, before, c, rare, n, bias)
-    else:
-        add_squares(table, f, n, c)
-    fill_inverse_sizes(table, f, clock[T], rare, n)
-    for i in range(0, n, WIDTH):
-        z = load(table, f.x, i) * load(table, f.inverse, i)
-        store(table, f.z, i, z)
-        squared += z * z
-    return total(squared)
+def scaled(table, f, i, x, roots, are_rare):
+    """Eight columns of the row over their scales, which are brought up to date; ``inverse`` is filled.
 
-
-@fast
-def normalise_by_squares(table, f, clock, before, c, bias, n):
-    """For "rms", which "auto" is where all columns are frequent; as `normalise_some`."""
-    squared, root = eight(0.0), np.sqrt(clock[T])
-    t = clock[T]
-    inverse_t, kept = 1.0 / max(before, TINY), before / t
-    ck = c * kept
-    for i in range(0, n, WIDTH):
-        x = load(table, f.x, i) * load(table, f.lift, i)
-        if IS_CENTRED:
-            x, sums = x - load(table, f.origin, i), load(table, f.sum, i)
-            deviation = x - sums * inverse_t
-            sums = sums + c * x
-            squares = load(table, f.squares, i) + ck * (deviation * deviation)
-            own = lane(bias - i)
-            x = where(own, 1.0, deviation * kept)
-            squares = where(own, t, squares)
-            store(table, f.sum, i, where(own, 0.0, sums))
-        else:
-            squares = load(table, f.squares, i) + c * (x * x)
-        store(table, f.x, i, x)
-        store(table, f.squares, i, squares)
-        inverse = where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
-        z = x * inverse
-        store(table, f.inverse, i, inverse)
-        store(table, f.z, i, z)
-        squared += z * z
-    return total(squared)
-
-
-@fast
-def normalise_by_largest(table, f, clock, before, c, bias, n):
-    """For "max"; as `normalise_some`, but that ``inverse`` is there already where rows are not centred."""
-    squared = eight(0.0)
-    if IS_CENTRED:
-        centre(table, f, clock, before, c, n, bias)
-    for i in range(0, n, WIDTH):
-        if IS_CENTRED:
-            x = load(table, f.x, i)
-            size = maximum(load(table, f.deviation, i), abs(x))
-            inverse = where(size > 0.0, 1.0 / size, 1.0)
-            store(table, f.deviation, i, size)
-            store(table, f.inverse, i, inverse)
-        else:
-            x, inverse = load(table, f.x, i) * load(table, f.lift, i), load(table, f.inverse, i)
-            store(table, f.x, i, x)
-        z = x * inverse
-        store(table, f.z, i, z)
-        squared += z * z
-    return total(squared)
-
-
-@fast
-def normalise(table, f, rule, clock, before, c, bias, rare, n):
-    """Leave in ``x`` what gradients are made of, in ``z`` what weights are multiplied by; return the factor of eta.
-
-    ``inverse`` holds ``1 / s'``. The caller has filled it for "max" without centring; otherwise it is filled here.
+    For "max" without centring the caller has filled it.
     """
-    clock[T] += c
-    squared = 0.0
-    if NORM == AUTO and HAS_RARE:
-        squared = normalise_some(table, f, clock, before, c, bias, rare, n)
-    elif NORM >= RMS:  # or "auto"
-        squared = normalise_by_squares(table, f, clock, before, c, bias, n)
-    elif NORM == MAX:
-        squared = normalise_by_largest(table, f, clock, before, c, bias, n)
-    elif IS_CENTRED:
-        centre(table, f, clock, before, c, n, bias)
-        for i in range(0, n, WIDTH):
-            store(table, f.z, i, load(table, f.x, i) / load(table, f.lift, i))
+    if NORM == NONE:
+        return x / load(table, f.lift, i)
+    if NORM == MAX and not IS_CENTRED:
+        return x * load(table, f.inverse, i)
+    if NORM == MAX:
+        size = maximum(load(table, f.deviation, i), abs(x))
+        store(table, f.deviation, i, size)
+        inverse = where(size > 0.0, 1.0 / size, 1.0)
     else:
-        for i in range(0, n, WIDTH):
-            x = load(table, f.x, i)
-            store(table, f.z, i, x)
-            store(table, f.x, i, x * load(table, f.lift, i))
+        inverse = inverse_scale(table, f, i, roots, are_rare)
+    store(table, f.inverse, i, inverse)
+    return x * inverse
+
+
+@fast
+def products(table, f, k, i, averaged):
+    """For eight columns, what the latest weights of a head predict, and how much less their average does."""
+    w, z = load(table, f.weight + k, i), load(table, f.z, i)
+    if not IS_AVERAGED:
+        return w * z, eight(0.0)
+    past = load(table, f.past + k, i)
+    if HAS_BOUNDS:  # as is the average of what was held by other scales
+        average = minimum(maximum(w - past / averaged, load(table, f.least, i)), load(table, f.most, i))
+        return w * z, averaged * ((w - average) * z)
+    return w * z, past * z
+
+
+@fast
+def normalise(table, f, i, x, roots, are_rare):
+    """Leave in ``z`` what the weights of eight columns are multiplied by; return the squares of ``x`` over its scale."""
+    z = scaled(table, f, i, x, roots, are_rare)
+    store(table, f.z, i, z if IS_ADAPTIVE or NORM == NONE else z * load(table, f.inverse, i))
+    return z * z
+
+
+@fast
+def rate_of(rule, clock, c, squared):
+    """The factor of eta after a row, whose features over their scales have such a sum of squares."""
     rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
     if NORM != NONE:
         clock[N] += c * squared
@@ -295,9 +249,6 @@ def normalise(table, f, rule, clock, before, c, bias, rare, n):
         clock[SHRINKAGE] += c * rate / time_factor(clock[T]) if IS_ADAPTIVE else c * rate
     if clock[T] >= rule.average_from:
         clock[AVERAGED] += c * clock[T]
-    if not IS_ADAPTIVE and NORM != NONE:
-        for i in range(0, n, WIDTH):
-            store(table, f.z, i, load(table, f.z, i) * load(table, f.inverse, i))
     return rate
 
 
@@ -309,25 +260,32 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """
     loss, n_heads, n_targets = model.loss, model.eta.size, rule.n_targets
     before, averaged = clock[T], clock[AVERAGED]
-    inverse = 1.0 / averaged if averaged > 0.0 else 0.0
-    clock[RATE] = normalise(table, f, rule, clock, before, c, bias, rare, n)
+    times = times_of(before, c)
+    clock[T] += c
+    roots = roots_of(clock[T])
+    squared = of_latest = of_past = eight(0.0)
+    for i in range(0, rare if HAS_RARE else n, WIDTH):
+        squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
+        if not HAS_BOUNDS:  # the first head at once
+            latest, past = products(table, f, 0, i, averaged)
+            of_latest, of_past = of_latest + latest, of_past + past
+    if HAS_RARE:
+        for i in range(rare, n, WIDTH):
+            squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
+            if not HAS_BOUNDS:
+                latest, past = products(table, f, 0, i, averaged)
+                of_latest, of_past = of_latest + latest, of_past + past
+    clock[RATE] = rate_of(rule, clock, c, total(squared))
     if HAS_BOUNDS:
         fill_ends(table, f, clock, model.constraint[1], n)
         hold(table, f, averaged, n_heads, n)
     for k in range(n_heads):
-        of_latest = of_past = eight(0.0)
-        for i in range(0, n, WIDTH):
-            w, z = load(table, f.weight + k, i), load(table, f.z, i)
-            of_latest += w * z
-            if IS_AVERAGED and HAS_BOUNDS:  # as is the average of what was held by other scales
-                average = w - load(table, f.past + k, i) * inverse
-                held = minimum(maximum(average, load(table, f.least, i)), load(table, f.most, i))
-                of_past += (w - held) * z
-            elif IS_AVERAGED:
-                of_past += load(table, f.past + k, i) * z
-        value, behind = total(of_latest), total(of_past)
-        if not HAS_BOUNDS:
-            behind *= inverse
+        if k > 0 or HAS_BOUNDS:
+            of_latest = of_past = eight(0.0)
+            for i in range(0, n, WIDTH):
+                latest, past = products(table, f, k, i, averaged)
+                of_latest, of_past = of_latest + latest, of_past + past
+        value, behind = total(of_latest), total(of_past) / averaged if averaged > 0.0 else 0.0
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
             return False
         heads[PREDICTION, k] = heads[LATEST, k] = value
