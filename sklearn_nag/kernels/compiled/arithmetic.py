@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .jit import contracted, fast
-from .vectors import IS_CLOSE, guess_inverse_sqrt, where
+from .vectors import IS_CLOSE, guess_inverse_sqrt, power_of_2, where
 
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
@@ -53,8 +51,7 @@ def exp(x):
     low = (1.0 + r) + rr * (1 / 2 + r * (1 / 6))
     middle = (1 / 24 + r * (1 / 120)) + rr * (1 / 720 + r * (1 / 5040))
     high = (1 / 40320 + r * (1 / 362880)) + rr * (1 / 3628800 + r * (1 / 39916800)) + rrrr * (1 / 479001600)
-    power = (np.float64(shifted).view(np.int64) + 1023) << 52
-    return (low + rrrr * (middle + rrrr * high)) * np.int64(power).view(np.float64)
+    return (low + rrrr * (middle + rrrr * high)) * power_of_2(shifted)
 
 
 @contracted
@@ -85,4 +82,4 @@ def near_exp_minus_1(x):
 @fast
 def exp_minus_1(x):
     """``exp(x) - 1`` for ``|x| <= 708``."""
-    return exp(x) - 1.0 if abs(x) > NEAR_0 else near_exp_minus_1(x)
+    return where(abs(x) > NEAR_0, exp(x) - 1.0, near_exp_minus_1(x))

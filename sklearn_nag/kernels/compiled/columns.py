@@ -127,7 +127,7 @@ def inverse_scale(table, f, i, roots, are_rare):
     squares, root, of_rare = load(table, f.squares, i), roots[0], roots[1]
     if NORM == AUTO and HAS_RARE:
         of_tally = sqrt(load(table, f.tally, i))
-        of_rare = of_tally * inverse_sqrt(sqrt(sqrt(of_tally))) * of_rare
+        of_rare = of_tally * inverse_sqrt(sqrt(of_tally)) * of_rare
         root = of_rare if are_rare else where(load(table, f.frequent, i) > 0.0, root, of_rare)
     return where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
 
@@ -146,7 +146,7 @@ def switches(table, f, before, c, n):
 def with_entry(table, f, c, frequent, i):
     """Tallies with the row ``x``."""
     counts = (load(table, f.x, i) == 0.0) ^ ~frequent
-    return load(table, f.tally, i) + where(counts, 0.0, c)
+    return load(table, f.tally, i) + where(counts, c, 0.0)
 
 
 @strict

@@ -235,26 +235,68 @@ def where(typing_context, condition, one, other):
     return types.float64(types.boolean, types.float64, types.float64), lambda context, builder, sig, args: builder.select(*args)
 
 
+def _kinds(*kinds):
+    """Types of numbers and vectors of which one is a vector, or none."""
+    return [kind if isinstance(kind, Vector) else types.float64 for kind in kinds]
+
+
+def _either(sign):
+    """What an intrinsic of two numbers, or vectors, returns of which it takes those that a comparison holds for."""
+
+    def typed(one, other):
+        kinds = _kinds(one, other)
+        result = vector if vector in kinds else types.float64
+
+        def build(context, builder, sig, args):
+            a, b = as_vectors(builder, sig.args, args) if vector in kinds else args
+            return builder.select(builder.fcmp_ordered(sign, a, b), a, b)
+
+        return result(*kinds), build
+
+    return typed
+
+
+_larger, _smaller = _either(">"), _either("<")
+
+
 @intrinsic
 def maximum(typing_context, one, other):
     """The larger numbers."""
-
-    def build(context, builder, sig, args):
-        a, b = as_vectors(builder, sig.args, args)
-        return builder.select(builder.fcmp_ordered(">", a, b), a, b)
-
-    return vector(vector, other if isinstance(other, Vector) else types.float64), build
+    return _larger(one, other)
 
 
 @intrinsic
 def minimum(typing_context, one, other):
     """The smaller numbers."""
+    return _smaller(one, other)
+
+
+@intrinsic
+def copysign(typing_context, size, sign):
+    """Numbers with the signs of others."""
 
     def build(context, builder, sig, args):
-        a, b = as_vectors(builder, sig.args, args)
-        return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(NUMBERS, [NUMBERS, NUMBERS]), "llvm.copysign.v8f64"
+        )
+        return builder.call(function, args)
 
-    return vector(vector, other if isinstance(other, Vector) else types.float64), build
+    return vector(vector, vector), build
+
+
+@intrinsic
+def power_of_2(typing_context, shifted):
+    """2 to the integer that the last bits of a number are."""
+    is_vector = isinstance(shifted, Vector)
+    of_bits, of_numbers = (INTEGERS, NUMBERS) if is_vector else (INTEGER, NUMBER)
+
+    def build(context, builder, sig, args):
+        bias, places = (of_bits([n] * WIDTH if is_vector else n) for n in (1023, 52))
+        bits = builder.add(builder.bitcast(args[0], of_bits), bias)
+        return builder.bitcast(builder.shl(bits, places), of_numbers)
+
+    kind = vector if is_vector else types.float64
+    return kind(kind), build
 
 
 @intrinsic

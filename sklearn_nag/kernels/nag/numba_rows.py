@@ -745,7 +745,7 @@ def compiled(rule, loss, shared, per_head):
         is_importance_aware=rule.importance_aware and loss.move is not None,
         has_l1=rule.l1 > 0,
         has_l2=rule.l2 > 0,
-        has_rare=True,
+        has_rare=rule.counts_entries,
         shares_g=rule.sharing > 1,
         counts_entries=rule.counts_entries,
         has_constraint=rule.projected,
@@ -756,6 +756,6 @@ def compiled(rule, loss, shared, per_head):
         **loss_constants(loss),
     )
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
-    dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, True))
+    dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, rule.counts_entries))
     fading = fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), fading_powers(rule))
     return (fields, CompiledRule(**values)), constant(rule.eta), fading, for_rule(learn_sparse, constants), *dense
