@@ -79,39 +79,42 @@ def relative(table, f, i, times, bias):
     """Lift eight columns of the row ``x``, and centre those that are: by the mean with the row, which is counted first.
 
     Adds to ``squares``, where these are kept, by the mean before the row. Where some columns are rare, these are lifted
-    alone. The intercept is 1, as are its squares in each row.
+    alone. The intercept is 1, as are its squares in each row. Returns what are ``x`` and ``squares`` now.
     """
     inverse, kept, t, c = times
     x = load(table, f.x, i) * load(table, f.lift, i)
+    squares = load(table, f.squares, i) if NORM >= RMS else x
     if IS_CENTRED:
         own, sums = lane(bias - i), load(table, f.sum, i)
         x = x - load(table, f.origin, i)
-        deviation, share = sums * inverse, kept
+        mean, share = sums * inverse, kept
         if IS_SELECTIVE and HAS_RARE:
             frequent = load(table, f.frequent, i) > 0.0
-            deviation, share = where(frequent, deviation, 0.0), where(frequent, kept, 1.0)
-        deviation = x - deviation
+            mean, share = where(frequent, mean, 0.0), where(frequent, kept, 1.0)
+        deviation = x - mean
         store(table, f.sum, i, where(own, 0.0, sums + c * x))
         x = where(own, 1.0, deviation * share)
         if NORM >= RMS:  # or "auto"
-            squares = load(table, f.squares, i) + c * share * (deviation * deviation)
-            store(table, f.squares, i, where(own, t, squares))
+            squares = where(own, t, squares + c * share * (deviation * deviation))
     elif NORM >= RMS:
-        store(table, f.squares, i, with_square(load(table, f.squares, i), x, c))
+        squares = with_square(squares, x, c)
+    if NORM >= RMS:
+        store(table, f.squares, i, squares)
     store(table, f.x, i, x)
-    return x
+    return x, squares
 
 
 @strict
 def relative_of_rare(table, f, i, c):
     """As `relative`, of columns all of which are rare."""
     x = load(table, f.x, i) * load(table, f.lift, i)
+    squares = with_square(load(table, f.squares, i), x, c) if NORM >= RMS else x
     if IS_CENTRED:
         store(table, f.sum, i, load(table, f.sum, i) + c * x)
     if NORM >= RMS:
-        store(table, f.squares, i, with_square(load(table, f.squares, i), x, c))
+        store(table, f.squares, i, squares)
     store(table, f.x, i, x)
-    return x
+    return x, squares
 
 
 @fast
@@ -122,9 +125,9 @@ def roots_of(t):
 
 
 @fast
-def inverse_scale(table, f, i, roots, are_rare):
+def inverse_scale(table, f, i, squares, roots, are_rare):
     """``1 / s'`` of eight columns for "rms" or "auto"; 1 for those that have been 0."""
-    squares, root, of_rare = load(table, f.squares, i), roots[0], roots[1]
+    root, of_rare = roots
     if NORM == AUTO and HAS_RARE:
         of_tally = sqrt(load(table, f.tally, i))
         of_rare = of_tally * inverse_sqrt(sqrt(of_tally)) * of_rare

@@ -29,11 +29,12 @@ SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields
 
 
 @fast
-def normalise(table, f, i, x, roots, are_rare):
+def normalise(table, f, i, moved, roots, are_rare):
     """Fill ``size`` of eight columns, whose values are ``x``; for the potential fill ``inverse`` and ``z``."""
+    x, squares = moved
     if NORM == RMS:
-        inverse = inverse_scale(table, f, i, roots, are_rare)
-        size = where(load(table, f.squares, i) > 0.0, 1.0 / inverse, 0.0)
+        inverse = inverse_scale(table, f, i, squares, roots, are_rare)
+        size = where(squares > 0.0, 1.0 / inverse, 0.0)
         store(table, f.inverse, i, inverse)
         store(table, f.z, i, x * inverse)
     else:

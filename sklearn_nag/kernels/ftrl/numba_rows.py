@@ -57,14 +57,15 @@ SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
 
 @fast
-def normalise(table, f, i, x, roots, are_rare):
+def normalise(table, f, i, moved, roots, are_rare):
     """Fill ``size``, the scale of eight columns, and ``z = x / s``; return the squares of the latter.
 
     ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller.
     """
+    x, squares = moved
     if NORM >= RMS:  # or "auto"
-        inverse = inverse_scale(table, f, i, roots, are_rare)
-        size, z = where(load(table, f.squares, i) > 0.0, 1.0 / inverse, 0.0), x * inverse
+        inverse = inverse_scale(table, f, i, squares, roots, are_rare)
+        size, z = where(squares > 0.0, 1.0 / inverse, 0.0), x * inverse
     elif NORM == MAX and IS_CENTRED:
         size = maximum(load(table, f.deviation, i), abs(x))
         store(table, f.deviation, i, size)

@@ -197,11 +197,12 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 
 @fast
-def scaled(table, f, i, x, roots, are_rare):
+def scaled(table, f, i, moved, roots, are_rare):
     """Eight columns of the row over their scales, which are brought up to date; ``inverse`` is filled.
 
     For "max" without centring the caller has filled it.
     """
+    x, squares = moved
     if NORM == NONE:
         return x / load(table, f.lift, i)
     if NORM == MAX and not IS_CENTRED:
@@ -211,7 +212,7 @@ def scaled(table, f, i, x, roots, are_rare):
         store(table, f.deviation, i, size)
         inverse = where(size > 0.0, 1.0 / size, 1.0)
     else:
-        inverse = inverse_scale(table, f, i, roots, are_rare)
+        inverse = inverse_scale(table, f, i, squares, roots, are_rare)
     store(table, f.inverse, i, inverse)
     return x * inverse
 
@@ -230,9 +231,9 @@ def products(table, f, k, i, averaged):
 
 
 @fast
-def normalise(table, f, i, x, roots, are_rare):
+def normalise(table, f, i, moved, roots, are_rare):
     """Leave in ``z`` what the weights of eight columns are multiplied by; return the squares of ``x`` over its scale."""
-    z = scaled(table, f, i, x, roots, are_rare)
+    z = scaled(table, f, i, moved, roots, are_rare)
     store(table, f.z, i, z if IS_ADAPTIVE or NORM == NONE else z * load(table, f.inverse, i))
     return z * z
 
