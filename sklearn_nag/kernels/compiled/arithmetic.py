@@ -81,5 +81,11 @@ def near_exp_minus_1(x):
 
 @fast
 def exp_minus_1(x):
-    """``exp(x) - 1`` for ``|x| <= 708``."""
+    """``exp(x) - 1`` of a number ``|x| <= 708``."""
+    return exp(x) - 1.0 if abs(x) > NEAR_0 else near_exp_minus_1(x)
+
+
+@fast
+def each_exp_minus_1(x):
+    """As `exp_minus_1`, of each number of a vector."""
     return where(abs(x) > NEAR_0, exp(x) - 1.0, near_exp_minus_1(x))

@@ -15,7 +15,7 @@ from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
 from .constants import AUTO, COUNTS_ENTRIES, HAS_RARE, IS_CENTRED, IS_SELECTIVE, NORM, RMS
 from .jit import fast, slow, strict
 from .transposing import SIDE, fetch_block, put_block
-from .vectors import WIDTH, anywhere, everywhere, lane, load, load_first, maximum, nowhere, sqrt, store, where
+from .vectors import WIDTH, anywhere, lane, load, load_first, maximum, nowhere, sqrt, store, where
 
 PADDING = WIDTH  # columns are padded to full vectors, so that loops have no scalar rest
 
@@ -69,7 +69,7 @@ def update_maxima(table, f, n, keeps_inverse):
 
 @strict
 def times_of(before, c):
-    """What `relative` reads of the weight of the rows ``before`` one of weight ``c``: 1 over it, its share, all, ``c``."""
+    """What `relative` reads of weights: of the rows ``before``, of one of weight ``c``, and of both."""
     t = before + c
     return 1.0 / max(before, TINY), before / t, t, c
 
@@ -183,11 +183,11 @@ def padded(n):
 @strict
 def all_finite(subset, first, fields, n):
     """Whether fields ``first`` to ``fields - 1`` are finite."""
-    right = everywhere()
+    wrong = nowhere()
     for field in range(first, fields):
         for i in range(0, n, WIDTH):
-            right &= abs(load(subset, field, i)) <= LARGEST
-    return not anywhere(~right)
+            wrong |= ~(abs(load(subset, field, i)) <= LARGEST)
+    return not anywhere(wrong)
 
 
 @slow

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.arithmetic import exp, exp_minus_1, inverse_sqrt
+from ..compiled.arithmetic import each_exp_minus_1, exp, inverse_sqrt
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import inverse_scale, relative, relative_of_rare, roots_of, times_of
 from ..compiled.constants import HAS_RARE, IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
@@ -93,7 +93,7 @@ def play_scinol1(table, f, k, largest_weight, rest, counts, n):
         beta = where(own == 0.0, beta, minimum(beta, rest / (own * own)))
         store(table, f.beta + k, i, beta)
         theta = load(table, f.weight + k, i) * (inverse * half)
-        w = 0.5 * beta * inverse * copysign(exp_minus_1(minimum(abs(theta), LARGEST_POWER)), theta)
+        w = 0.5 * beta * inverse * copysign(each_exp_minus_1(minimum(abs(theta), LARGEST_POWER)), theta)
         store(table, f.past + k, i, load(table, f.past + k, i) + where(x == 0.0, 0.0, counts * (size * size) * w))
         p += w * x
     return total(p), total(q)

@@ -197,45 +197,42 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 
 @fast
-def scaled(table, f, i, moved, roots, are_rare):
-    """Eight columns of the row over their scales, which are brought up to date; ``inverse`` is filled.
+def normalise(table, f, i, moved, roots, are_rare):
+    """Leave in ``z`` what the weights of eight columns are multiplied by; return the squares of ``x`` over its scale.
 
-    For "max" without centring the caller has filled it.
+    Scales are brought up to date but for those of "max" without centring, whose ``inverse`` the caller has filled.
     """
     x, squares = moved
     if NORM == NONE:
-        return x / load(table, f.lift, i)
+        z = x / load(table, f.lift, i)
+        store(table, f.z, i, z)
+        return z * z
     if NORM == MAX and not IS_CENTRED:
-        return x * load(table, f.inverse, i)
-    if NORM == MAX:
+        inverse = load(table, f.inverse, i)
+    elif NORM == MAX:
         size = maximum(load(table, f.deviation, i), abs(x))
         store(table, f.deviation, i, size)
         inverse = where(size > 0.0, 1.0 / size, 1.0)
     else:
         inverse = inverse_scale(table, f, i, squares, roots, are_rare)
-    store(table, f.inverse, i, inverse)
-    return x * inverse
+    z = x * inverse
+    store(table, f.z, i, z if IS_ADAPTIVE else z * inverse)
+    return z * z
 
 
 @fast
-def products(table, f, k, i, averaged):
-    """For eight columns, what the latest weights of a head predict, and how much less their average does."""
+def products(table, f, k, i, inverse):
+    """Of eight columns, what they add to the prediction of a head, and how much less to that by its average.
+
+    ``inverse`` is 1 over the weight of the average. But for bounds the latter is still to be multiplied by it.
+    """
     w, z = load(table, f.weight + k, i), load(table, f.z, i)
     if not IS_AVERAGED:
         return w * z, eight(0.0)
     past = load(table, f.past + k, i)
     if HAS_BOUNDS:  # as is the average of what was held by other scales
-        average = minimum(maximum(w - past / averaged, load(table, f.least, i)), load(table, f.most, i))
-        return w * z, averaged * ((w - average) * z)
+        return w * z, (w - minimum(maximum(w - past * inverse, load(table, f.least, i)), load(table, f.most, i))) * z
     return w * z, past * z
-
-
-@fast
-def normalise(table, f, i, moved, roots, are_rare):
-    """Leave in ``z`` what the weights of eight columns are multiplied by; return the squares of ``x`` over its scale."""
-    z = scaled(table, f, i, moved, roots, are_rare)
-    store(table, f.z, i, z if IS_ADAPTIVE or NORM == NONE else z * load(table, f.inverse, i))
-    return z * z
 
 
 @fast
@@ -261,6 +258,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """
     loss, n_heads, n_targets = model.loss, model.eta.size, rule.n_targets
     before, averaged = clock[T], clock[AVERAGED]
+    inverse = 1.0 / averaged if averaged > 0.0 else 0.0
     times = times_of(before, c)
     clock[T] += c
     roots = roots_of(clock[T])
@@ -268,13 +266,13 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     for i in range(0, rare if HAS_RARE else n, WIDTH):
         squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
         if not HAS_BOUNDS:  # the first head at once
-            latest, past = products(table, f, 0, i, averaged)
+            latest, past = products(table, f, 0, i, inverse)
             of_latest, of_past = of_latest + latest, of_past + past
     if HAS_RARE:
         for i in range(rare, n, WIDTH):
             squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
             if not HAS_BOUNDS:
-                latest, past = products(table, f, 0, i, averaged)
+                latest, past = products(table, f, 0, i, inverse)
                 of_latest, of_past = of_latest + latest, of_past + past
     clock[RATE] = rate_of(rule, clock, c, total(squared))
     if HAS_BOUNDS:
@@ -284,9 +282,11 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
         if k > 0 or HAS_BOUNDS:
             of_latest = of_past = eight(0.0)
             for i in range(0, n, WIDTH):
-                latest, past = products(table, f, k, i, averaged)
+                latest, past = products(table, f, k, i, inverse)
                 of_latest, of_past = of_latest + latest, of_past + past
-        value, behind = total(of_latest), total(of_past) / averaged if averaged > 0.0 else 0.0
+        value, behind = total(of_latest), total(of_past)
+        if not HAS_BOUNDS:
+            behind *= inverse
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
             return False
         heads[PREDICTION, k] = heads[LATEST, k] = value
@@ -326,8 +326,8 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
                 gradient = slope * load(table, f.x, i)
                 G = load(table, own, i) + gradient * gradient
                 store(table, own, i, G)
-                moved = load(table, f.weight + r, i) - step * gradient * inverse_sqrt(maximum(G, TINY))  # 0 in columns that fill up a vector
-                store(table, f.weight + r, i, moved)
+                move = step * gradient * inverse_sqrt(maximum(G, TINY))  # 0 in columns that fill up a vector
+                store(table, f.weight + r, i, load(table, f.weight + r, i) - move)
             continue
         gains = eight(0.0)
         for i in range(0, n, WIDTH):
