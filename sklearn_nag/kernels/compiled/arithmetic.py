@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from .jit import contracted, fast
+import numpy as np
+
+from .jit import contracted, fast, strict
 from .vectors import IS_CLOSE, guess_inverse_sqrt, power_of_2, where
 
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
+LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
 NEAR_0 = 0.35
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -35,6 +38,13 @@ def inverse_sqrt_of_any(x):
     small = x < SMALL
     y = inverse_sqrt(where(small, x * ENLARGED**2, x))
     return where(small, y * ENLARGED, y)
+
+
+@strict
+def length(a, b):
+    """``sqrt(a^2 + b^2)``."""
+    squared = a * a + b * b
+    return np.sqrt(squared) if LEAST < squared < MOST else np.hypot(a, b)
 
 
 @contracted
