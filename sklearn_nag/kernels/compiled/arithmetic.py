@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import contracted, fast
+from .jit import contracted, fast, strict
+from .vectors import IS_CLOSE, guess_inverse_sqrt, power_of_2, where
 
-GUESS = np.uint64(0x5FE6EB50C7B537A9)  # this less half the bits of x is nearly the bits of 1 / sqrt(x)
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
+LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
 NEAR_0 = 0.35
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -15,22 +16,35 @@ PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 
 
 @contracted
 def inverse_sqrt(x):
-    """``1 / sqrt(x)`` of a normal number, to rounding, by Newton's method from a guess by the bits (Lomont, 2003).
+    """``1 / sqrt(x)`` of normal numbers, to rounding, by Newton's method from a guess by the bits (Lomont, 2003).
 
     A processor does several products in the time of one division or root.
     """
-    y = np.uint64(GUESS - (np.float64(x).view(np.uint64) >> np.uint64(1))).view(np.float64)
+    y = guess_inverse_sqrt(x)
+    if IS_CLOSE:
+        rest = 1.0 - y * (x * y)
+        return y + (y * rest) * (0.5 + rest * (0.375 + rest * 0.3125))
+    half = 0.5 * x
     for _ in range(4):
-        y = y * (1.5 - (0.5 * y) * (x * y))
+        y = y * (1.5 - y * (half * y))
     return y
 
 
 @contracted
 def inverse_sqrt_of_any(x):
-    """As `inverse_sqrt`, of any positive number."""
+    """As `inverse_sqrt`, of any positive numbers."""
+    if IS_CLOSE:
+        return inverse_sqrt(x)
     small = x < SMALL
-    y = inverse_sqrt(x * ENLARGED**2 if small else x)
-    return y * ENLARGED if small else y
+    y = inverse_sqrt(where(small, x * ENLARGED**2, x))
+    return where(small, y * ENLARGED, y)
+
+
+@strict
+def length(a, b):
+    """``sqrt(a^2 + b^2)``."""
+    squared = a * a + b * b
+    return np.sqrt(squared) if LEAST < squared < MOST else np.hypot(a, b)
 
 
 @contracted
@@ -47,8 +61,7 @@ def exp(x):
     low = (1.0 + r) + rr * (1 / 2 + r * (1 / 6))
     middle = (1 / 24 + r * (1 / 120)) + rr * (1 / 720 + r * (1 / 5040))
     high = (1 / 40320 + r * (1 / 362880)) + rr * (1 / 3628800 + r * (1 / 39916800)) + rrrr * (1 / 479001600)
-    power = (np.float64(shifted).view(np.int64) + 1023) << 52
-    return (low + rrrr * (middle + rrrr * high)) * np.int64(power).view(np.float64)
+    return (low + rrrr * (middle + rrrr * high)) * power_of_2(shifted)
 
 
 @contracted
@@ -78,5 +91,11 @@ def near_exp_minus_1(x):
 
 @fast
 def exp_minus_1(x):
-    """``exp(x) - 1`` for ``|x| <= 708``."""
+    """``exp(x) - 1`` of a number ``|x| <= 708``."""
     return exp(x) - 1.0 if abs(x) > NEAR_0 else near_exp_minus_1(x)
+
+
+@fast
+def each_exp_minus_1(x):
+    """As `exp_minus_1`, of each number of a vector."""
+    return where(abs(x) > NEAR_0, exp(x) - 1.0, near_exp_minus_1(x))

@@ -12,12 +12,12 @@ import numpy as np
 from ..state.frequent import BEGINS, ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
 from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
-from .constants import NORM, RMS
-from .handover import T
+from .constants import AUTO, COUNTS_ENTRIES, HAS_RARE, IS_CENTRED, IS_SELECTIVE, NORM, RMS
 from .jit import fast, slow, strict
 from .transposing import SIDE, fetch_block, put_block
+from .vectors import WIDTH, anywhere, lane, load, load_first, maximum, nowhere, sqrt, store, where
 
-PADDING = 8  # columns are padded to full vectors, so that loops have no scalar rest
+PADDING = WIDTH  # columns are padded to full vectors, so that loops have no scalar rest
 
 
 @strict
@@ -37,146 +37,126 @@ def with_square(squares, x, c):
     return squares + c * (x * x)
 
 
-@strict
-def add_squares(table, f, n, c):
-    """Lift ``x``; ``squares += c x'^2``."""
-    for i in range(n):  # in two loops, as one does not become vector instructions everywhere
-        table[f.x, i] *= table[f.lift, i]
-    for i in range(n):
-        table[f.squares, i] = with_square(table[f.squares, i], table[f.x, i], c)
-
-
 @fast
 def inverse_size(largest, lift):
     """``1 / s'`` for "max"."""
     size = largest * lift
-    return 1.0 / size if size > 0 else 1.0
+    return where(size > 0.0, 1.0 / size, 1.0)
 
 
 @strict
 def needs_lift(table, f, n):
     """As `state.lifts.needs_lift`, for the row ``x``, of lifts that can change."""
-    needs = 0
-    for i in range(n):
-        size, lift = abs(table[f.x, i]), table[f.lift, i]
+    needs = nowhere()
+    for i in range(0, n, WIDTH):
+        size, lift = abs(load(table, f.x, i)), load(table, f.lift, i)
         lifted = size * lift
-        falls = (lifted >= HIGHEST) & (lift > 1.0 / LARGEST_LIFT)
-        rises = (lifted < LOWEST) & (lift < LARGEST_LIFT) & (size > 0.0) & (table[f.largest, i] == 0.0)
-        needs |= falls | rises
-    return needs != 0
+        needs |= (lifted >= HIGHEST) & (lift > 1.0 / LARGEST_LIFT)
+        is_new = (size > 0.0) & (load(table, f.largest, i) == 0.0)
+        needs |= (lifted < LOWEST) & (lift < LARGEST_LIFT) & is_new
+    return anywhere(needs)
 
 
 @fast
 def update_maxima(table, f, n, keeps_inverse):
     """Update the largest values, and the row ``inverse`` if asked to."""
-    for i in range(n):
-        largest = max(abs(table[f.x, i]), table[f.largest, i])
-        table[f.largest, i] = largest
+    for i in range(0, n, WIDTH):
+        largest = maximum(abs(load(table, f.x, i)), load(table, f.largest, i))
+        store(table, f.largest, i, largest)
         if keeps_inverse:
-            table[f.inverse, i] = inverse_size(largest, table[f.lift, i])
+            store(table, f.inverse, i, inverse_size(largest, load(table, f.lift, i)))
 
 
 @strict
-def add_deviations(table, f, n, c, kept):
-    """``squares += c kept z^2``, with the deviations that `centre` left in ``z``; ``x`` is lifted already."""
-    factor = c * kept
-    for i in range(n):
-        deviation = table[f.z, i]
-        table[f.squares, i] += factor * (deviation * deviation)
+def times_of(before, c):
+    """What `relative` reads of weights: of the rows ``before``, of one of weight ``c``, and of both."""
+    t = before + c
+    return 1.0 / max(before, TINY), before / t, t, c
 
 
 @strict
-def centre(table, f, clock, before, c, n, bias):
-    """Lift the row; leave in ``z`` its deviation from the mean before it, in ``x`` that from the mean with it."""
-    inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    for i in range(n):
-        x = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
-        deviation = x - table[f.sum, i] * inverse
-        table[f.sum, i] += c * x
-        table[f.z, i] = deviation
-        table[f.x, i] = deviation * kept
-    if bias >= 0:
-        table[f.x, bias] = 1.0
-        table[f.sum, bias] = 0.0
+def relative(table, f, i, times, bias):
+    """Lift eight columns of the row ``x``, and centre those that are: by the mean with the row, which is counted first.
+
+    Adds to ``squares``, where these are kept, by the mean before the row. Where some columns are rare, these are lifted
+    alone. The intercept is 1, as are its squares in each row. Returns what are ``x`` and ``squares`` now.
+    """
+    inverse, kept, t, c = times
+    x = load(table, f.x, i) * load(table, f.lift, i)
+    squares = load(table, f.squares, i) if NORM >= RMS else x
+    if IS_CENTRED:
+        own, sums = lane(bias - i), load(table, f.sum, i)
+        x = x - load(table, f.origin, i)
+        mean, share = sums * inverse, kept
+        if IS_SELECTIVE and HAS_RARE:
+            frequent = load(table, f.frequent, i) > 0.0
+            mean, share = where(frequent, mean, 0.0), where(frequent, kept, 1.0)
+        deviation = x - mean
+        store(table, f.sum, i, where(own, 0.0, sums + c * x))
+        x = where(own, 1.0, deviation * share)
+        if NORM >= RMS:  # or "auto"
+            squares = where(own, t, squares + c * share * (deviation * deviation))
+    elif NORM >= RMS:
+        squares = with_square(squares, x, c)
+    if NORM >= RMS:
+        store(table, f.squares, i, squares)
+    store(table, f.x, i, x)
+    return x, squares
 
 
 @strict
-def is_unusual(table, f, n):
-    """Whether the row ``x`` is 0 in a frequent column, or not 0 in another."""
-    unusual = 0
-    for i in range(n):
-        unusual |= (table[f.x, i] == 0.0) == (table[f.frequent, i] > 0.0)
-    return unusual != 0
+def relative_of_rare(table, f, i, c):
+    """As `relative`, of columns all of which are rare."""
+    x = load(table, f.x, i) * load(table, f.lift, i)
+    squares = with_square(load(table, f.squares, i), x, c) if NORM >= RMS else x
+    if IS_CENTRED:
+        store(table, f.sum, i, load(table, f.sum, i) + c * x)
+    if NORM >= RMS:
+        store(table, f.squares, i, squares)
+    store(table, f.x, i, x)
+    return x, squares
+
+
+@fast
+def roots_of(t):
+    """What `inverse_scale` reads of the weight of all rows: its square root, and its eighth one."""
+    root = np.sqrt(t)
+    return root, np.sqrt(np.sqrt(root))
+
+
+@fast
+def inverse_scale(table, f, i, squares, roots, are_rare):
+    """``1 / s'`` of eight columns for "rms" or "auto"; 1 for those that have been 0."""
+    root, of_rare = roots
+    if NORM == AUTO and HAS_RARE:
+        of_tally = sqrt(load(table, f.tally, i))
+        of_rare = of_tally * inverse_sqrt(sqrt(of_tally)) * of_rare
+        root = of_rare if are_rare else where(load(table, f.frequent, i) > 0.0, root, of_rare)
+    return where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
 
 
 @strict
 def switches(table, f, before, c, n):
     """Whether the row ``x`` makes any column begin or stop to be frequent."""
-    found, t = 0, before + c
-    for i in range(n):
-        frequent, tally = table[f.frequent, i] > 0.0, table[f.tally, i]
-        tally += c if (table[f.x, i] == 0.0) == frequent else 0.0
-        found |= tally > (ENDS if frequent else BEGINS) * t
-    return found != 0
+    found, t = nowhere(), before + c
+    for i in range(0, n, WIDTH):
+        frequent = load(table, f.frequent, i) > 0.0
+        found |= with_entry(table, f, c, frequent, i) > where(frequent, ENDS * t, BEGINS * t)
+    return anywhere(found)
+
+
+@strict
+def with_entry(table, f, c, frequent, i):
+    """Tallies with the row ``x``."""
+    counts = (load(table, f.x, i) == 0.0) ^ ~frequent
+    return load(table, f.tally, i) + where(counts, c, 0.0)
 
 
 @strict
 def count_entries(table, f, c, n):
     """Add the row ``x`` to the tallies."""
-    for i in range(n):
-        table[f.tally, i] += c if (table[f.x, i] == 0.0) == (table[f.frequent, i] > 0.0) else 0.0
-
-
-@fast
-def fill_inverse_sizes(table, f, t, rare, n):
-    """Fill the row ``inverse`` with ``1 / s'`` for "auto", or 1 for columns that have been 0.
-
-    By the roots of the processor, several of which in a vector take less time than guesses by the bits. Columns from
-    ``rare`` on, of which none is frequent, are more: half by these and half by those, as it does both at the same time.
-    """
-    fourth_of_t = np.sqrt(np.sqrt(t))
-    eighth_of_t = np.sqrt(fourth_of_t)
-    for i in range(rare):
-        squares, root = table[f.squares, i], np.sqrt(table[f.tally, i])
-        rows = t if table[f.frequent, i] > 0.0 else root * np.sqrt(root) * fourth_of_t
-        table[f.inverse, i] = np.sqrt(rows / squares) if squares > 0 else 1.0
-    for i in range(np.uint64(rare), np.uint64(n)):
-        squares, fourth = table[f.squares, i], np.sqrt(np.sqrt(table[f.tally, i]))
-        root = fourth * (fourth * inverse_sqrt(fourth)) * eighth_of_t
-        table[f.inverse, i] = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
-
-
-@strict
-def centre_frequent(table, f, clock, before, c, rare, n, bias):
-    """As `centre`, of frequent columns; the others are lifted alone. From ``rare`` on there are only others.
-
-    Adds to ``squares``, where these are kept.
-    """
-    inverse, kept = 1.0 / max(before, TINY), before / clock[T]
-    for i in range(rare):  # in several loops, as those over too many rows of a table do not become vector instructions
-        table[f.x, i] = table[f.x, i] * table[f.lift, i] - table[f.origin, i]
-    for i in range(rare):
-        x, total = table[f.x, i], table[f.sum, i]
-        table[f.z, i] = x - (total * inverse if table[f.frequent, i] > 0.0 else 0.0)
-        table[f.sum, i] = total + c * x
-    for i in range(rare):
-        table[f.x, i] = table[f.z, i] * (kept if table[f.frequent, i] > 0.0 else 1.0)
-    for i in range(np.uint64(rare), np.uint64(n)):
-        x = table[f.x, i] * table[f.lift, i]
-        table[f.x, i] = x
-        table[f.sum, i] += c * x
-    if NORM >= RMS:  # or "auto"
-        factor = c * kept
-        for i in range(rare):
-            deviation = table[f.z, i]
-            table[f.squares, i] += (factor if table[f.frequent, i] > 0.0 else c) * (deviation * deviation)
-        for i in range(np.uint64(rare), np.uint64(n)):
-            table[f.squares, i] = with_square(table[f.squares, i], table[f.x, i], c)
-        if bias >= 0:
-            table[f.squares, bias] = clock[T]
-    if bias >= 0:
-        table[f.x, bias] = 1.0
-        table[f.sum, bias] = 0.0
+    for i in range(0, n, WIDTH):
+        store(table, f.tally, i, with_entry(table, f, c, load(table, f.frequent, i) > 0.0, i))
 
 
 @strict
@@ -202,12 +182,12 @@ def padded(n):
 
 @strict
 def all_finite(subset, first, fields, n):
-    """Whether fields ``first`` to ``fields - 1`` are finite; nothing leaves the loop early, so it is vectorised."""
-    wrong = 0
+    """Whether fields ``first`` to ``fields - 1`` are finite."""
+    wrong = nowhere()
     for field in range(first, fields):
-        for i in range(n):
-            wrong |= not abs(subset[field, i]) <= LARGEST
-    return wrong == 0
+        for i in range(0, n, WIDTH):
+            wrong |= ~(abs(load(subset, field, i)) <= LARGEST)
+    return not anywhere(wrong)
 
 
 @slow
@@ -251,6 +231,22 @@ def leave(subset, columns, index, places, n, intercept, copies):
         for field in range(columns.shape[1]):
             for i in range(n):
                 columns[index[i], field] = subset[field, i]
+
+
+@fast
+def read_dense(X, row, table, f, bias, n):
+    """Copy a dense row to ``x``; tell whether one is the largest of its column, and whether one is unusual.
+
+    It is unusual to be 0 in a frequent column, or not to be 0 in another.
+    """
+    d, larger, unusual = X.shape[1], nowhere(), nowhere()
+    for i in range(0, n, WIDTH):
+        x = load(X, row, i) if i + WIDTH <= d else where(lane(bias - i), 1.0, load_first(X, row, i, d - i))
+        store(table, f.x, i, x)
+        larger |= abs(x) > load(table, f.largest, i)
+        if COUNTS_ENTRIES:
+            unusual |= (x == 0.0) ^ ~(load(table, f.frequent, i) > 0.0)
+    return anywhere(larger), anywhere(unusual)
 
 
 @fast

@@ -31,10 +31,10 @@ from .columns import (
     enter,
     gather,
     inverse_size,
-    is_unusual,
     leave,
     needs_lift,
     padded,
+    read_dense,
     read_entries,
     scatter,
     switches,
@@ -100,8 +100,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
     A row whose step has to wait stops with what follows its prediction still to be done.
     """
     f, rule, model = named(f, rule, model)
-    d = X.shape[1]
-    width = d + rule.intercept
+    width = X.shape[1] + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     n_rows = order.size if order.size > 0 else X.shape[0]
@@ -113,21 +112,14 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
         c = weights[row] if weights.size > 0 else 1.0
         if clock[PENDING] == 0.0:
             read_row(y, codes, row, heads, rule.n_targets)
-            grew = 0
-            for i in range(d):
-                value = X[row, i]
-                table[f.x, i] = value
-                grew |= abs(value) > table[f.largest, i]
-            if bias >= 0:
-                table[f.x, bias] = 1.0
-                grew |= table[f.largest, bias] < 1.0
+            grew, is_unusual = read_dense(X, row, table, f, bias, n)
             settle(table, heads, f, rule, model, clock, width, bias)
             if IS_LIFTED and grew and place != first and needs_lift(table, f, n):
                 return place
-            if COUNTS_ENTRIES and is_unusual(table, f, width):
-                if IS_SELECTIVE and place != first and switches(table, f, clock[T], c, width):
+            if COUNTS_ENTRIES and is_unusual:
+                if IS_SELECTIVE and place != first and switches(table, f, clock[T], c, n):
                     return place
-                count_entries(table, f, c, width)
+                count_entries(table, f, c, n)
             if grew:
                 update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
             if not predict(table, heads, f, rule, model, clock, c, bias, n, width, n):
@@ -173,14 +165,14 @@ def learn_sparse(
             settled = settle(subset, heads, f, rule, model, clock, width, bias)
             if place != first and (
                 (IS_LIFTED and needs_lift(subset, f, n))
-                or (IS_SELECTIVE and switches(subset, f, clock[T], c, width))
+                or (IS_SELECTIVE and switches(subset, f, clock[T], c, n))
             ):  # fmt: skip
                 if settled:
                     scatter(subset, f, columns, index, rare, width)
                 stopped, width = place, -1
                 break
             if COUNTS_ENTRIES:
-                count_entries(subset, f, c, width)
+                count_entries(subset, f, c, n)
             update_maxima(subset, f, n, NORM == MAX and not IS_CENTRED)
             if not predict(subset, heads, f, rule, model, clock, c, bias, rare, width, n):
                 stopped = -1

@@ -7,6 +7,7 @@ import numpy as np
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
 from ..state.targets import FURTHER, LARGEST_GROWTH, PER_ROW, SURE
+from .arithmetic import inverse_sqrt, length
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
@@ -43,9 +44,9 @@ def margin(growth, spread, t):
     """As `state.targets.margin`."""
     if growth == 0.0 or spread == 0.0:
         return FURTHER * abs(growth)
-    deviation = spread / np.sqrt(t)
-    ratio = growth / deviation
-    return max(FURTHER * (abs(growth) - SURE * deviation * np.sqrt(max(12.0 - ratio * ratio, 0.0) / t)), 0.0)
+    ratio = growth / spread
+    chance = SURE * (spread / t) * np.sqrt(max(12.0 - ratio * ratio * t, 0.0))
+    return max(FURTHER * (abs(growth) - chance), 0.0)
 
 
 @fast
@@ -78,7 +79,7 @@ def range_after(heads, target, clip, before, j):
     if clip == TO_NUMBERS:
         return heads[LOW, j] - target[ORIGIN, j], heads[HIGH, j] - target[ORIGIN, j]
     low, high = target[LEAST, j], target[MOST, j]
-    room = (high - low) / np.sqrt(max(before, 1.0))
+    room = (high - low) * inverse_sqrt(max(before, 1.0))
     return low - room, high + room
 
 
@@ -122,7 +123,7 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
         least, most = range_before(heads, target, clip, before, j)
-        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
+        target[SPREAD, j] = length(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, before, j)
         if intercept:
@@ -152,7 +153,7 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
         least, most = range_before(heads, target, clip, before, j)
-        target[SPREAD, j] = np.hypot(target[SPREAD, j], deviation)
+        target[SPREAD, j] = length(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, before, j)
         if intercept:
@@ -203,7 +204,7 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
             kept = min(max(growth * fallen, -LARGEST_GROWTH), LARGEST_GROWTH)
             target[GROWTH, j] = min(max(grown(kept, before, c, clock[T], difference), -LARGEST_GROWTH), LARGEST_GROWTH)
             deviation = np.sqrt(c * (before / clock[T])) * abs(difference)
-            target[SPREAD, j] = min(np.hypot(spread * fallen, deviation), LARGEST_GROWTH)
+            target[SPREAD, j] = min(length(spread * fallen, deviation), LARGEST_GROWTH)
         least, most = -LARGEST, FARTHEST
         if clip == TO_NUMBERS:
             least, most = heads[LOW, j], heads[HIGH, j]

@@ -7,19 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.arithmetic import exp, exp_minus_1, inverse_sqrt, inverse_sqrt_of_any
+from ..compiled.arithmetic import each_exp_minus_1, exp, inverse_sqrt
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
-from ..compiled.columns import (
-    add_squares,
-    centre_frequent,
-)
-from ..compiled.constants import IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
+from ..compiled.columns import inverse_scale, relative, relative_of_rare, roots_of, times_of
+from ..compiled.constants import HAS_RARE, IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
 from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, new_heads
 from ..compiled.jit import fast, for_rule, strict
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.targets import compiled_clip
+from ..compiled.vectors import WIDTH, copysign, eight, load, maximum, minimum, store, total, where
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import TINY
 from ..state.model import Diverged
@@ -31,49 +29,37 @@ SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields
 
 
 @fast
-def normalise(table, f, clock, before, c, rare, n, bias):
-    """Lift and centre ``x``; fill ``size``; for the potential fill ``inverse`` and ``z``."""
-    if IS_CENTRED:
-        centre_frequent(table, f, clock, before, c, rare, n, bias)
+def normalise(table, f, i, moved, roots, are_rare):
+    """Fill ``size`` of eight columns, whose values are ``x``; for the potential fill ``inverse`` and ``z``."""
+    x, squares = moved
     if NORM == RMS:
-        if not IS_CENTRED:
-            add_squares(table, f, n, c)
-        root = np.sqrt(clock[T])
-        for i in range(n):
-            squares = table[f.squares, i]
-            inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 0.0
-            size = squares * inverse / clock[T]
-            table[f.size, i] = size
-            table[f.inverse, i] = inverse
-            table[f.z, i] = table[f.x, i] * inverse
-    elif IS_CENTRED:
-        for i in range(n):
-            x, deviation = table[f.x, i], table[f.deviation, i]
-            frequent, rare = max(deviation, abs(x)), max(deviation, table[f.largest, i] * table[f.lift, i])
-            table[f.deviation, i] = frequent if table[f.frequent, i] > 0.0 else deviation
-            size = frequent if table[f.frequent, i] > 0.0 else rare
-            table[f.size, i] = size
+        inverse = inverse_scale(table, f, i, squares, roots, are_rare)
+        size = where(squares > 0.0, 1.0 / inverse, 0.0)
+        store(table, f.inverse, i, inverse)
+        store(table, f.z, i, x * inverse)
     else:
-        for i in range(n):
-            x = table[f.x, i] * table[f.lift, i]
-            size = table[f.largest, i] * table[f.lift, i]
-            table[f.x, i] = x
-            table[f.size, i] = size
+        size = load(table, f.largest, i) * load(table, f.lift, i)
+        if IS_CENTRED:
+            frequent, deviation = load(table, f.frequent, i) > 0.0, load(table, f.deviation, i)
+            size = maximum(deviation, where(frequent, abs(x), size))
+            store(table, f.deviation, i, where(frequent, size, deviation))
+    store(table, f.size, i, size)
 
 
 @strict
 def averaged_part(table, f, k, i):
-    """What the average of the weights of a column adds to a prediction; divided first, as that is in range."""
-    credit = table[f.credit, i]
-    return table[f.past + k, i] / (credit if credit > 0.0 else 1.0) * table[f.x, i]
+    """What averages of the weights of columns add to a prediction; divided first, as that is in range."""
+    credit = load(table, f.credit, i)
+    return load(table, f.past + k, i) / where(credit > 0.0, credit, 1.0) * load(table, f.x, i)
 
 
 @fast
 def add_credit(table, f, counts, n):
     """Add the size of each column that the row names to what its average is divided by."""
-    for i in range(n):
-        size = table[f.size, i]
-        table[f.credit, i] += counts * size * size if table[f.x, i] != 0.0 else 0.0
+    for i in range(0, n, WIDTH):
+        size = load(table, f.size, i)
+        credit = where(load(table, f.x, i) == 0.0, 0.0, counts * size * size)
+        store(table, f.credit, i, load(table, f.credit, i) + credit)
 
 
 @fast
@@ -81,52 +67,54 @@ def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
     """Play weights of one head by the potential, add them to their average, and return what both predict."""
     of_h, of_x = 1.0 / (2.0 * alpha * t * largest_weight), c / (2.0 * alpha * t)
     outer, share = np.log(alpha * n_columns * t / largest_weight), 1.0 / t
-    counts, p, q = c * t, 0.0, 0.0
-    for i in range(n):
-        size, z = table[f.size, i], table[f.z, i]
+    counts, p, q = c * t, eight(0.0), eight(0.0)
+    for i in range(0, n, WIDTH):
+        size, z = load(table, f.size, i), load(table, f.z, i)
         q += averaged_part(table, f, k, i)
-        ratio = table[f.weight + k, i] * table[f.inverse, i]
-        power = min(ratio * ratio * of_h + z * z * of_x - outer, LARGEST_POWER)
+        ratio = load(table, f.weight + k, i) * load(table, f.inverse, i)
+        power = minimum(ratio * ratio * of_h + z * z * of_x - outer, LARGEST_POWER)
         u = ratio * share * exp(power)
-        table[f.past + k, i] += counts * size * u if z != 0.0 else 0.0
+        store(table, f.past + k, i, load(table, f.past + k, i) + where(z == 0.0, 0.0, counts * size * u))
         p += u * z
-    return p, q
+    return total(p), total(q)
 
 
 @fast
 def play_scinol1(table, f, k, largest_weight, rest, counts, n):
     """As `play_potential`, for ScInOL 1; by ``w x``, which is ``u z`` without a division."""
-    p, q, half = 0.0, 0.0, 0.5 / largest_weight
-    for i in range(n):
-        x, size = table[f.x, i], table[f.size, i]
+    p, q, half = eight(0.0), eight(0.0), 0.5 / largest_weight
+    for i in range(0, n, WIDTH):
+        x, size = load(table, f.x, i), load(table, f.size, i)
         q += averaged_part(table, f, k, i)
-        inverse = largest_weight * inverse_sqrt(max(table[f.G + k, i] + (largest_weight * size) ** 2, TINY))
+        lifted = largest_weight * size
+        inverse = largest_weight * inverse_sqrt(maximum(load(table, f.G + k, i) + lifted * lifted, TINY))
         own = inverse * x
-        beta = table[f.beta + k, i]
-        beta = min(beta, rest / (own * own)) if own != 0.0 else beta
-        table[f.beta + k, i] = beta
-        theta = table[f.weight + k, i] * (inverse * half)
-        w = 0.5 * beta * inverse * np.copysign(exp_minus_1(min(abs(theta), LARGEST_POWER)), theta)
-        table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
+        beta = load(table, f.beta + k, i)
+        beta = where(own == 0.0, beta, minimum(beta, rest / (own * own)))
+        store(table, f.beta + k, i, beta)
+        theta = load(table, f.weight + k, i) * (inverse * half)
+        w = 0.5 * beta * inverse * copysign(each_exp_minus_1(minimum(abs(theta), LARGEST_POWER)), theta)
+        store(table, f.past + k, i, load(table, f.past + k, i) + where(x == 0.0, 0.0, counts * (size * size) * w))
         p += w * x
-    return p, q
+    return total(p), total(q)
 
 
 @fast
 def play_scinol2(table, f, k, largest_weight, counts, n):
     """As `play_scinol1`, for ScInOL 2; ``contribution`` keeps ``w x``."""
-    p, q, half = 0.0, 0.0, 0.5 * largest_weight
-    for i in range(n):
-        x, size = table[f.x, i], table[f.size, i]
+    p, q, half = eight(0.0), eight(0.0), 0.5 * largest_weight
+    for i in range(0, n, WIDTH):
+        x, size = load(table, f.x, i), load(table, f.size, i)
         q += averaged_part(table, f, k, i)
-        inverse = inverse_sqrt(max(table[f.G + k, i] + (largest_weight * size) ** 2, TINY))
-        theta = min(max(table[f.weight + k, i] * inverse, -1.0), 1.0)
-        w = table[f.beta + k, i] * theta * (half * inverse)
-        table[f.past + k, i] += counts * (size * size) * w if x != 0.0 else 0.0
+        lifted = largest_weight * size
+        inverse = inverse_sqrt(maximum(load(table, f.G + k, i) + lifted * lifted, TINY))
+        theta = minimum(maximum(load(table, f.weight + k, i) * inverse, -1.0), 1.0)
+        w = load(table, f.beta + k, i) * theta * (half * inverse)
+        store(table, f.past + k, i, load(table, f.past + k, i) + where(x == 0.0, 0.0, counts * (size * size) * w))
         contribution = w * x
-        table[f.contribution + k, i] = contribution
+        store(table, f.contribution + k, i, contribution)
         p += contribution
-    return p, q
+    return total(p), total(q)
 
 
 @fast
@@ -136,7 +124,12 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     clock[T] += c
     clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
     t, largest_weight = clock[T], clock[LARGEST_WEIGHT]
-    normalise(table, f, clock, before, c, rare, n, bias)
+    times, roots = times_of(before, c), roots_of(t)
+    for i in range(0, rare if HAS_RARE else n, WIDTH):
+        normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
+    if HAS_RARE:
+        for i in range(rare, n, WIDTH):
+            normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
     for k in range(rule.n_targets):
         if UPDATE == POTENTIAL:
             p, q = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)
@@ -157,18 +150,15 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
         weighted_gradient = c * heads[GRADIENT, k]
         if weighted_gradient == 0.0:
             continue
-        if UPDATE == POTENTIAL:
-            for i in range(n):
-                table[f.weight + k, i] -= weighted_gradient * table[f.x, i]
-            continue
-        for i in range(n):
-            change = weighted_gradient * table[f.x, i]
-            table[f.weight + k, i] -= change
-            table[f.G + k, i] += change * change
-        if UPDATE == SCINOL2:
-            share = weighted_gradient / clock[LARGEST_WEIGHT]
-            for i in range(n):
-                table[f.beta + k, i] = min(table[f.beta + k, i] - share * table[f.contribution + k, i], LARGEST_WEALTH)
+        share = weighted_gradient / clock[LARGEST_WEIGHT]
+        for i in range(0, n, WIDTH):
+            change = weighted_gradient * load(table, f.x, i)
+            store(table, f.weight + k, i, load(table, f.weight + k, i) - change)
+            if UPDATE != POTENTIAL:
+                store(table, f.G + k, i, load(table, f.G + k, i) + change * change)
+            if UPDATE == SCINOL2:
+                wealth = load(table, f.beta + k, i) - share * load(table, f.contribution + k, i)
+                store(table, f.beta + k, i, minimum(wealth, LARGEST_WEALTH))
 
 
 learn_dense, learn_sparse = bind(
@@ -211,6 +201,7 @@ class Constants(NamedTuple):
     norm: int
     is_centred: bool
     is_selective: bool
+    has_rare: bool
     is_lifted: bool
     counts_entries: bool
     has_target_unit: bool
@@ -273,6 +264,7 @@ def compiled_constants(rule, loss):
         norm=NORMALIZATIONS.index(rule.normalization),
         is_centred=rule.centred,
         is_selective=rule.selective,
+        has_rare=rule.counts_entries,
         is_lifted=rule.lifted,
         counts_entries=rule.counts_entries,
         has_target_unit=rule.target_unit,

@@ -7,17 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.arithmetic import inverse_sqrt_of_any
 from ..compiled.columns import (
-    add_deviations,
-    add_squares,
-    centre,
-    centre_frequent,
-    fill_inverse_sizes,
+    inverse_scale,
     lift_of,
+    relative,
+    relative_of_rare,
+    roots_of,
+    times_of,
 )
 from ..compiled.constants import (
-    AUTO,
     HAS_BOUNDS,
     HAS_CONSTRAINT,
     HAS_RARE,
@@ -45,6 +43,7 @@ from ..compiled.jit import contracted, fast, for_rule, slow, strict_slow
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import compiled_clip, suffer
+from ..compiled.vectors import WIDTH, copysign, eight, lane, load, maximum, minimum, sqrt, store, total, where
 from ..state.lifts import LARGEST, TINY
 from ..state.model import Diverged
 from .numpy_rows import FAR
@@ -58,92 +57,58 @@ SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
 
 @fast
-def normalise(table, f, rule, clock, before, c, bias, rare, n):
-    """Lift and centre the row ``x``; fill ``size``, its scale, and ``z = x / s``; return the mean length of such rows.
+def normalise(table, f, i, moved, roots, are_rare):
+    """Fill ``size``, the scale of eight columns, and ``z = x / s``; return the squares of the latter.
 
     ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller.
     """
-    if NORM == AUTO and HAS_RARE:
-        if IS_CENTRED:
-            centre_frequent(table, f, clock, before, c, rare, n, bias)
-        else:
-            add_squares(table, f, n, c)
-        fill_inverse_sizes(table, f, clock[T], rare, n)
-        for i in range(n):
-            inverse = table[f.inverse, i]
-            table[f.size, i] = 1.0 / inverse if table[f.squares, i] > 0 else 0.0
-            table[f.z, i] = table[f.x, i] * inverse
-    elif NORM >= RMS:  # or "auto"
-        if IS_CENTRED:
-            centre(table, f, clock, before, c, n, bias)
-            add_deviations(table, f, n, c, before / clock[T])
-            if bias >= 0:
-                table[f.squares, bias] = clock[T]
-        else:
-            add_squares(table, f, n, c)
-        root = np.sqrt(clock[T])
-        for i in range(n):
-            squares = table[f.squares, i]
-            inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 0.0
-            table[f.size, i] = squares * inverse / clock[T]
-            table[f.z, i] = table[f.x, i] * inverse
+    x, squares = moved
+    if NORM >= RMS:  # or "auto"
+        inverse = inverse_scale(table, f, i, squares, roots, are_rare)
+        size, z = where(squares > 0.0, 1.0 / inverse, 0.0), x * inverse
     elif NORM == MAX and IS_CENTRED:
-        centre(table, f, clock, before, c, n, bias)
-        for i in range(n):
-            x = table[f.x, i]
-            size = max(table[f.deviation, i], abs(x))
-            table[f.deviation, i] = size
-            table[f.size, i] = size
-            table[f.z, i] = x / size if size > 0 else 0.0
+        size = maximum(load(table, f.deviation, i), abs(x))
+        store(table, f.deviation, i, size)
+        z = where(size > 0.0, x / size, 0.0)
     elif NORM == MAX:
-        for i in range(n):
-            lift = table[f.lift, i]
-            x = table[f.x, i] * lift
-            table[f.x, i] = x
-            table[f.size, i] = table[f.largest, i] * lift
-            table[f.z, i] = x * table[f.inverse, i]
-    elif IS_CENTRED:
-        centre(table, f, clock, before, c, n, bias)
-        for i in range(n):
-            lift = table[f.lift, i]
-            table[f.size, i] = lift
-            table[f.z, i] = table[f.x, i] / lift
+        size, z = load(table, f.largest, i) * load(table, f.lift, i), x * load(table, f.inverse, i)
     else:
-        for i in range(n):
-            lift, x = table[f.lift, i], table[f.x, i]
-            table[f.size, i] = lift
-            table[f.z, i] = x
-            table[f.x, i] = x * lift
-    squared = 0.0
-    for i in range(n):
-        squared += table[f.z, i] * table[f.z, i]
-    clock[N] += c * squared
+        size = load(table, f.lift, i)
+        z = x / size
+    store(table, f.size, i, size)
+    store(table, f.z, i, z)
+    return z * z
+
+
+@fast
+def normalise_row(table, f, rule, clock, before, c, bias, rare, n):
+    """Lift, centre and `normalise` the row ``x``; return the mean length of such rows."""
+    times, roots, squared = times_of(before, c), roots_of(clock[T]), eight(0.0)
+    for i in range(0, rare if HAS_RARE else n, WIDTH):
+        squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
+    if HAS_RARE:
+        for i in range(rare, n, WIDTH):
+            squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
+    clock[N] += c * total(squared)
     return np.sqrt(clock[N] / clock[T]) if rule.shrinks and clock[N] > 0 else 1.0
 
 
 @fast
 def play_quadratic(table, f, k, rule, factor, growth, bias, n):
     """As `rule.quadratic_leader`, of one head; return its prediction, but for the length of rows."""
-    p, inverse_eta = 0.0, 1.0 / rule.eta
-    if REGULARIZER == PROXIMAL:
-        for i in range(n):
-            z, size = table[f.weight + k, i], table[f.size, i] * factor
-            l1, l2 = (rule.l1, rule.l2) if i != bias else (0.0, 0.0)
-            beyond = abs(z) - l1 * size
-            strength = (size * rule.beta + table[f.root + k, i]) * inverse_eta + l2 * size
-            v = -np.copysign(beyond, z) / strength if beyond > 0.0 and strength > 0.0 else 0.0
-            table[f.v + k, i] = v
-            p += v * table[f.z, i]
-        return p
-    for i in range(n):
-        z, size = table[f.weight + k, i], table[f.size, i] * factor
-        l1, l2 = (rule.l1, rule.l2) if i != bias else (0.0, 0.0)
-        beyond = abs(z) - l1 * size
-        strength = size * growth * inverse_eta + l2 * size
-        v = -np.copysign(beyond, z) / strength if beyond > 0.0 and strength > 0.0 else 0.0
-        table[f.v + k, i] = v
-        p += v * table[f.z, i]
-    return p
+    p, inverse_eta = eight(0.0), 1.0 / rule.eta
+    for i in range(0, n, WIDTH):
+        own, z, size = lane(bias - i), load(table, f.weight + k, i), load(table, f.size, i) * factor
+        beyond = abs(z) - where(own, 0.0, rule.l1) * size
+        if REGULARIZER == PROXIMAL:
+            strength = (size * rule.beta + load(table, f.root + k, i)) * inverse_eta
+        else:
+            strength = size * growth * inverse_eta
+        strength += where(own, 0.0, rule.l2) * size
+        v = where((beyond > 0.0) & (strength > 0.0), -copysign(beyond, z) / strength, 0.0)
+        store(table, f.v + k, i, v)
+        p += v * load(table, f.z, i)
+    return total(p)
 
 
 @strict_slow
@@ -207,24 +172,25 @@ def play_entropy(table, f, k, rule, factor, growth, bias, width):
 @contracted
 def growth_of_root(root, gradient, power, inverse):
     """As `numpy_rows.growth_of_root`, of a gradient that is lifted by ``power``, the inverse of ``inverse``."""
-    near, squared = min(root * power, FAR), gradient * gradient
-    return squared / (np.sqrt(near * near + squared) + near + TINY) * inverse
+    near, squared = minimum(root * power, FAR), gradient * gradient
+    return squared / (sqrt(near * near + squared) + near + TINY) * inverse
 
 
 @fast
 def add_row(table, f, k, rule, slope, n):
     """Add the gradient of one head to the sums that its weights are made of."""
     if REGULARIZER != PROXIMAL:
-        for i in range(n):
-            table[f.weight + k, i] += slope * table[f.x, i]
+        for i in range(0, n, WIDTH):
+            store(table, f.weight + k, i, load(table, f.weight + k, i) + slope * load(table, f.x, i))
         return
     power = lift_of(abs(slope))
     lifted, inverse, inverse_eta = slope * power, 1.0 / power, 1.0 / rule.eta
-    for i in range(n):
-        x, root = table[f.x, i], table[f.root + k, i]
+    for i in range(0, n, WIDTH):
+        x, root = load(table, f.x, i), load(table, f.root + k, i)
         more = growth_of_root(root, lifted * x, power, inverse)
-        table[f.root + k, i] = root + more
-        table[f.weight + k, i] += slope * x - more * table[f.v + k, i] * inverse_eta
+        store(table, f.root + k, i, root + more)
+        moved = slope * x - more * load(table, f.v + k, i) * inverse_eta
+        store(table, f.weight + k, i, load(table, f.weight + k, i) + moved)
 
 
 @fast
@@ -232,7 +198,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """Play the leader of each head, and suffer its losses."""
     before = clock[T]
     clock[T] += c
-    length = normalise(table, f, rule, clock, before, c, bias, rare, n)
+    length = normalise_row(table, f, rule, clock, before, c, bias, rare, n)
     growth = max(clock[T], 1.0) ** rule.power_t if rule.power_t > 0.0 else 1.0
     for k in range(rule.n_targets):
         factor = length * (heads[UNIT, k] if rule.degree == 2 else 1.0)
@@ -336,7 +302,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     def dense(*args):
         return for_rule(learn_dense, compiled_constants(rule, type(loss), has_rare(rule, preparation.columns())))(*args)
 
-    sparse = for_rule(learn_sparse, compiled_constants(rule, type(loss))) if by_row else None
+    sparse = for_rule(learn_sparse, compiled_constants(rule, type(loss), rule.counts_entries)) if by_row else None
     ok = run(
         sparse, dense, X, y, sample_weight, order, model, predictions,
         row_cost=2 * entries_of_row(X) * rule.n_heads, prepare=preparation,
@@ -357,7 +323,7 @@ def compiled_rule(rule, code, bound):
 
 
 @lru_cache
-def compiled_constants(rule, loss, has_rare=True):
+def compiled_constants(rule, loss, has_rare):
     """`Constants` of a rule and a class of losses."""
     return Constants(
         regularizer=REGULARIZERS.index(rule.regularizer),

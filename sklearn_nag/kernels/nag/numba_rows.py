@@ -13,14 +13,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..compiled.arithmetic import inverse_sqrt, inverse_sqrt_of_any
+from ..compiled.arithmetic import inverse_sqrt
 from ..compiled.columns import (
-    add_deviations,
-    add_squares,
-    centre,
-    centre_frequent,
-    fill_inverse_sizes,
-    with_square,
+    inverse_scale,
+    relative,
+    relative_of_rare,
+    roots_of,
+    times_of,
 )
 from ..compiled.constants import (
     AUTO,
@@ -77,6 +76,7 @@ from ..compiled.losses import (
 )
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
+from ..compiled.vectors import WIDTH, eight, load, maximum, minimum, store, total, where
 from ..state.columns import rows_of_fields
 from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
@@ -197,85 +197,47 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 
 @fast
-def normalise_some(table, f, clock, before, c, bias, rare, n):
-    """For "auto", where not all columns are frequent: fill ``x``, ``inverse`` and ``z``; return the square of ``z``."""
-    squared = 0.0
-    if IS_CENTRED:
-        centre_frequent(table, f, clock, before, c, rare, n, bias)
-    else:
-        add_squares(table, f, n, c)
-    fill_inverse_sizes(table, f, clock[T], rare, n)
-    for i in range(n):
-        z = table[f.x, i] * table[f.inverse, i]
-        table[f.z, i] = z
-        squared += z * z
-    return squared
+def normalise(table, f, i, moved, roots, are_rare):
+    """Leave in ``z`` what the weights of eight columns are multiplied by; return the squares of ``x`` over its scale.
 
-
-@fast
-def normalise_by_squares(table, f, clock, before, c, bias, n):
-    """For "rms", which "auto" is where all columns are frequent; as `normalise_some`."""
-    squared, root = 0.0, np.sqrt(clock[T])
-    if IS_CENTRED:
-        centre(table, f, clock, before, c, n, bias)
-        add_deviations(table, f, n, c, before / clock[T])
-        if bias >= 0:
-            table[f.squares, bias] = clock[T]
-    for i in range(n):
-        if IS_CENTRED:
-            x, squares = table[f.x, i], table[f.squares, i]
-        else:  # not by `add_squares`, after which this loop would not become vector instructions
-            x = table[f.x, i] * table[f.lift, i]
-            squares = with_square(table[f.squares, i], x, c)
-            table[f.x, i], table[f.squares, i] = x, squares
-        inverse = root * inverse_sqrt_of_any(squares) if squares > 0 else 1.0
-        z = x * inverse
-        table[f.inverse, i] = inverse
-        table[f.z, i] = z
-        squared += z * z
-    return squared
-
-
-@fast
-def normalise(table, f, rule, clock, before, c, bias, rare, n):
-    """Leave in ``x`` what gradients are made of, in ``z`` what weights are multiplied by; return the factor of eta.
-
-    ``inverse`` holds ``1 / s'``. The caller has filled it for "max" without centring; otherwise it is filled here.
+    Scales are brought up to date but for those of "max" without centring, whose ``inverse`` the caller has filled.
     """
-    clock[T] += c
-    squared = 0.0
-    if NORM == AUTO and HAS_RARE:
-        squared = normalise_some(table, f, clock, before, c, bias, rare, n)
-    elif NORM >= RMS:  # or "auto"
-        squared = normalise_by_squares(table, f, clock, before, c, bias, n)
+    x, squares = moved
+    if NORM == NONE:
+        z = x / load(table, f.lift, i)
+        store(table, f.z, i, z)
+        return z * z
+    if NORM == MAX and not IS_CENTRED:
+        inverse = load(table, f.inverse, i)
     elif NORM == MAX:
-        if IS_CENTRED:
-            centre(table, f, clock, before, c, n, bias)
-            for i in range(n):
-                x = table[f.x, i]
-                size = max(table[f.deviation, i], abs(x))
-                inverse = 1.0 / size if size > 0 else 1.0
-                z = x * inverse
-                table[f.deviation, i] = size
-                table[f.inverse, i] = inverse
-                table[f.z, i] = z
-                squared += z * z
-        else:
-            for i in range(n):
-                x = table[f.x, i] * table[f.lift, i]
-                z = x * table[f.inverse, i]
-                table[f.x, i] = x
-                table[f.z, i] = z
-                squared += z * z
-    elif IS_CENTRED:
-        centre(table, f, clock, before, c, n, bias)
-        for i in range(n):
-            table[f.z, i] = table[f.x, i] / table[f.lift, i]
+        size = maximum(load(table, f.deviation, i), abs(x))
+        store(table, f.deviation, i, size)
+        inverse = where(size > 0.0, 1.0 / size, 1.0)
     else:
-        for i in range(n):
-            x = table[f.x, i]
-            table[f.z, i] = x
-            table[f.x, i] = x * table[f.lift, i]
+        inverse = inverse_scale(table, f, i, squares, roots, are_rare)
+    z = x * inverse
+    store(table, f.z, i, z if IS_ADAPTIVE else z * inverse)
+    return z * z
+
+
+@fast
+def products(table, f, k, i, inverse):
+    """Of eight columns, what they add to the prediction of a head, and how much less to that by its average.
+
+    ``inverse`` is 1 over the weight of the average. But for bounds the latter is still to be multiplied by it.
+    """
+    w, z = load(table, f.weight + k, i), load(table, f.z, i)
+    if not IS_AVERAGED:
+        return w * z, eight(0.0)
+    past = load(table, f.past + k, i)
+    if HAS_BOUNDS:  # as is the average of what was held by other scales
+        return w * z, (w - minimum(maximum(w - past * inverse, load(table, f.least, i)), load(table, f.most, i))) * z
+    return w * z, past * z
+
+
+@fast
+def rate_of(rule, clock, c, squared):
+    """The factor of eta after a row, whose features over their scales have such a sum of squares."""
     rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
     if NORM != NONE:
         clock[N] += c * squared
@@ -285,9 +247,6 @@ def normalise(table, f, rule, clock, before, c, bias, rare, n):
         clock[SHRINKAGE] += c * rate / time_factor(clock[T]) if IS_ADAPTIVE else c * rate
     if clock[T] >= rule.average_from:
         clock[AVERAGED] += c * clock[T]
-    if not IS_ADAPTIVE and NORM != NONE:
-        for i in range(n):
-            table[f.z, i] *= table[f.inverse, i]
     return rate
 
 
@@ -300,25 +259,32 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     loss, n_heads, n_targets = model.loss, model.eta.size, rule.n_targets
     before, averaged = clock[T], clock[AVERAGED]
     inverse = 1.0 / averaged if averaged > 0.0 else 0.0
-    clock[RATE] = normalise(table, f, rule, clock, before, c, bias, rare, n)
+    times = times_of(before, c)
+    clock[T] += c
+    roots = roots_of(clock[T])
+    squared = of_latest = of_past = eight(0.0)
+    for i in range(0, rare if HAS_RARE else n, WIDTH):
+        squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
+        if not HAS_BOUNDS:  # the first head at once
+            latest, past = products(table, f, 0, i, inverse)
+            of_latest, of_past = of_latest + latest, of_past + past
+    if HAS_RARE:
+        for i in range(rare, n, WIDTH):
+            squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
+            if not HAS_BOUNDS:
+                latest, past = products(table, f, 0, i, inverse)
+                of_latest, of_past = of_latest + latest, of_past + past
+    clock[RATE] = rate_of(rule, clock, c, total(squared))
     if HAS_BOUNDS:
         fill_ends(table, f, clock, model.constraint[1], n)
         hold(table, f, averaged, n_heads, n)
     for k in range(n_heads):
-        value = behind = 0.0
-        if IS_AVERAGED and HAS_BOUNDS:  # as is the average of what was held by other scales
-            for i in range(n):
-                w = table[f.weight + k, i]
-                average = min(max(w - table[f.past + k, i] * inverse, table[f.least, i]), table[f.most, i])
-                value += w * table[f.z, i]
-                behind += (w - average) * table[f.z, i]
-        elif IS_AVERAGED:
-            for i in range(n):
-                value += table[f.weight + k, i] * table[f.z, i]
-                behind += table[f.past + k, i] * table[f.z, i]
-        else:
-            for i in range(n):
-                value += table[f.weight + k, i] * table[f.z, i]
+        if k > 0 or HAS_BOUNDS:
+            of_latest = of_past = eight(0.0)
+            for i in range(0, n, WIDTH):
+                latest, past = products(table, f, k, i, inverse)
+                of_latest, of_past = of_latest + latest, of_past + past
+        value, behind = total(of_latest), total(of_past)
         if not HAS_BOUNDS:
             behind *= inverse
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
@@ -356,27 +322,24 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
         slope = lifted(gradient_size, weighted, lift)
         if IS_ADAPTIVE and not IS_IMPORTANCE_AWARE and not IS_AVERAGED and not SHARES_G:
             step = rate * eta[r] * heads[UNIT, r]
-            for i in range(n):
-                gradient = slope * table[f.x, i]
-                G = table[own, i] + gradient * gradient
-                table[own, i] = G
-                table[f.weight + r, i] -= step * gradient * inverse_sqrt(G)
+            for i in range(0, n, WIDTH):
+                gradient = slope * load(table, f.x, i)
+                G = load(table, own, i) + gradient * gradient
+                store(table, own, i, G)
+                move = step * gradient * inverse_sqrt(maximum(G, TINY))  # 0 in columns that fill up a vector
+                store(table, f.weight + r, i, load(table, f.weight + r, i) - move)
             continue
-        gain = 0.0
-        if IS_ADAPTIVE:
-            for i in range(n):
-                x = table[f.x, i]
-                gradient = slope * x
-                G = table[own, i] + gradient * gradient
-                direction = x * inverse_sqrt(G) if G > TINY else 0.0
-                table[own, i] = G
-                table[f.direction, i] = direction
-                gain += direction * table[f.z, i]
-        else:
-            for i in range(n):
-                direction = table[f.x, i]
-                table[f.direction, i] = direction
-                gain += direction * table[f.z, i]
+        gains = eight(0.0)
+        for i in range(0, n, WIDTH):
+            direction = load(table, f.x, i)
+            if IS_ADAPTIVE:
+                gradient = slope * direction
+                G = load(table, own, i) + gradient * gradient
+                direction = where(G > TINY, direction * inverse_sqrt(G), 0.0)
+                store(table, own, i, G)
+            store(table, f.direction, i, direction)
+            gains += direction * load(table, f.z, i)
+        gain = total(gains)
         for k in range(first, first + sharing):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
             step = rate * eta[k] * (unit if IS_ADAPTIVE or rule.degree == 1 else 1.0)
@@ -414,14 +377,11 @@ def over(far, gain):
 @strict
 def add_step(table, weight, past, direction, factor, averaged, n):
     """Add a step to the weights of a head and, where they are averaged, to ``past``."""
-    if IS_AVERAGED:
-        for i in range(n):
-            move = factor * table[direction, i]
-            table[weight, i] += move
-            table[past, i] += averaged * move
-    else:
-        for i in range(n):
-            table[weight, i] += factor * table[direction, i]
+    for i in range(0, n, WIDTH):
+        move = factor * load(table, direction, i)
+        store(table, weight, i, load(table, weight, i) + move)
+        if IS_AVERAGED:
+            store(table, past, i, load(table, past, i) + averaged * move)
 
 
 @strict
@@ -786,7 +746,7 @@ def compiled(rule, loss, shared, per_head):
         is_importance_aware=rule.importance_aware and loss.move is not None,
         has_l1=rule.l1 > 0,
         has_l2=rule.l2 > 0,
-        has_rare=True,
+        has_rare=rule.counts_entries,
         shares_g=rule.sharing > 1,
         counts_entries=rule.counts_entries,
         has_constraint=rule.projected,
@@ -797,6 +757,6 @@ def compiled(rule, loss, shared, per_head):
         **loss_constants(loss),
     )
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
-    dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, True))
+    dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, rule.counts_entries))
     fading = fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), fading_powers(rule))
     return (fields, CompiledRule(**values)), constant(rule.eta), fading, for_rule(learn_sparse, constants), *dense

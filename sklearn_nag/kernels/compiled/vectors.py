@@ -1,0 +1,345 @@
+"""Eight numbers as one value of compiled code, with the operations of numbers.
+
+A loop over the columns of a table, number by number, becomes vector instructions only where the compiler can show that
+the rows of the table do not overlap. Where there are many rows it does not try, and where it does, the loop checks that
+each time it begins, and has a rest. With these values a loop itself goes over eight columns at a time, in any order of
+rows, and what it adds up is added up in one order wherever it runs.
+
+`load` and `store` are for tables whose rows have room for whole vectors; they check nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import lower_builtin
+from numba.core.registry import cpu_target
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, models, register_model
+
+WIDTH = 8
+GUESS = 0x5FE6EB50C7B537A9  # this less half the bits of x is nearly the bits of 1 / sqrt(x)
+NUMBER, INTEGER, SHORT, BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
+NUMBERS, INTEGERS, BITS = (ir.VectorType(kind, WIDTH) for kind in (NUMBER, INTEGER, BIT))
+PLACES = INTEGERS(list(range(WIDTH)))
+# Whether the processor has an instruction for ``1 / sqrt(x)`` to 14 bits, and Numba compiles for it.
+IS_CLOSE = "+avx512f" in getattr(cpu_target.target_context.codegen(), "_tm_features", "")
+
+
+# -- types
+
+
+class Vector(types.Type):
+    """Type of eight numbers."""
+
+    def __init__(self):
+        super().__init__(name="Vector")
+
+
+class Mask(types.Type):
+    """Type of eight truth values."""
+
+    def __init__(self):
+        super().__init__(name="Mask")
+
+
+vector, mask = Vector(), Mask()
+
+
+@register_model(Vector)
+class VectorModel(models.PrimitiveModel):
+    """Eight numbers in a register."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, NUMBERS)
+
+
+@register_model(Mask)
+class MaskModel(models.PrimitiveModel):
+    """Eight bits in a register."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, BITS)
+
+
+# -- what follows writes the code of the compiler
+
+
+def _chosen(builder, one, other, places):
+    """A vector of entries of two, by their places."""
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(SHORT, len(places)), list(places)))
+
+
+def _spread(builder, value):
+    """A vector of which all entries are one value."""
+    empty = ir.Constant(ir.VectorType(value.type, WIDTH), ir.Undefined)
+    return _chosen(builder, builder.insert_element(empty, value, SHORT(0)), empty, [0] * WIDTH)
+
+
+def _as_vectors(builder, values):
+    """Numbers become vectors."""
+    return [value if isinstance(value.type, ir.VectorType) else _spread(builder, value) for value in values]
+
+
+def _like(kind, value):
+    """A number that is known to the compiler, or a vector of such, as operand of a value of that kind."""
+    return kind([value] * WIDTH) if isinstance(kind, ir.VectorType) else kind(value)
+
+
+def _call(builder, name, result, *values):
+    """A call of a function of the compiler."""
+    kind = ir.FunctionType(result, [value.type for value in values])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
+
+
+def _mathematical(name):
+    """What writes a function of vectors or numbers."""
+
+    def write(context, builder, sig, args):
+        suffix = f"v{WIDTH}f64" if isinstance(sig.return_type, Vector) else "f64"
+        return _call(builder, f"llvm.{name}.{suffix}", args[0].type, *args)
+
+    return write
+
+
+# -- operators
+
+
+def _define(function, result, operands, write):
+    """Let an operator, or a built-in function, take some types of operands."""
+
+    @infer_global(function)
+    class Template(ConcreteTemplate):
+        cases = [signature(result, *operands)]
+
+    lower_builtin(function, *operands)(lambda context, builder, sig, args: write(builder, *args))
+
+
+def _define_for_vectors(function, result, write):
+    """Let an operator take two vectors, or a vector and a number."""
+    for operands in ((vector, vector), (vector, types.float64), (types.float64, vector)):
+        _define(function, result, operands, lambda builder, *values: write(builder, *_as_vectors(builder, values)))
+
+
+def _instruction(name):
+    return lambda builder, *values: getattr(builder, name)(*values)
+
+
+def _comparison(sign):
+    return lambda builder, one, other: builder.fcmp_ordered(sign, one, other)
+
+
+for _operator, _name in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv"), ("iadd", "fadd")):
+    _define_for_vectors(getattr(operator, _operator), vector, _instruction(_name))
+for _operator, _name in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "==")):
+    _define_for_vectors(getattr(operator, _operator), mask, _comparison(_name))
+for _operator, _name in (("and_", "and_"), ("or_", "or_"), ("xor", "xor"), ("ior", "or_")):
+    _define(getattr(operator, _operator), mask, (mask, mask), _instruction(_name))
+_define(operator.invert, mask, (mask,), _instruction("not_"))
+_define(operator.neg, vector, (vector,), _instruction("fneg"))
+_define(abs, vector, (vector,), lambda builder, x: _call(builder, f"llvm.fabs.v{WIDTH}f64", NUMBERS, x))
+
+
+# -- memory
+
+
+def _address(context, builder, kind, table, row, place):
+    """Pointer to eight entries of a row of a table, whose entries lie side by side; and the bytes of one."""
+    array, number = context.make_array(kind)(context, builder, table), context.get_value_type(kind.dtype)
+    size = context.get_abi_sizeof(number)
+    step = cgutils.unpack_tuple(builder, array.strides)[0]
+    start = builder.add(builder.ptrtoint(array.data, INTEGER), builder.mul(row, step))
+    at = builder.add(start, builder.mul(place, INTEGER(size)))
+    return builder.inttoptr(at, ir.VectorType(number, WIDTH).as_pointer()), size
+
+
+def _doubled(builder, values):
+    """Eight numbers of single or double precision in double precision."""
+    return values if values.type == NUMBERS else builder.fpext(values, NUMBERS)
+
+
+@intrinsic
+def load(typing_context, table, row, place):
+    """Eight entries of a row of a table, from a place on."""
+
+    def write(context, builder, sig, args):
+        at, size = _address(context, builder, sig.args[0], *args)
+        return _doubled(builder, builder.load(at, align=size))
+
+    return vector(table, types.int64, types.int64), write
+
+
+@intrinsic
+def load_first(typing_context, table, row, place, n):
+    """The first ``n`` of eight entries, and 0 for the others, which are not read."""
+
+    def write(context, builder, sig, args):
+        *where, n = args
+        at, size = _address(context, builder, sig.args[0], *where)
+        kind, asked = at.type.pointee, builder.icmp_signed(">", _spread(builder, n), PLACES)
+        name = f"v{WIDTH}f{8 * size}"
+        found = _call(builder, f"llvm.masked.load.{name}.p0{name}", kind, at, SHORT(size), asked, _like(kind, 0.0))
+        return _doubled(builder, found)
+
+    return vector(table, types.int64, types.int64, types.int64), write
+
+
+@intrinsic
+def store(typing_context, table, row, place, values):
+    """Write eight entries of a row of a table, from a place on."""
+
+    def write(context, builder, sig, args):
+        *where, values = args
+        at, size = _address(context, builder, sig.args[0], *where)
+        builder.store(values, at, align=size)
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64, types.int64, vector), write
+
+
+# -- vectors of numbers, and numbers of vectors
+
+
+@intrinsic
+def eight(typing_context, value):
+    """Eight times a number."""
+    return vector(types.float64), lambda context, builder, sig, args: _spread(builder, *args)
+
+
+@intrinsic
+def total(typing_context, x):
+    """The sum of eight: of pairs that are four apart, then two, then one."""
+
+    def write(context, builder, sig, args):
+        (x,), n = args, WIDTH
+        while n > 2:
+            n //= 2
+            x = builder.fadd(*(_chosen(builder, x, x, range(first, first + n)) for first in (0, n)))
+        return builder.fadd(*(builder.extract_element(x, SHORT(i)) for i in (0, 1)))
+
+    return types.float64(vector), write
+
+
+# -- masks
+
+
+@intrinsic
+def nowhere(typing_context):
+    """Eight times no."""
+    return mask(), lambda context, builder, sig, args: _like(BITS, 0)
+
+
+@intrinsic
+def lane(typing_context, place):
+    """Where one of eight is, if it is one of these."""
+    return mask(types.int64), lambda context, builder, sig, args: builder.icmp_signed(
+        "==", _spread(builder, *args), PLACES
+    )
+
+
+@intrinsic
+def anywhere(typing_context, condition):
+    """Whether one of eight is true."""
+
+    def write(context, builder, sig, args):
+        byte = builder.bitcast(*args, ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", byte, byte.type(0))
+
+    return types.boolean(mask), write
+
+
+# -- functions of vectors or of numbers, for formulas that serve for both
+
+
+def _of(*kinds):
+    """Types for operands: vectors stay what they are, all else are numbers; and the type of what is made of them."""
+    kinds = [kind if isinstance(kind, Vector) else types.float64 for kind in kinds]
+    return kinds, vector if vector in kinds else types.float64
+
+
+@intrinsic
+def where(typing_context, condition, one, other):
+    """As NumPy's."""
+    kinds, result = _of(one, other)
+    if not isinstance(condition, Mask):
+        return result(types.boolean, *kinds), lambda context, builder, sig, args: builder.select(*args)
+
+    def write(context, builder, sig, args):
+        condition, *values = args
+        return builder.select(condition, *_as_vectors(builder, values))
+
+    return vector(mask, *kinds), write
+
+
+def _taken_if(sign):
+    """What writes which of two is taken: the first where a comparison holds."""
+
+    def write(context, builder, sig, args):
+        one, other = args if sig.return_type == types.float64 else _as_vectors(builder, args)
+        return builder.select(builder.fcmp_ordered(sign, one, other), one, other)
+
+    return write
+
+
+@intrinsic
+def maximum(typing_context, one, other):
+    """The larger ones; the second where they cannot be compared."""
+    kinds, result = _of(one, other)
+    return result(*kinds), _taken_if(">")
+
+
+@intrinsic
+def minimum(typing_context, one, other):
+    """The smaller ones; the second where they cannot be compared."""
+    kinds, result = _of(one, other)
+    return result(*kinds), _taken_if("<")
+
+
+@intrinsic
+def copysign(typing_context, size, sign):
+    """Vectors with the signs of others."""
+    return vector(vector, vector), _mathematical("copysign")
+
+
+@intrinsic
+def sqrt(typing_context, x):
+    """Square roots."""
+    kinds, result = _of(x)
+    return result(*kinds), _mathematical("sqrt")
+
+
+@intrinsic
+def guess_inverse_sqrt(typing_context, x):
+    """``1 / sqrt(x)``: to 14 bits where `IS_CLOSE`, else to 4, by half the bits of ``x`` (Lomont, 2003)."""
+
+    def by_bits(context, builder, sig, args):
+        (x,), kind = args, INTEGERS if isinstance(sig.return_type, Vector) else INTEGER
+        half = builder.lshr(builder.bitcast(x, kind), _like(kind, 1))
+        return builder.bitcast(builder.sub(_like(kind, GUESS), half), x.type)
+
+    def by_instruction(context, builder, sig, args):
+        (x,), name = args, "llvm.x86.avx512.rsqrt14"
+        if isinstance(sig.return_type, Vector):
+            return _call(builder, f"{name}.pd.512", NUMBERS, x, _like(NUMBERS, 0.0), ir.IntType(8)(-1))
+        empty = ir.VectorType(NUMBER, 2)([0.0, 0.0])
+        x = builder.insert_element(empty, x, SHORT(0))
+        return builder.extract_element(_call(builder, f"{name}.sd", x.type, x, x, empty, ir.IntType(8)(-1)), SHORT(0))
+
+    kinds, result = _of(x)
+    return result(*kinds), by_instruction if IS_CLOSE else by_bits
+
+
+@intrinsic
+def power_of_2(typing_context, shifted):
+    """2 to the integer in the last bits of a number."""
+
+    def write(context, builder, sig, args):
+        (shifted,), kind = args, INTEGERS if isinstance(sig.return_type, Vector) else INTEGER
+        power = builder.add(builder.bitcast(shifted, kind), _like(kind, 1023))
+        return builder.bitcast(builder.shl(power, _like(kind, 52)), shifted.type)
+
+    kinds, result = _of(shifted)
+    return result(*kinds), write
