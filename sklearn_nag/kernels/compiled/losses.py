@@ -196,7 +196,7 @@ def margin(heads, row, k, n_targets):
             most = max(most, heads[row, j])
     for j in range(start, start + n_targets):
         if j != k:
-            total += np.exp(heads[row, j] - most)
+            total += exp(max(heads[row, j] - most, -LARGEST_POWER))
     return heads[row, k] - most - np.log(total)
 
 
@@ -299,14 +299,14 @@ def margins(heads, row, start, stop):
         else:
             second = max(second, heads[row, k])
     gap = heads[row, best] - second
-    share = np.exp(-gap)
+    share = exp(-min(gap, LARGEST_POWER))
     total = 0.0
     for k in range(start, stop):
         if k != best:
-            heads[SHARE, k] = np.exp(heads[row, k] - second)
+            heads[SHARE, k] = exp(max(heads[row, k] - second, -LARGEST_POWER))
             total += heads[SHARE, k]
     for k in range(start, stop):
         if k != best:
-            others = max(total - heads[SHARE, k], 0.0)
-            heads[row, k] = heads[row, k] - second - gap - np.log1p(others * share)
+            others = max(total - heads[SHARE, k], 0.0) * share
+            heads[row, k] += -second - gap - (log_1_plus(others) if others <= 1.0 else np.log1p(others))
     heads[row, best] = gap - np.log(total)

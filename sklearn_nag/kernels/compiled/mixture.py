@@ -7,11 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..state.bounded import LARGEST_POWER
 from ..state.lifts import LARGEST
 from ..state.mixture import ROUNDING, SLOPES, STEEPEST, FixedShare
+from .arithmetic import exp
 from .heads import AVERAGE, CLIPPED, EXPERT_LOSS, LATEST, N_ROWS, PLAYED, SHARE, UNIT
-from .jit import entry, strict_slow
+from .jit import entry, strict, strict_slow
 from .losses import loss_of
+
+
+@strict
+def fallen(x):
+    """Exponential of ``x <= 0``; 0 where it would have lost digits."""
+    return exp(max(x, -LARGEST_POWER)) if x >= -LARGEST_POWER else 0.0
 
 
 @strict_slow
@@ -19,9 +27,10 @@ def expert_shares(heads, excess, gap, group):
     """As `Mixture.weights`, for one group."""
     total = 0.0
     n_experts = excess.shape[1]
+    rate = -np.log(n_experts)
     for k in range(n_experts):
         if gap[group] > 0:
-            heads[SHARE, k] = np.exp(-np.log(n_experts) * (excess[group, k] / gap[group]))
+            heads[SHARE, k] = fallen(rate * (excess[group, k] / gap[group]))
         else:
             heads[SHARE, k] = 1.0 if excess[group, k] == 0 else 0.0
         total += heads[SHARE, k]
@@ -50,7 +59,7 @@ def suffer(heads, excess, gap, group):
         if heads[SHARE, k] > 0:
             behind = beyond(heads[EXPERT_LOSS, k], leader)
             mean += heads[SHARE, k] * behind
-            mixed += heads[SHARE, k] * np.exp(-rate * behind)
+            mixed += heads[SHARE, k] * fallen(-rate * behind)
         excess[group, k] = min(excess[group, k] + beyond(heads[EXPERT_LOSS, k], least), LARGEST)
         ahead = min(ahead, excess[group, k])
     for k in range(n_experts):
@@ -103,11 +112,12 @@ def mix(heads, mixture, n_targets):
 
 @strict_slow
 def judge(heads, loss, c, mixture, n_targets):
-    """Count the losses of the experts, by their clipped predictions."""
+    """Count the losses of the experts, by their clipped predictions, after `mix`, which has left the last shares."""
     excess, gap = mixture
     n_groups, n_experts = excess.shape
     for group in range(n_groups):
-        expert_shares(heads, excess, gap, group)
+        if n_groups > 1:
+            expert_shares(heads, excess, gap, group)
         for k in range(n_experts):
             heads[EXPERT_LOSS, k] = 0.0
             for j in range(group, n_targets, n_groups):
