@@ -40,8 +40,7 @@ def move(loss, p, y, a):
     """Where ``dp/da = -gradient`` leads, less ``p``: Karampatziakis and Langford, table 1; a bisection for log loss."""
     if loss == "log_loss":
         m, low, high = y * p, 0.0, a
-        for _ in range(2000):
-            d = (low + high) / 2
+        while low < (d := (low + high) / 2) < high:
             low, high = (d, high) if d + math.exp(m) * math.expm1(d) < a else (low, d)
         return y * (low + high) / 2
     if loss == "hinge":
