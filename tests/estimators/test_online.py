@@ -180,7 +180,6 @@ def test_a_copy_is_independent():
     assert not hasattr(clone(one), "_state")
 
 
-@pytest.mark.compiled
 def test_a_pickle_goes_on_in_another_process(tmp_path):
     X, y = load_wine(return_X_y=True)
     clf = NAGClassifier(normalization="rms").partial_fit(X[:90], y[:90], classes=[0, 1, 2])
