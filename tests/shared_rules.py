@@ -7,8 +7,8 @@ other rules in NumPy. Tests that ask for compiled code of another rule are skipp
 ``any_rule``, as those are that hold kernels equal for the parameters of a family. With ``EVERY_RULE`` in the
 environment all rules are compiled.
 
-`test_shared_rules` holds each of `MODELS` equal to what it is in NumPy, and has a table of what must be among them;
-`kernels.nag.test_numba_rows` does so for `NAG_RULES`.
+`kernels.compiled.test_constants` holds each of `MODELS` equal to what it is in NumPy, and has a table of what must be
+among them; `kernels.nag.test_numba_rows` does so for `NAG_RULES`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from sklearn.base import clone, is_classifier
 
 from sklearn_nag import config_context
 
-from .kernels.helpers import needs_numba
-from .shared_rules import MODELS, shared
+from ...shared_rules import MODELS, shared
+from ..helpers import needs_numba
 
 pytestmark = needs_numba
 BOTH = {False, True}
