@@ -1,6 +1,3 @@
-import os
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -8,6 +5,9 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_nag import config_context
 
+from . import shared_rules
+
+shared_rules.share()  # before any test imports `learn`
 collect_ignore = ["typing"]  # scripts for type checkers, which would train models wherever doctests are looked for
 
 threadpool_limits(1)  # there is a worker for each processor, and threads of BLAS would wait for one another
@@ -15,18 +15,20 @@ settings.register_profile("deterministic", derandomize=True, database=None)
 settings.load_profile("deterministic")
 
 
+@pytest.fixture(autouse=True)
+def any_rule(request, monkeypatch):
+    """Let tests that are marked so compile the rules that they ask for."""
+    if request.node.get_closest_marker("any_rule"):
+        monkeypatch.setattr(shared_rules, "any_rule", True)
+
+
+@pytest.fixture
+def in_numpy():
+    """Tests that compare bits of rules of which not all are shared learn all of them in NumPy."""
+    with config_context(kernel="numpy"):
+        yield
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20130711)
-
-
-@pytest.fixture(autouse=True)
-def in_numpy(request):
-    """Tests learn in NumPy, as each rule would be compiled by itself, which takes a second or two.
-
-    Tests of compiled code choose the kernel, or are marked as ``compiled``: these learn by the kernel in use. So do all
-    where the environment has ``EVERY_RULE``.
-    """
-    by_default = os.environ.get("EVERY_RULE") or request.node.get_closest_marker("compiled")
-    with nullcontext() if by_default else config_context(kernel="numpy"):
-        yield

@@ -33,7 +33,7 @@ da = pytest.importorskip("dask.array")
 db = pytest.importorskip("dask.bag")
 distributed = pytest.importorskip("distributed")
 
-pytestmark = [pytest.mark.compiled, pytest.mark.filterwarnings("ignore")]  # warnings of Dask's own start and end
+pytestmark = [pytest.mark.filterwarnings("ignore")]  # warnings of Dask's own start and end
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1300, 4)) * [1.0, 100.0, 1e-3, 5.0]

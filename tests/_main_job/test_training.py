@@ -149,7 +149,6 @@ def test_classes_given_save_a_pass(run, monkeypatch):
     np.testing.assert_array_equal(joblib.load("model.joblib").classes_, ["bad", "good"])
 
 
-@pytest.mark.compiled
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_killed_and_started_again(run, tmp_path):
     """A run that is killed at a checkpoint goes on from it, to the same bits; one that has ended says so."""

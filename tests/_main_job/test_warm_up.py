@@ -12,6 +12,7 @@ from sklearn_nag._main_job import warm_up
 from ..kernels.helpers import HAVE_NUMBA, fresh, needs_numba
 
 PLAIN = ["normalization=None", "adaptive=False", "centering=False", "importance_aware=False", "average=False"]
+PLAIN += ["multi_class='ovr'"]  # by which several classes are learnt by the code for two
 FIRST_CALL = """
 import numpy as np
 from sklearn_nag import NAGClassifier

@@ -117,8 +117,7 @@ LEARNERS = [
 
 @pytest.mark.parametrize(
     ("estimator", "y", "options", "n_jobs"),
-    [(*learner, 1) for learner in LEARNERS]
-    + [pytest.param(*learner, 3, marks=pytest.mark.compiled) for learner in LEARNERS[:2]],  # threads choose by default
+    [(*learner, 1) for learner in LEARNERS] + [(*learner, 3) for learner in LEARNERS[:2]],
 )
 def test_it_is_a_loop_over_shards(estimator, y, options, n_jobs):
     classes = {} if isinstance(estimator, NAGRegressor) else {"classes": [0, 1]}
@@ -130,7 +129,6 @@ def test_it_is_a_loop_over_shards(estimator, y, options, n_jobs):
     merge([model, copy.deepcopy(estimator).partial_fit(rows, y, **classes)])  # they learn by the same rule
 
 
-@pytest.mark.compiled
 def test_processes_give_the_same_bits():
     model = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2)
     with joblib.parallel_config("loky", n_jobs=2):
@@ -158,7 +156,6 @@ def test_more_shards_than_rows():
     assert model.t_ == 10
 
 
-@pytest.mark.compiled
 def test_more_rounds_are_nearer_to_one_model():
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(24000, 6)) * 10.0 ** rng.integers(-3, 4, 6)
@@ -174,7 +171,6 @@ def test_more_rounds_are_nearer_to_one_model():
     assert losses[1] < losses[0] < 1.05 * best
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("estimator", "n_shards", "rounds", "most"),
     [

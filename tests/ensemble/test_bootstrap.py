@@ -45,7 +45,6 @@ def test_weights_are_exponential_and_depend_on_the_number_of_the_row():
     assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.03
 
 
-@pytest.mark.compiled
 def test_standard_errors_are_those_of_least_squares():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(2000, 3)) @ [[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 100.0]]
@@ -60,7 +59,6 @@ def test_standard_errors_are_those_of_least_squares():
     np.testing.assert_allclose(width, 2 * 1.67 * np.sqrt(leverage), rtol=0.5)
 
 
-@pytest.mark.compiled
 def test_cuts_pickles_and_failures_change_nothing():
     whole = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y)
     parts = OnlineBootstrap(NAGRegressor(), 3, n_jobs=2)

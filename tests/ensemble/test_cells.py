@@ -22,8 +22,6 @@ from sklearn_nag.preprocessing import OnlineCells, OnlineCurves
 from ..kernels.helpers import KERNELS
 
 pd = pytest.importorskip("pandas")
-pytestmark = pytest.mark.compiled  # many rows by few rules
-
 SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "focus_rows": 100, "random_state": 0}
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 X, Y = make_friedman1(600, noise=0.5, random_state=0)

@@ -34,6 +34,7 @@ from sklearn_nag import (
 from sklearn_nag.kernels import FixedRate, Mixture, blend, mix
 from sklearn_nag.regret import adahedge_bound
 
+from ..checks import skip_unless_of_rules
 from ..kernels.helpers import KERNELS
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -49,21 +50,25 @@ def expected_failures(estimator):
     }
 
 
+@parametrize_with_checks([HedgeClassifier(), HedgeRegressor()], expected_failed_checks=expected_failures)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
 @parametrize_with_checks(
     [
-        HedgeClassifier(),
         HedgeClassifier(
             [("nag", NAGClassifier()), ("sgd", SGDClassifier(random_state=0))],
             update="weighted_majority",
             max_iter=2,
             batch_size=20,
         ),
-        HedgeRegressor(),
         HedgeRegressor([("nag", NAGRegressor())], update="hedge", loss="absolute_error", max_iter=2),
     ],
     expected_failed_checks=expected_failures,
 )
-def test_scikit_learn_check(estimator, check):
+def test_scikit_learn_check_of_other_mixtures(estimator, check):
+    skip_unless_of_rules(check)
     check(estimator)
 
 

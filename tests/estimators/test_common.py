@@ -15,16 +15,20 @@ from sklearn_nag import (
 )
 from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
 
-COMPILED = [  # one of each family, and the defaults of most models
+from ..checks import skip_unless_of_rules
+
+ESTIMATORS = [
+    FTRLClassifier(max_iter=5),
     FTRLRegressor(max_iter=20),
     NAGClassifier(max_iter=20),
     NAGRegressor(max_iter=20),
+    NAGClassifierCV(NAGClassifier(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
+    NAGRegressorCV(NAGRegressor(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
+    ScaleInvariantClassifier(max_iter=5),
     ScaleInvariantRegressor(max_iter=5),
     ScaleInvariantRegressor(invariance="full"),
 ]
-OTHERS = [
-    FTRLClassifier(max_iter=20),
-    ScaleInvariantClassifier(max_iter=5),
+OTHER_RULES = [
     FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=5),
     FTRLRegressor(loss="huber", regularizer="entropy", max_iter=20),
     NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=3),
@@ -33,8 +37,6 @@ OTHERS = [
     NAGRegressor(half_life="auto", max_iter=1),
     ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=5),
     ScaleInvariantRegressor(loss="huber", invariance="full", max_iter=2),
-    NAGClassifierCV(NAGClassifier(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
-    NAGRegressorCV(NAGRegressor(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
 ]
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 
@@ -47,20 +49,20 @@ def expected_failures(estimator):
     }
 
 
-@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:alpha has no effect")  # a check sets it for all that have it
-@parametrize_with_checks(COMPILED, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
 @pytest.mark.filterwarnings("ignore:alpha has no effect")
-@parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(OTHER_RULES, expected_failed_checks=expected_failures)
 def test_scikit_learn_check_of_other_rules(estimator, check):
+    skip_unless_of_rules(check)
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", COMPILED + OTHERS)
+@pytest.mark.parametrize("estimator", ESTIMATORS + OTHER_RULES)
 def test_parameters_are_documented(estimator):
     for name in inspect.signature(type(estimator).__init__).parameters:
         assert name == "self" or f"    {name} : " in type(estimator).__doc__

@@ -19,8 +19,6 @@ from sklearn_nag.model_selection._sweep import Sweep
 
 from .helpers import bits
 
-pytestmark = pytest.mark.compiled  # many rows by few rules
-
 GOLDEN = (5**0.5 - 1) / 2
 
 

@@ -12,8 +12,6 @@ from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 
 from .helpers import PLAIN, X, Y, bits
 
-pytestmark = pytest.mark.compiled  # many rows by few rules
-
 
 def test_one_pass_in_order_is_one_partial_fit():
     X, y = load_digits(return_X_y=True)

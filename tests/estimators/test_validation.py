@@ -152,6 +152,7 @@ def test_no_row_hides_what_is_not_finite(loss, container, row, bad, rng):
         assert not hasattr(reg, "_state")
 
 
+@pytest.mark.usefixtures("in_numpy")  # as indices of 64 bits are, and others not
 def test_rows_that_name_a_column_twice():
     X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     a = NAGRegressor().partial_fit(X, [1.0, 2.0])

@@ -40,7 +40,6 @@ SEARCHED = {
 }
 
 
-@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("case", "container"),

@@ -14,8 +14,6 @@ from sklearn_nag.preprocessing._cells import NO_CUT, explained, grow, lengths
 from sklearn_nag.preprocessing._knots import Knots
 from sklearn_nag.preprocessing._numpy_rows import gaps
 
-pytestmark = pytest.mark.compiled  # many rows by few rules
-
 
 def walk(x, knots, column, cut):
     """The node of a tree in which a row ends, by values and not by ranks."""

@@ -35,8 +35,6 @@ from .helpers import Centred
 
 pd = pytest.importorskip("pandas")
 
-pytestmark = pytest.mark.compiled  # many rows by few rules
-
 CLASSES = [0, 1]
 
 

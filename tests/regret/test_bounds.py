@@ -2,7 +2,10 @@
 
 ``sequences`` are by chance and by design: in many units, with repeated rows and features, one feature at a time, with
 targets that contradict what was learnt. Comparators are small and large, along what could have been learnt and not.
+Learners of the package take each fifth sequence, as they learn one after the other, and all with ``EVERY_RULE``.
 """
+
+import os
 
 import numpy as np
 import pytest
@@ -112,6 +115,12 @@ def without_repeated_features(X, y):
     return X, y
 
 
+def a_fifth(X, y):
+    """Each fifth sequence, of all kinds."""
+    step = 1 if os.environ.get("EVERY_RULE") else 5
+    return X[::step], y[::step]
+
+
 def with_both_classes(X, y):
     """Targets of which the first is -1 and the second 1, as a classifier needs both."""
     y = y.copy()
@@ -141,7 +150,7 @@ def test_gradient_descent(loss, gradient, projection):
 
 
 def test_the_packages_ogd_is_the_plain_one():
-    X, y = with_both_classes(*sequences())
+    X, y = a_fifth(*with_both_classes(*sequences()))
     X = X / np.abs(X).max(axis=(1, 2))[:, None, None]
     run = stacked(lambda: NAGClassifier(eta0=0.5, **PLAIN), X, y)
     np.testing.assert_allclose(run.predictions, plain.ogd(X, y, plain.log_gradient, 0.5), rtol=1e-9, atol=1e-12)
@@ -254,7 +263,7 @@ def test_perceptron_is_that_of_scikit_learn():
 
 
 def test_perceptron():
-    X, y = with_both_classes(*sequences())
+    X, y = a_fifth(*with_both_classes(*sequences()))
     run = stacked(perceptron, X, y)
     for u in comparators(X, y):
         assert (np.cumsum(run.mistakes, axis=1) <= perceptron_bound(run, u) + 1e-9).all()
@@ -262,7 +271,7 @@ def test_perceptron():
 
 def test_perceptron_with_a_margin():
     rows, targets, us = zip(
-        *(margin_data(T, D, margin=0.02 + 0.5 * (seed % 10) / 10, random_state=seed) for seed in range(N))
+        *(margin_data(T, D, margin=0.02 + 0.5 * (seed % 10) / 10, random_state=seed) for seed in range(N // 5))
     )
     X, y, u = np.stack(rows), np.stack(targets), np.stack(us)
     keep = (y > 0).any(axis=1) & (y < 0).any(axis=1)
@@ -282,7 +291,7 @@ POTENTIAL = {"update": "potential", "fit_intercept": False, "centering": False}
 
 
 def test_potential():
-    X, y = with_both_classes(*sequences())
+    X, y = a_fifth(*with_both_classes(*sequences()))
     alpha = 1.2
     run = stacked(lambda: ScaleInvariantClassifier(potential_alpha=alpha, **POTENTIAL), X, y)
     check(run, lambda run, u: potential_bound(run, u, alpha), comparators(X, y))
@@ -296,13 +305,13 @@ def test_potential_for_regression():
 
 
 def test_scinol1():
-    X, y = with_both_classes(*sequences())
+    X, y = a_fifth(*with_both_classes(*sequences()))
     run = stacked(lambda: ScaleInvariantClassifier(**{**POTENTIAL, "update": "scinol1"}), X, y)
     check(run, scinol1_bound, comparators(X, y))
 
 
 def test_full_invariance():
-    X, y = without_repeated_features(*with_both_classes(*sequences()))
+    X, y = a_fifth(*without_repeated_features(*with_both_classes(*sequences())))
     run = stacked(lambda: ScaleInvariantClassifier(invariance="full", potential_alpha=1.5, fit_intercept=False), X, y)
     check(run, full_bound, comparators(X, y))
 
@@ -537,14 +546,14 @@ def in_the_set(X, radius):
     """Weights with ``sum scale |u| <= radius``, by the scales of all rows."""
     rng = np.random.default_rng(3)
     scale = np.abs(X).max(axis=1)
-    corners = [radius * s * np.eye(D)[np.full(N, i)] / scale for i in range(D) for s in (-1, 1)]
+    corners = [radius * s * np.eye(D)[np.full(len(X), i)] / scale for i in range(D) for s in (-1, 1)]
     return [
-        radius * rng.dirichlet(np.full(D, a), N) * rng.choice([-1, 1], (N, D)) / scale for a in (0.05, 1.0)
+        radius * rng.dirichlet(np.full(D, a), len(X)) * rng.choice([-1, 1], (len(X), D)) / scale for a in (0.05, 1.0)
     ] + corners
 
 
 def test_the_packages_nag_with_scales_that_are_learnt():
-    X, y = with_both_classes(*sequences())
+    X, y = a_fifth(*with_both_classes(*sequences()))
     radius = 3.0
     learner = {"eta0": np.sqrt(2.0), "constraint": WeightedL1Ball(radius), **NAG}
     run = stacked(lambda: NAGClassifier("hinge", **learner), X, y)
@@ -558,14 +567,14 @@ def test_the_packages_nag_with_scales_that_are_learnt():
 
 
 def test_the_packages_nag_with_scales_that_are_known():
-    X, y = sequences()
+    X, y = a_fifth(*sequences())
     scale, radius, played = np.abs(X).max(axis=1), 3.0, np.empty(y.shape)
     learner = {"eta0": np.sqrt(2.0), "constraint": WeightedL1Ball(radius), **NAG, **PRINTED_TARGET}
-    for i in range(N):
+    for i in range(len(X)):
         reg = NAGRegressor("absolute_error", **learner).partial_fit(np.diag(scale[i]), np.zeros(D))
         played[i] = reg._play(X[i], y[i])[:, 0]
     run = Run(X, y, played, AbsoluteError())
-    some = slice(0, 2 * N // 5)  # in others predictions are targets but for rounding, on which derivatives depend
+    some = slice(0, 2 * len(X) // 5)  # in others predictions are targets but for rounding, on which derivatives depend
     expected = plain.nag(X[some], y[some], plain.absolute_gradient, scale[some], radius)
     np.testing.assert_allclose(played[some], expected, rtol=1e-6, atol=1e-9)
     check(run, lambda run, u: nag_bound(run, scale, radius), in_the_set(X, radius))
@@ -573,7 +582,7 @@ def test_the_packages_nag_with_scales_that_are_known():
 
 @pytest.mark.parametrize("constraint", [None, L2Ball(2.0)])
 def test_the_packages_lazy_gradient_descent(constraint):
-    X, y = with_both_classes(*sequences())
+    X, y = a_fifth(*with_both_classes(*sequences()))
     X = X / np.linalg.norm(X, axis=2).max(axis=1)[:, None, None]
     options = {"regularizer": "l2", "normalization": None, "power_t": 0.0, "fit_intercept": False}
     run = stacked(lambda: FTRLClassifier(eta0=0.5, constraint=constraint, **options), X, y)
@@ -602,18 +611,18 @@ def test_the_packages_gradient_descent_in_a_box(lazy):
 
 
 def test_the_packages_exponentiated_gradient():
-    X, y = sequences()
+    X, y = a_fifth(*sequences())
     X = X / np.abs(X).max(axis=(1, 2))[:, None, None]
     options = {"regularizer": "entropy", "radius": 1.0, "positive": True, "normalization": None, "power_t": 0.0}
     learner = {**options, "fit_intercept": False, **PRINTED_TARGET}
     run = stacked(lambda: FTRLRegressor("absolute_error", eta0=0.3, **learner), X, y)
     rng = np.random.default_rng(2)
-    us = [rng.dirichlet(np.full(D, a), N) for a in (0.05, 1.0, 20.0)] + [np.eye(D)[rng.integers(0, D, N)]]
+    us = [rng.dirichlet(np.full(D, a), len(X)) for a in (0.05, 1.0, 20.0)] + [np.eye(D)[rng.integers(0, D, len(X))]]
     check(run, lambda run, u: entropy_bound(run, u, 0.3), us)
 
 
 def test_the_packages_forecaster():
-    X, y = without_repeated_features(*sequences(classes=False))
+    X, y = a_fifth(*without_repeated_features(*sequences(classes=False)))
     run = stacked(lambda: ScaleInvariantRegressor(invariance="full", fit_intercept=False, **PRINTED_TARGET), X, y)
     best = np.stack([np.linalg.lstsq(rows, targets, rcond=None)[0] for rows, targets in zip(X, y)])
     check(run, least_squares_bound, [best, *comparators(X, y)])
@@ -621,7 +630,7 @@ def test_the_packages_forecaster():
 
 def test_one_rate_is_not_enough_for_all_features():
     options = {"fit_intercept": False, "normalization": None, "importance_aware": False, "average": False}
-    for n_rows in (1000, 8000):
+    for n_rows in (1000, 4000):
         X, y = many_rates(n_rows)
         u = np.ones(X.shape[1])
         u[0] = 0.0

@@ -2,11 +2,14 @@
 
 import bz2
 import gzip
+import itertools
 
 import numpy as np
 import pytest
 
 from sklearn_nag.streams import _csv, read_batches
+
+from ..pairs import every_pair
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
@@ -50,23 +53,26 @@ def lines(n=1000, **others):
     return ["a,y,word", *(others.get(f"row_{i}", f"{i},0,word") for i in range(1, n + 1))]
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.csv.bz2"])
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+BROKEN = [
+    (51, '50,0,"broken'),  # in the last column
+    (51, '"50,0,x'),
+    (51, '50,"0,x'),
+    (51, '50,0,"broken" quote'),
+    (1, '0,0,"broken'),
+    (1000, '999,0,"broken'),
+    (1000, '999,0,"broken""'),
+    (1000, '999,0,"'),
+]
+
+
 @pytest.mark.parametrize(
-    ("row", "text"),
-    [
-        (51, '50,0,"broken'),  # in the last column
-        (51, '"50,0,x'),
-        (51, '50,"0,x'),
-        (51, '50,0,"broken" quote'),
-        (1, '0,0,"broken'),
-        (1000, '999,0,"broken'),
-        (1000, '999,0,"broken""'),
-        (1000, '999,0,"'),
-    ],
+    ("broken", "line_end", "name"),
+    every_pair(
+        itertools.product(BROKEN, ["", "\n"]), ["\n", "\r\n", "\r"], ["rows.csv", "rows.csv.gz", "rows.csv.bz2"]
+    ),
 )
-@pytest.mark.parametrize("last", ["", "\n"])
-def test_an_open_quote_is_an_error_that_names_file_and_row(row, text, last, line_end, name, csv_file, blocks):
+def test_an_open_quote_is_an_error_that_names_file_and_row(broken, line_end, name, csv_file, blocks):
+    (row, text), last = broken
     content = line_end.join(lines(**{f"row_{row}": text})) + (line_end if last else "")
     path = csv_file(content, name)
     seen = []

@@ -53,7 +53,12 @@ def test_what_is_copied_comes_back(rng):
 
 @needs_numba
 @pytest.mark.parametrize(
-    "options", [{}, {"normalization": "max", "centred": False}, {"centred": False, "intercept": False}]
+    "options",
+    [
+        {},
+        {"normalization": "max", "centred": False, "average_from": np.inf, "importance_aware": False},
+        {"centred": False, "intercept": False},
+    ],
 )
 def test_rows_in_any_order_and_columns_named_twice(rng, options):
     """Frequent ones, too; with rows of no column and of all of them, and lifts that change."""
@@ -67,9 +72,10 @@ def test_rows_in_any_order_and_columns_named_twice(rng, options):
     named = [rng.permutation(np.append(row, row[: len(row) // 3])) for row in rows]  # a third is named twice
     data = [X[i, own] / (1 + np.isin(own, rows[i][: len(rows[i]) // 3])) for i, own in enumerate(named)]
     ends = np.append(0, np.add.accumulate([len(own) for own in named]))
-    shuffled = sparse.csr_array((np.concatenate(data), np.concatenate(named), ends), shape=(n, d))
+    named, ends = np.concatenate(named).astype(np.int32), ends.astype(np.int32)  # as in the sorted rows
+    shuffled = sparse.csr_array((np.concatenate(data), named, ends), shape=(n, d))
     np.testing.assert_allclose(shuffled.toarray(), X)
-    made = {"normalization": "auto", "centred": True, "average_from": 0.0, **options}
+    made = {"normalization": "auto", "centred": True, "average_from": 0.0, "importance_aware": True, **options}
     found = []
     in_order = sparse.csr_array(X)
     for kernel, given in (("numpy", in_order), ("numba", in_order), ("numba", shuffled), ("numba", X)):

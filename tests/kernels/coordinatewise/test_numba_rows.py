@@ -14,7 +14,13 @@ from ..helpers import needs_numba
     ("kind", "loss"),
     itertools.product(KINDS[1:], LOSSES)
     if os.environ.get("EVERY_RULE")
-    else [(KINDS[1], "log_loss"), (KINDS[2], "softmax"), (KINDS[3], "quantile")],
+    else [
+        (KINDS[1], "log_loss"),
+        (KINDS[1], "huber"),
+        (KINDS[2], "hinge"),
+        (KINDS[3], "quantile"),
+        (KINDS[3], "softmax"),
+    ],
 )
 def test_the_compiled_kernel_agrees(rng, kind, loss):
     assert_backends_agree(rng, kind, loss)

@@ -109,7 +109,7 @@ def test_a_concept_that_flips_is_learnt_anew(rng):
 @pytest.mark.parametrize("average", ["auto", True])
 def test_short_half_lives_forget_what_was_certain(average, loss, half_life, kernel):
     """Five half-lives after a flip a model is nearly as good as before, however long all was predicted well."""
-    if kernel == "numpy" and (loss != "hinge" or average is True):
+    if kernel == "numpy" and (loss != "hinge" or average is True or half_life != 20):
         pytest.skip("slow without compiled code, and the same")
     n, after, ratios = 2000, 5 * half_life, []
     for seed in range(8):

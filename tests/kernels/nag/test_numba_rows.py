@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sklearn_nag import config_context, kernels, losses
 
+from ...shared_rules import NAG_RULES
 from ..helpers import (
     BY_ITSELF,
     EXTENSIONS,
@@ -36,16 +37,7 @@ CONTAINERS = {
 
 
 AUTO = [("auto", True), ("auto", False)]
-# What the tests below learn by, so that each is compiled once for all of them.
-SHARED = [
-    (("max", True), {}, ()),
-    (("rms", True), {"l1": 0.01, "l2": 0.02}, ("centred", "importance_aware")),
-    (("max", False), {"average_from": 0.0, "l1": 0.01, "l2": 0.01}, ("importance_aware",)),
-    (("rms", False), {"power_t": 0.5}, ("target_unit",)),
-    ((None, True), {"l1": 0.01}, ("centred",)),
-    ((None, False), {"l2": 0.01}, ()),
-    (("auto", True), {"average_from": 20.0}, ("centred",)),
-]
+SHARED = NAG_RULES
 if os.environ.get("EVERY_RULE"):
     SHARED = list(itertools.product([*RULES, *AUTO], PENALTIES, [(), *EXTENSIONS]))
 WITH_SCALES = [case for case in SHARED if case[0][0]]
@@ -84,13 +76,14 @@ def assert_same(X, y, weights, loss, order=None, **options):
 
 
 @needs_numba
+@pytest.mark.any_rule
 @pytest.mark.parametrize(
     ("normalization", "adaptive", "loss", "container"),
     [
         *(("max", True, loss, "float64") for loss in BY_ITSELF),
         ("max", True, "huber", "Fortran"),
         ("max", True, "log_loss", "csr"),
-        *some(((*rule, loss, kind) for rule in RULES for loss in BY_ITSELF for kind in ("float32", "csr float32")), 2),
+        *some(((*rule, loss, kind) for rule in RULES for loss in BY_ITSELF for kind in ("float32", "csr float32")), 0),
     ],
 )
 def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
@@ -106,6 +99,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
 
 
 @needs_numba
+@pytest.mark.any_rule
 @pytest.mark.parametrize(
     ("normalization", "adaptive", "loss", "extension", "container"),
     [
@@ -117,9 +111,9 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
                 for extension in EXTENSIONS
                 for container in ("float64", "csr")
             ),
-            1,
+            0,
         ),
-        *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in LOSSES),
+        *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in LOSSES if loss != "perceptron"),
     ],
 )
 def test_every_extension(rng, normalization, adaptive, extension, loss, container):
@@ -161,6 +155,7 @@ def test_every_penalty(rng, case, container):
 
 
 @needs_numba
+@pytest.mark.any_rule
 @pytest.mark.parametrize("heads", [1, 3])
 def test_classes(rng, heads):
     X, _ = make_data(rng, n=100)
@@ -208,6 +203,7 @@ def test_powers_of_two_change_no_bit(case, factors):
 
 
 @needs_numba
+@pytest.mark.any_rule
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_every_finite_double_and_targets_of_any_size(rng, container):
     values = np.array([0.0, 5e-324, -5e-324, 1e-308, 1.0, -1e154, 1e300, np.finfo(float).max, -np.finfo(float).max])
@@ -223,10 +219,11 @@ def test_every_finite_double_and_targets_of_any_size(rng, container):
 
 
 @needs_numba
+@pytest.mark.any_rule
 def test_an_empty_row_with_a_gradient_that_calls_for_another_lift():
     """It stops the compiled loop, and has no columns by whose number that could be known."""
     X, y = sparse.csr_array([[1.0], [0.0], [0.0], [2.0]]), np.array([1.0, -1e30, 1e60, 3.0])
-    assert_same(X, y, None, "squared_error", normalization="rms", eta=[1e-70], intercept=False)
+    assert_same(X, y, None, "squared_error", eta=[1e-70], intercept=False)
 
 
 @needs_numba
@@ -234,11 +231,11 @@ def test_an_empty_row_with_a_gradient_that_calls_for_another_lift():
 def test_divergence(rng, container):
     X, y = make_data(rng)
     with config_context(kernel="numba"):
-        state = make_state(6, None, False, eta=[0.1])
+        state = make_state(6, **{**options_of(SHARED[3]), "eta": [1e300]})
         before = flat(state)
         undo = state.undo()
         with pytest.raises(kernels.Diverged):
-            progressive(state, container(X * 1e6), y, loss="squared_error")
+            progressive(state, container(X), y, loss="squared_error")
         undo.restore()
     assert np.array_equal(flat(state), before)
 
@@ -267,7 +264,9 @@ def test_rows_of_any_width(rng, d, container):
 def test_a_row_of_huge_weight_that_moves_no_weight(kernel):
     """A step times the weight of rows averaged overflows, but the feature is 0."""
     with config_context(kernel=kernel):
-        state = make_state(1, adaptive=False, intercept=False, average_from=0.0)
+        state = make_state(
+            1, adaptive=False, intercept=False, average_from=0.0, importance_aware=True, l1=0.01, l2=0.01
+        )
         progressive(state, np.zeros((1, 1)), np.ones((1, 1)), np.array([1e86]))
     assert not state.columns.weight.any()
     assert not state.columns.past.any()
@@ -292,6 +291,7 @@ def test_products_that_leave_the_range_in_another_order(kernel, X, y, options):
 
 
 @needs_numba
+@pytest.mark.any_rule
 def test_what_a_model_is_learnt_on_is_kept_while_it_serves(rng):
     from sklearn_nag.kernels.nag.numba_rows import _benches, bench_of
 

@@ -12,16 +12,16 @@ from scipy import sparse
 from sklearn_nag import config_context, losses
 from sklearn_nag.kernels import learn, predict
 
+from ...pairs import every_pair
 from ..helpers import BY_ITSELF, EXTENSIONS, KERNELS, LOSSES, RULES, flat, make_data, make_state, progressive
 from . import reference
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("loss", BY_ITSELF)
-@pytest.mark.parametrize(("normalization", "adaptive"), RULES)
-def test_agrees_with_the_paper(rng, normalization, adaptive, loss, weighted, intercept):
-    X, y = make_data(rng, n=250, d=4, loss=loss)
+@pytest.mark.parametrize(
+    ("rule", "loss", "weighted", "intercept"), every_pair(RULES, BY_ITSELF, [True, False], [True, False])
+)
+def test_agrees_with_the_paper(rng, rule, loss, weighted, intercept):
+    (normalization, adaptive), (X, y) = rule, make_data(rng, n=250, d=4, loss=loss)
     eta = 0.1 if adaptive else 0.02
     if normalization is None:
         X /= np.abs(X).max(axis=0)
@@ -37,14 +37,17 @@ def test_agrees_with_the_paper(rng, normalization, adaptive, loss, weighted, int
         np.testing.assert_allclose(raw, w, rtol=1e-10, atol=1e-12 * np.abs(w).max())
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error", "absolute_error"])
-@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda e: "+".join(e))
-@pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
-def test_extensions_agree_with_computing_everything_from_scratch(
-    rng, normalization, adaptive, extension, loss, weighted, intercept
-):
+@pytest.mark.parametrize(
+    ("rule", "extended", "weighted", "intercept"),
+    every_pair(
+        [rule for rule in RULES if rule[0]],
+        itertools.product(EXTENSIONS, ["log_loss", "hinge", "squared_error", "absolute_error"]),
+        [True, False],
+        [True, False],
+    ),
+)
+def test_extensions_agree_with_computing_everything_from_scratch(rng, rule, extended, weighted, intercept):
+    (normalization, adaptive), (extension, loss) = rule, extended
     X, y = make_data(rng, n=200, d=4, loss=loss)
     X += 10.0 * np.abs(X).max(axis=0)
     weights = rng.integers(0, 3, len(X)) * rng.random(len(X)) if weighted else None

@@ -10,6 +10,8 @@ from sklearn_nag import FTRLClassifier, FTRLRegressor, ScaleInvariantRegressor, 
 
 from ...estimators.helpers import bits
 
+pytestmark = pytest.mark.compiled
+
 FULL = {"invariance": "full"}
 MODELS = [
     FTRLClassifier(normalization="auto", half_life=20),

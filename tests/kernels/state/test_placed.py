@@ -30,6 +30,8 @@ from sklearn_nag.kernels import PlacedState
 from sklearn_nag.kernels.state import memory, placed
 from sklearn_nag.model_selection import EffectsDisplay
 
+pytestmark = pytest.mark.compiled
+
 N_CLASSES = 5
 MODELS = [
     NAGClassifier(),

@@ -1,0 +1,25 @@
+"""Few combinations instead of all, for choices that have little to do with one another."""
+
+import itertools
+import os
+
+
+def every_pair(*choices):
+    """Combinations in which each value of a choice meets each one of every other choice, always the same ones.
+
+    What must meet more than that stands together in one choice. All combinations where the environment has
+    ``EVERY_RULE``.
+    """
+    choices = [list(values) for values in choices]
+    if os.environ.get("EVERY_RULE"):
+        return list(itertools.product(*choices))
+    places = [range(len(values)) for values in choices]
+    two = list(itertools.combinations(range(len(choices)), 2))
+    left = {(i, j, a, b) for i, j in two for a in places[i] for b in places[j]}
+    every, taken = list(itertools.product(*places)), []
+    while left:
+        found = [sum((i, j, some[i], some[j]) in left for i, j in two) for some in every]
+        best = every[found.index(max(found))]
+        left -= {(i, j, best[i], best[j]) for i, j in two}
+        taken.append(best)
+    return [tuple(values[k] for values, k in zip(choices, some)) for some in sorted(taken)]

@@ -1,0 +1,204 @@
+"""Which rules the tests learn by compiled code.
+
+Each rule is compiled by itself: for dense rows, for these with rare columns, for sparse rows, and for each type of
+numbers, which takes one to three seconds a time. A row then takes a microsecond, and some seventy in NumPy. So all
+tests learn by compiled code where the rule is one of `MODELS` or `NAG_RULES`, which are compiled in any run, and by
+other rules in NumPy. Tests that ask for compiled code of another rule are skipped, unless they are marked as
+``any_rule``, as those are that hold kernels equal for the parameters of a family. With ``EVERY_RULE`` in the
+environment all rules are compiled.
+
+`kernels.compiled.test_constants` holds each of `MODELS` equal to what it is in NumPy, and has a table of what must be
+among them; `kernels.nag.test_numba_rows` does so for `NAG_RULES`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from types import FunctionType
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    config_context,
+    get_config,
+    kernels,
+)
+from sklearn_nag.constraints import Box, Simplex, WeightedL1Ball
+from sklearn_nag.kernels._backend import runs_compiled
+from sklearn_nag.kernels.nag import Rule, State
+from sklearn_nag.kernels.nag.half_lives import rules_of
+from sklearn_nag.losses import Log, SquaredError
+
+DENSE, SPARSE = ("dense", "float64"), ("sparse", "float64")
+BOTH = (DENSE, SPARSE)
+UPDATES = ("potential", "least_squares")  # of the family of full invariance
+ALL = (DENSE, SPARSE, ("dense", "float32"), ("sparse", "float32"), ("sparse", "float64 by int64"))
+# Models by their rules, how many classes they tell apart, and by which rows these are compiled.
+MODELS = [
+    (NAGClassifier(), 2, ALL),
+    (NAGClassifier(), 3, BOTH),
+    (NAGClassifier(eta0="auto"), 2, BOTH),
+    (NAGClassifier(half_life="auto"), 2, BOTH),
+    (NAGRegressor(), None, BOTH),
+    (NAGRegressor(eta0="auto"), None, BOTH),
+    (NAGRegressor(half_life=10.0), None, BOTH),
+    (NAGRegressor("poisson"), None, BOTH),
+    (NAGClassifier(centering=False), 2, BOTH),
+    (NAGClassifier(normalization="max"), 2, (DENSE,)),
+    (NAGClassifier(penalty="l1"), 2, BOTH),
+    (NAGClassifier(average=False), 3, (DENSE,)),
+    (NAGRegressor(target_normalization=None), None, (DENSE,)),
+    (NAGRegressor(centering=False), None, (SPARSE,)),
+    (NAGRegressor(constraint=WeightedL1Ball(0.4), normalization=None, average=False), None, (DENSE,)),
+    (NAGRegressor(constraint=Box(-0.5, 0.5), centering=False), None, BOTH),
+    (ScaleInvariantClassifier(), 2, BOTH),
+    (ScaleInvariantClassifier(), 3, BOTH),
+    (ScaleInvariantRegressor(), None, BOTH),
+    (ScaleInvariantClassifier(update="scinol1"), 2, (DENSE,)),
+    (ScaleInvariantClassifier(update="potential"), 2, (DENSE,)),
+    (ScaleInvariantRegressor(update="potential"), None, (DENSE,)),
+    (ScaleInvariantClassifier(update="potential", centering=False), 2, (SPARSE,)),
+    (ScaleInvariantClassifier(invariance="full"), 2, (DENSE,)),
+    (ScaleInvariantClassifier(invariance="full"), 3, (DENSE,)),
+    (ScaleInvariantRegressor(invariance="full"), None, (DENSE,)),
+    (ScaleInvariantRegressor("huber", invariance="full"), None, (DENSE,)),
+    (ScaleInvariantRegressor("huber", invariance="full", target_normalization=None), None, (DENSE,)),
+    (ScaleInvariantRegressor("poisson"), None, (DENSE,)),
+    (FTRLClassifier(), 2, BOTH),
+    (FTRLClassifier(), 3, BOTH),
+    (FTRLRegressor(), None, BOTH),
+    (FTRLClassifier(l1=0.1, normalization=None, centering=False), 2, BOTH),
+    (FTRLRegressor(regularizer="l2", normalization="auto"), None, BOTH),
+    (FTRLRegressor(regularizer="entropy"), None, (DENSE,)),
+    (FTRLRegressor("poisson"), None, (DENSE,)),
+    (FTRLRegressor(constraint=Simplex(0.4), normalization="rms", regularizer="l2"), None, (DENSE,)),
+    # Sparse rows are not centred, and where a constraint holds all columns they are learnt as dense ones.
+    (FTRLRegressor(constraint=Simplex(0.4), normalization="rms", regularizer="l2", centering=False), None, (DENSE,)),
+    (FTRLRegressor(constraint=Box(-0.5, 0.5), centering=False), None, BOTH),
+]
+# Rules of the NAG family with what these lack: normalization and whether it is adaptive; parameters; what else it does.
+NAG_RULES = [
+    (("max", True), {}, ()),
+    (("rms", True), {"l1": 0.01, "l2": 0.02}, ("centred", "importance_aware")),
+    (("max", False), {"average_from": 0.0, "l1": 0.01, "l2": 0.01}, ("importance_aware",)),
+    (("rms", False), {"power_t": 0.5}, ("target_unit",)),
+    ((None, True), {"l1": 0.01}, ("centred",)),
+    ((None, False), {"l2": 0.01}, ()),
+    (("auto", True), {"average_from": 20.0}, ("centred", "importance_aware")),
+]
+
+
+def row_kind(X, rule):
+    """Dense or sparse, and of which numbers; indices of 64 bits count as numbers of their own.
+
+    By rules that are not lazy sparse rows are learnt as dense ones.
+    """
+    if isinstance(X, np.ndarray) or not rule.lazy:
+        return "dense", X.dtype.name
+    return "sparse", X.dtype.name if X.indices.dtype == np.int32 else f"{X.dtype.name} by {X.indices.dtype.name}"
+
+
+def _nag_constants():
+    """The constants that `numba_rows.compiled` of the NAG family has loops made for; no loop is made."""
+    from sklearn_nag.kernels.nag.numba_rows import compiled
+
+    plain = compiled.__wrapped__
+    copy = FunctionType(plain.__code__, {**plain.__globals__, "for_rule": lambda loop, constants: constants})
+    return functools.lru_cache(None)(lambda *args: copy(*args)[3])
+
+
+@functools.cache
+def _constants():
+    """For each family a function of a state and a loss that tells for which constants code is compiled."""
+    from sklearn_nag.kernels.compiled.losses import loss_constants
+    from sklearn_nag.kernels.coordinatewise.numba_rows import compiled_constants as coordinatewise
+    from sklearn_nag.kernels.ftrl.numba_rows import compiled_constants as ftrl
+    from sklearn_nag.kernels.full.numba_rows import Constants as full
+
+    nag = _nag_constants()
+    return {
+        "nag": lambda rule, loss, columns: nag(rule, loss, columns.shared, columns.per_head),
+        "ftrl": lambda rule, loss, columns: ftrl(rule, loss),
+        "coordinatewise": lambda rule, loss, columns: coordinatewise(rule, loss),
+        "full": lambda rule, loss, columns: full(UPDATES.index(rule.update), rule.target_unit, **loss_constants(loss)),
+    }
+
+
+def compiled_for(state, loss):
+    """The constants for which code is compiled to learn rows, one set for each of the models that a state may hold."""
+    rule = state.rule
+    family = rule.family.package.rsplit(".", 1)[-1]
+    if family not in _constants():
+        return None  # a test has made the family, and is there to compile it
+    rules = rules_of(rule) if isinstance(rule, kernels.nag.MixedRule) else (rule,)
+    return {(family, _constants()[family](one, type(loss), state.columns)) for one in rules}
+
+
+@functools.cache
+def shared():
+    """For what code is compiled in any run: constants, and kinds of rows."""
+    found = set()
+    for model, n_classes, kinds in MODELS:
+        found |= {(constants, kind) for kind in kinds for constants in constants_of(model, n_classes, kind)}
+    for case in NAG_RULES:
+        (normalization, adaptive), options, more = case
+        rule = Rule(normalization, adaptive, True, (0.1,), **options, **dict.fromkeys(more, True))
+        loss = SquaredError() if "target_unit" in more else Log()
+        found |= {(constants, kind) for kind in BOTH for constants in compiled_for(State.new(rule, 2), loss)}
+    return found
+
+
+def constants_of(model, n_classes, kind):
+    """For what code would be compiled for a model that learns rows of a kind, of some classes or of a target."""
+    noted = set()
+
+    def note(state, loss, *args, **options):
+        if not isinstance(state, kernels.PlacedState):
+            noted.update(compiled_for(state, loss))
+        return LEARN(state, loss, *args, **options)
+
+    X = np.arange(12.0).reshape(6, 2) % 5.0
+    X = X if kind[0] == "dense" else sparse.csr_array(X)
+    y = np.arange(6) % (n_classes or 6)
+    with pytest.MonkeyPatch.context() as patch, config_context(kernel="numpy"):
+        patch.setattr(kernels, "learn", note)
+        clone(model).partial_fit(X, y, **({"classes": np.arange(n_classes)} if is_classifier(model) else {}))
+    return noted
+
+
+LEARN = kernels.learn
+any_rule = False  # whether the test that runs compiles the rules that it asks for
+
+
+@functools.wraps(LEARN)
+def learn(state, loss, X, *args, latest=False, **options):
+    """As `kernels.learn`, by compiled code where that is shared."""
+    if (
+        latest or isinstance(state, kernels.PlacedState) or not runs_compiled(loss)
+    ):  # it calls itself again, or is NumPy's
+        return LEARN(state, loss, X, *args, latest=latest, **options)
+    constants = compiled_for(state, loss)
+    if constants is None or all((each, row_kind(X, state.rule)) in shared() for each in constants):
+        return LEARN(state, loss, X, *args, **options)
+    if get_config()["kernel"] == "numba":
+        if any_rule:
+            return LEARN(state, loss, X, *args, **options)
+        pytest.skip("this rule is compiled with EVERY_RULE only; see shared_rules.py")
+    with config_context(kernel="numpy"):
+        return LEARN(state, loss, X, *args, **options)
+
+
+def share():
+    """Let tests learn by compiled code where that is shared, unless the environment has ``EVERY_RULE``."""
+    if not os.environ.get("EVERY_RULE"):
+        kernels.learn = learn
