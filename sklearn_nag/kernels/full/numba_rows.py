@@ -26,7 +26,7 @@ from .rule import ROUNDING, Rule
 
 LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 POTENTIAL, LEAST_SQUARES = range(2)
-TOGETHER, FOUR = 8, 4  # so many rows are rotated in together, and so many written out in one loop
+TOGETHER, FOUR = np.int64(8), np.int64(4)  # so many rows are rotated in together, so many of them in one loop
 
 
 @slow
@@ -50,8 +50,8 @@ def prepare(X, weights, order, step, table, f, factor, bias, rows, noise):
 
     Returns how many rows these are, or 0 where a number is not finite.
     """
-    n, n_rows = table.shape[1], (order.size if order.size > 0 else X.shape[0]) - step
-    for b in range(min(n_rows, TOGETHER)):
+    n, n_rows = table.shape[1], min((order.size if order.size > 0 else X.shape[0]) - step, TOGETHER)
+    for b in range(n_rows):
         row = order[step + b] if order.size > 0 else step + b
         wrong = 0
         for i in range(X.shape[1]):
@@ -81,7 +81,7 @@ def prepare(X, weights, order, step, table, f, factor, bias, rows, noise):
             table[f.deviation, i] = deviation
             rows[b, i] = root * value
             noise[b, i] = root * (ROUNDING * (16.0 * n * deviation + 2.0 * largest * lift))
-    return min(n_rows, TOGETHER)
+    return n_rows
 
 
 @strict
@@ -150,7 +150,8 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
             cos[b, i], sin[b, i] = 1.0, 0.0
     for i in range(n):
         diagonal = factor[i, i]
-        start = max(i - (i - n) % PADDING, 0)  # whole vectors, as entries before ``i`` are 0 in all rows
+        # Whole vectors up to the end, as entries before ``i`` are 0 in all rows.
+        start = i if i < n % PADDING else i - (i - n) % PADDING
         for four in range(0, last, FOUR):
             end, turned = min(four + FOUR, last), 0
             for b in range(four, end):
@@ -292,7 +293,7 @@ def learn_dense(
     kept, share, v, averaged = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n_heads)
     keep = played.shape[0] > 0
     ready, done = np.int64(0), np.int64(0)  # rows that are prepared, and those of them that are learnt
-    most, step = np.int64(TOGETHER), np.int64(0)  # how many may go together; how many are learnt at all
+    most, step = TOGETHER, np.int64(0)  # how many may go together; how many are learnt at all
     while step < (order.size if order.size > 0 else X.shape[0]):
         if done == ready:
             ready, done = prepare(X, weights, order, step, table, f, factor, bias, rows, noise), np.int64(0)
@@ -390,7 +391,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.Gamma,
     )
     # Numbers of the factor are gone through by whole vectors, and calls are not to end before a block of rows does.
-    row_cost = min(n + n * n // (2 * PADDING), AT_ONCE // TOGETHER)
+    row_cost = min(n + n * n // (2 * PADDING), AT_ONCE // int(TOGETHER))
     update = LEAST_SQUARES if state.rule.update == "least_squares" else POTENTIAL
     dense = for_rule(learn_dense, Constants(update, state.rule.target_unit, **loss_constants(loss)))
     ok = run(None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
