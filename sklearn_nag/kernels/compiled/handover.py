@@ -70,8 +70,12 @@ def longest(indptr):
 
 def rows_of_zeros(n_rows, width):
     """Table of zeros that begins with a cache line, as vectors that lie in two lines are read at half the speed."""
-    distance = max(width - APART + STEP - 1, 0) // STEP * STEP + APART
-    return zeros_in_lines((n_rows, distance), "C")
+    return zeros_in_lines((n_rows, distance_of(width)), "C")
+
+
+def distance_of(width):
+    """How far apart rows of ``width`` numbers begin."""
+    return max(width - APART + STEP - 1, 0) // STEP * STEP + APART
 
 
 def columns_of(state, table):

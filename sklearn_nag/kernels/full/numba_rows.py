@@ -1,4 +1,9 @@
-"""The update of `numpy_rows` as compiled loops, held equal to it by test."""
+"""The update of `numpy_rows` as compiled loops, held equal to it by test.
+
+The rotations of a row depend on no weights, so several rows are rotated into the factor together: column by column,
+and there row by row. Each number goes through the same operations in the same order as row by row, but the factor is
+read and written once for all of them. Rows are then learnt one after another.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
-from ..compiled.columns import PADDING, finite, lift_of, padded
+from ..compiled.columns import PADDING, finite, lift_of
 from ..compiled.constants import HAS_TARGET_UNIT, UPDATE
-from ..compiled.handover import T, layout_of, run
+from ..compiled.handover import AT_ONCE, T, distance_of, layout_of, run
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, held, new_heads
 from ..compiled.jit import entry, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import compiled_loss, loss_constants, loss_of
 from ..compiled.targets import FREE, SUM, clip_alone, compiled_clip, make_absolute, read_row, read_targets
 from ..state.bounded import LARGEST_POWER
-from ..state.lifts import HIGHEST, LARGEST, LOWEST, TINY
+from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LOWEST, TINY
 from ..state.model import Diverged
 from .rule import ROUNDING, Rule
 
 LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 POTENTIAL, LEAST_SQUARES = range(2)
+TOGETHER, FOUR = np.int64(8), np.int64(4)  # so many rows are rotated in together, so many of them in one loop
 
 
 @slow
@@ -36,46 +42,80 @@ def relift(table, f, factor, i, size):
 
 
 @strict
-def relative(table, f, factor, x, bias):
-    """As `numpy_rows.relative`: the row ``x`` becomes lifted and relative to the first one."""
-    first = table[f.largest, bias] == 0.0 if bias >= 0 else False
-    for i in range(table.shape[1]):
-        size = abs(x[i])
-        lifted = size * table[f.lift, i]
-        if lifted >= HIGHEST or (table[f.largest, i] == 0.0 and size > 0.0 and lifted < LOWEST):
-            relift(table, f, factor, i, size)
-        table[f.largest, i] = max(table[f.largest, i], size)
-        value = x[i] * table[f.lift, i]
-        if first and i != bias:
-            table[f.origin, i] = value
-        value -= table[f.origin, i]
-        table[f.deviation, i] = max(table[f.deviation, i], abs(value))
-        x[i] = value
+def prepare(X, weights, order, step, table, f, factor, bias, rows, noise):
+    """Read the rows from ``step`` on; make them relative, as `numpy_rows.relative`, times the roots of their weights.
 
+    ``noise`` is how far rounding may have moved them, `rule.rank_tolerance`. Where a lift has to change, the factor
+    does, in which the rows before have to be: such a row goes no further than to the first place.
 
-@fast
-def rotate(factor, x, i, cos, sin):
-    """Rotate row ``i`` of the factor and ``x``, by whole vectors: entries before ``i`` are 0 in both."""
-    for start in range(i // PADDING * PADDING, x.size, PADDING):
-        for j in range(start, start + PADDING):
-            own, new = factor[i, j], x[j]
-            factor[i, j] = cos * own + sin * new
-            x[j] = cos * new - sin * own
-    x[i] = 0.0
+    Returns how many rows these are, or 0 where a number is not finite.
+    """
+    n, n_rows = table.shape[1], min((order.size if order.size > 0 else X.shape[0]) - step, TOGETHER)
+    for b in range(n_rows):
+        row = order[step + b] if order.size > 0 else step + b
+        wrong = 0
+        for i in range(X.shape[1]):
+            rows[b, i] = X[row, i]
+            wrong |= not abs(rows[b, i]) <= LARGEST  # as a prediction may leave out a column
+        if wrong:
+            return 0
+        if bias >= 0:
+            rows[b, bias] = 1.0
+        for i in range(n):
+            size, lift = abs(rows[b, i]), table[f.lift, i]
+            rises = size > 0.0 and size * lift < LOWEST and table[f.largest, i] == 0.0
+            if rises or (size * lift >= HIGHEST and lift > 1.0 / LARGEST_LIFT):
+                if b > 0:
+                    return b
+                relift(table, f, factor, i, size)
+        if bias >= 0 and table[f.largest, bias] == 0.0:
+            for i in range(bias):
+                table[f.origin, i] = rows[b, i] * table[f.lift, i]
+        root = np.sqrt(weights[row] if weights.size > 0 else 1.0)
+        for i in range(n):
+            lift = table[f.lift, i]
+            largest = max(table[f.largest, i], abs(rows[b, i]))
+            value = rows[b, i] * lift - table[f.origin, i]
+            deviation = max(table[f.deviation, i], abs(value))
+            table[f.largest, i] = largest
+            table[f.deviation, i] = deviation
+            rows[b, i] = root * value
+            noise[b, i] = root * (ROUNDING * (16.0 * n * deviation + 2.0 * largest * lift))
+    return n_rows
 
 
 @strict
-def rounding(table, f, i):
-    """As `rule.rank_tolerance`, of one column, over the relative error of a rounding."""
-    return 16.0 * table.shape[1] * table[f.deviation, i] + 2.0 * table[f.largest, i] * table[f.lift, i]
+def rotate(factor, x, i, start, b, cos, sin):
+    """Rotate row ``i`` of the factor and row ``b`` of ``x``. Loops by unsigned places become vector instructions."""
+    c, s = cos[b, i], sin[b, i]
+    for j in range(np.uint64(start), np.uint64(factor.shape[0])):
+        own, new = factor[i, j], x[b, j]
+        factor[i, j] = c * own + s * new
+        x[b, j] = c * new - s * own
+
+
+@strict
+def rotate_four(factor, x, i, start, b, cos, sin):
+    """`rotate` of four rows, from ``b`` on, to the bit, by one pass through the row of the factor."""
+    c0, c1 = cos[b, i], cos[b + 1, i]
+    c2, c3 = cos[b + 2, i], cos[b + 3, i]
+    s0, s1 = sin[b, i], sin[b + 1, i]
+    s2, s3 = sin[b + 2, i], sin[b + 3, i]
+    for j in range(np.uint64(start), np.uint64(factor.shape[0])):
+        own, new = factor[i, j], x[b, j]
+        own, x[b, j] = c0 * own + s0 * new, c0 * new - s0 * own
+        new = x[b + 1, j]
+        own, x[b + 1, j] = c1 * own + s1 * new, c1 * new - s1 * own
+        new = x[b + 2, j]
+        own, x[b + 2, j] = c2 * own + s2 * new, c2 * new - s2 * own
+        new = x[b + 3, j]
+        factor[i, j], x[b + 3, j] = c3 * own + s3 * new, c3 * new - s3 * own
 
 
 @strict_slow
-def is_rounding(table, f, factor, size, share, i):
-    """As `numpy_rows.is_rounding`, for a size over that of a rounding."""
-    least = rounding(table, f, i)
-    if size <= least:
-        return True
+def is_rounding(factor, noise, share, b, size, i):
+    """As `numpy_rows.is_rounding`, for a size over that of a rounding in column ``i`` itself."""
+    least = noise[b, i]
     for j in range(i - 1, -1, -1):
         share[j] = 0.0
         if factor[j, j] != 0.0:
@@ -83,8 +123,90 @@ def is_rounding(table, f, factor, size, share, i):
             for other in range(j + 1, i):
                 value -= factor[j, other] * share[other]
             share[j] = value / factor[j, j]
-            least += abs(share[j]) * rounding(table, f, j)
+            least += abs(share[j]) * noise[b, j]
     return size <= least
+
+
+@strict_slow
+def try_together(factor, rows, noise, first, count, x, cos, sin, share):
+    """Rotate in ``count`` rows, from ``first`` on; what they were rotated by is left in ``cos`` and ``sin``.
+
+    What is left of a row in a column that depends on others may have to be compared with what the factor is after
+    this row. Of the rows that go together the factor is that after the last one.
+
+    Returns
+    -------
+    int
+        ``count``; if less, nothing of the factor is right, but can be if so many rows go together.
+    bool
+        Whether the last one of these had to be compared.
+    bool
+        Whether it is independent of all before.
+    """
+    n, last, compared, is_new = factor.shape[0], count, False, False
+    for b in range(count):
+        for i in range(n):
+            x[b, i] = rows[first + b, i]
+            cos[b, i], sin[b, i] = 1.0, 0.0
+    for i in range(n):
+        diagonal = factor[i, i]
+        # Whole vectors up to the end, as entries before ``i`` are 0 in all rows.
+        start = i if i < n % PADDING else i - (i - n) % PADDING
+        for four in range(0, last, FOUR):
+            end, turned = min(four + FOUR, last), 0
+            for b in range(four, end):
+                value = x[b, i]
+                if value == 0.0:
+                    continue
+                if diagonal == 0.0:
+                    if abs(value) <= noise[first + b, i]:
+                        continue
+                    if b < count - 1:
+                        return b + 1, True, False
+                    compared = True
+                    if is_rounding(factor, noise, share, first + b, abs(value), i):
+                        continue
+                    is_new = True
+                squared = diagonal * diagonal + value * value
+                length = np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value)
+                inverse = 1.0 / length
+                if value * inverse != 0.0:  # else it is nothing beside what was there
+                    cos[b, i], sin[b, i] = diagonal * inverse, value * inverse
+                    diagonal = length
+                    turned += 1
+            if turned == FOUR:
+                rotate_four(factor, x, i, start, four, cos, sin)
+            else:
+                for b in range(four, end):
+                    if sin[b, i] != 0.0:
+                        rotate(factor, x, i, start, b, cos, sin)
+        factor[i, i] = diagonal
+        for b in range(last):
+            x[b, i] = 0.0
+        if is_new:  # nothing is left of this row
+            last = count - 1
+    return count, compared, is_new
+
+
+@strict_slow
+def rotate_in(table, f, factor, kept, rows, noise, first, count, x, cos, sin, share):
+    """As `try_together`, of ``count`` rows or as many of them as can go together. ``kept`` has room for the factor."""
+    n, end = np.uint64(factor.shape[0]), 0
+    if count > 1:
+        for i in range(factor.shape[0]):
+            if factor[i, i] == 0.0 and table[f.deviation, i] > 0.0:
+                end = i
+    for i in range(end):
+        for j in range(np.uint64(i), n):
+            kept[i, j] = factor[i, j]
+    while True:
+        right, compared, is_new = try_together(factor, rows, noise, first, count, x, cos, sin, share)
+        if right == count:
+            return count, compared, is_new
+        count = right
+        for i in range(end):
+            for j in range(np.uint64(i), n):
+                factor[i, j] = kept[i, j]
 
 
 @strict
@@ -94,35 +216,19 @@ def in_range(p):
 
 
 @fast
-def rotate_in(table, f, factor, x, v, w, rests, root):
-    """As `numpy_rows.rotate_in`; ``rests`` has rows for ``rest_q``, ``rest_past`` and the prediction of the average."""
-    n, n_heads, rest, is_new = table.shape[1], rests.shape[1], 1.0, False
-    for k in range(n_heads):
-        rests[0, k] = rests[1, k] = 0.0
-    for i in range(n):
-        v[i] = 0.0
-        value, diagonal = x[i], factor[i, i]
-        if value == 0.0 or is_new:
-            continue
-        if diagonal == 0.0:
-            if is_rounding(table, f, factor, abs(value) / (root * ROUNDING), w, i):
-                continue
-            is_new = True
-        squared = diagonal * diagonal + value * value
-        inverse = 1.0 / (np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value))
-        cos, sin = diagonal * inverse, value * inverse
-        rotate(factor, x, i, cos, sin)
-        for k in range(n_heads):
-            own, new = table[f.weight + k, i], rests[0, k]
-            table[f.weight + k, i] = cos * own + sin * new
-            rests[0, k] = cos * new - sin * own
-            own, new = table[f.past + k, i], rests[1, k]
-            table[f.past + k, i] = cos * own + sin * new
-            rests[1, k] = cos * new - sin * own
-        v[i], rest = sin * rest, cos * rest
-    for k in range(n_heads):
-        rests[2, k] = 0.0 if is_new else in_range(-rests[1, k] / rest)
-    return is_new
+def turn(table, f, cos, sin, b, v, averaged, is_new):
+    """As `numpy_rows.rotate_in`, of weights and their average, once row ``b`` is in the factor."""
+    rest = 1.0
+    for i in range(v.size):
+        v[i], rest = sin[b, i] * rest, cos[b, i] * rest
+    for k in range(averaged.size):
+        rest_q = rest_past = 0.0
+        for i in range(v.size):
+            if sin[b, i] != 0.0:
+                q, past, c, s = table[f.weight + k, i], table[f.past + k, i], cos[b, i], sin[b, i]
+                table[f.weight + k, i], rest_q = c * q + s * rest_q, c * rest_q - s * q
+                table[f.past + k, i], rest_past = c * past + s * rest_past, c * rest_past - s * past
+        averaged[k] = 0.0 if is_new else in_range(-rest_past / rest)
 
 
 @slow
@@ -177,69 +283,61 @@ def average(table, f, rule, clock, Gamma, c, v, k):
 
 @entry
 def learn_dense(
-    X, y, codes, weights, order, table, f, rule, heads, clock, loss, losses, target, largest_gradient, model, Gamma,
-    played,
+    X, y, codes, weights, order, room, table, f, rule, heads, clock, loss, losses, target, largest_gradient, factor,
+    Gamma, played,
 ):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range."""
-    d, n, n_heads = X.shape[1], table.shape[1], losses.size
+    n, n_heads = table.shape[1], losses.size
     bias = n - 1 if rule.intercept else -1
-    v, w, rests = np.empty(n), np.empty(n), np.empty((3, n_heads))
-    x, factor = np.zeros(padded(n)), np.zeros((n, padded(n)))
-    for i in range(n):
-        for j in range(i, n):
-            factor[i, j] = model[i, j]
+    rows, noise, x, cos, sin = room
+    kept, share, v, averaged = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n_heads)
     keep = played.shape[0] > 0
-    for step in range(order.size if order.size > 0 else X.shape[0]):
-        row = order[step] if order.size > 0 else step
-        c = weights[row] if weights.size > 0 else 1.0
-        read_row(y, codes, row, heads, n_heads)
-        wrong = 0
-        for i in range(d):
-            x[i] = X[row, i]
-            wrong |= not abs(x[i]) <= LARGEST  # as a prediction may leave out a column
-        if wrong:
-            return False
-        if bias >= 0:
-            x[bias] = 1.0
-        relative(table, f, factor, x, bias)
-        root = np.sqrt(c)
-        for i in range(n):
-            x[i] *= root
-        is_new = rotate_in(table, f, factor, x, v, w, rests, root)
-        before = clock[T]
-        clock[T] += c
-        clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
-        if UPDATE == LEAST_SQUARES:
-            if not regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is_new):
+    ready, done = np.int64(0), np.int64(0)  # rows that are prepared, and those of them that are learnt
+    most, step = TOGETHER, np.int64(0)  # how many may go together; how many are learnt at all
+    while step < (order.size if order.size > 0 else X.shape[0]):
+        if done == ready:
+            ready, done = prepare(X, weights, order, step, table, f, factor, bias, rows, noise), np.int64(0)
+            if ready == 0:
                 return False
+        count = min(most, ready - done)
+        count, compared, is_new = rotate_in(table, f, factor, kept, rows, noise, done, count, x, cos, sin, share)
+        done += count
+        most = 1 if compared else min(2 * most, TOGETHER)  # where one is compared, the next ones may have to be
+        for b in range(count):
+            row = order[step] if order.size > 0 else step
+            c = weights[row] if weights.size > 0 else 1.0
+            new = is_new and b == count - 1
+            read_row(y, codes, row, heads, n_heads)
+            turn(table, f, cos, sin, b, v, averaged, new)
+            before = clock[T]
+            clock[T] += c
+            clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
+            if UPDATE == LEAST_SQUARES:
+                if not regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, new):
+                    return False
+            else:
+                root, length = np.sqrt(c), 0.0
+                for i in range(n):
+                    length += v[i] * v[i]
+                for k in range(n_heads):
+                    inner = 0.0
+                    for i in range(n):
+                        inner += table[f.weight + k, i] * v[i]
+                    inner *= potential(table, f, rule, clock, Gamma, k)
+                    heads[PREDICTION, k] = 0.0 if new else inner / root
+                    heads[CLIPPED, k] = averaged[k] / root if rule.averaged else heads[PREDICTION, k]
+                if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
+                    return False
+                for k in range(n_heads):
+                    g = heads[GRADIENT, k]
+                    for i in range(n):
+                        table[f.weight + k, i] -= root * g * v[i]
+                    Gamma[k] += c * g * g * length
+                    average(table, f, rule, clock, Gamma, c, v, k)
             if keep:
                 for j in range(n_heads):
                     played[step, j] = heads[PLAYED, j]
-            continue
-        length = 0.0
-        for i in range(n):
-            length += v[i] * v[i]
-        for k in range(n_heads):
-            inner = 0.0
-            for i in range(n):
-                inner += table[f.weight + k, i] * v[i]
-            inner *= potential(table, f, rule, clock, Gamma, k)
-            heads[PREDICTION, k] = 0.0 if is_new else inner / root
-            heads[CLIPPED, k] = rests[2, k] / root if rule.averaged else heads[PREDICTION, k]
-        if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
-            return False
-        for k in range(n_heads):
-            g = heads[GRADIENT, k]
-            for i in range(n):
-                table[f.weight + k, i] -= root * g * v[i]
-            Gamma[k] += c * g * g * length
-            average(table, f, rule, clock, Gamma, c, v, k)
-        if keep:
-            for j in range(n_heads):
-                played[step, j] = heads[PLAYED, j]
-    for i in range(n):
-        for j in range(i, n):
-            model[i, j] = factor[i, j]
+            step += 1
     for field in range(table.shape[0]):  # noqa: SIM110 (a generator does not compile)
         if not finite(table, field, n):
             return False
@@ -277,7 +375,9 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     state.columns.arrange("C")
     clock = np.array([state.t, 0.0, state.largest_weight])
     heads = new_heads(state)
+    n = state.columns.lift.size
     model = (
+        tuple(np.empty((5, TOGETHER, distance_of(n)))),
         state.columns.table,
         Fields(**state.columns.rows()),
         compiled_rule(state.rule, loss),
@@ -290,7 +390,8 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.factor,
         state.Gamma,
     )
-    row_cost = state.columns.lift.size**2
+    # Numbers of the factor are gone through by whole vectors, and calls are not to end before a block of rows does.
+    row_cost = min(n + n * n // (2 * PADDING), AT_ONCE // int(TOGETHER))
     update = LEAST_SQUARES if state.rule.update == "least_squares" else POTENTIAL
     dense = for_rule(learn_dense, Constants(update, state.rule.target_unit, **loss_constants(loss)))
     ok = run(None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
