@@ -128,7 +128,7 @@ def _constants():
     nag = _nag_constants()
     return {
         "nag": lambda rule, loss, columns: nag(rule, loss, columns.shared, columns.per_head),
-        "ftrl": lambda rule, loss, columns: ftrl(rule, loss),
+        "ftrl": lambda rule, loss, columns: ftrl(rule, loss, rule.counts_entries),
         "coordinatewise": lambda rule, loss, columns: coordinatewise(rule, loss),
         "full": lambda rule, loss, columns: full(UPDATES.index(rule.update), rule.target_unit, **loss_constants(loss)),
     }
