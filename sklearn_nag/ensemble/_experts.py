@@ -151,7 +151,9 @@ class Expert(StreamPipeline):
             raise ValueError(str(error)) from None
         if isinstance(self.learner, OnlineLinear):
             self.learner._check_changed_parameters()
-        for _, step in self.transformers:
+        for name, step in self.transformers:
+            if not (isinstance(name, str) and hasattr(step, "transform")):
+                raise ValueError(f"{self.name!r} has a step that is no transformer with a name")
             if isinstance(step, OnlineTransformer):
                 step._check_parameters()
         for what, least in (("n_rows", 0), ("next_look", getattr(self, "n_rows", 0))):

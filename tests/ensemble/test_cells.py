@@ -127,6 +127,14 @@ def test_a_saved_model_says_with_which_parameters_it_was_begun():
         object.__new__(NAGCellsRegressor).__setstate__({**state, "_made_with": {}})
 
 
+def test_steps_of_a_saved_model_have_names_and_are_transformers():
+    state = copy.deepcopy(NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50]).__getstate__())
+    steps = state["_experts"][0].estimator.steps
+    steps[0] = steps[0][::-1]
+    with pytest.raises(ValueError, match="has a step that is no transformer with a name"):
+        object.__new__(NAGCellsRegressor).__setstate__(state)
+
+
 def test_early_losses_are_forgotten_by_a_fixed_share(rng):
     Z, fresh = rng.uniform(-1, 1, size=(2, 3000, 3))
     model = NAGCellsClassifier(random_state=0).partial_fit(Z, Z[:, 0] * Z[:, 1] > 0, classes=[False, True])
