@@ -151,9 +151,10 @@ class Expert(StreamPipeline):
             raise ValueError(str(error)) from None
         if isinstance(self.learner, OnlineLinear):
             self.learner._check_changed_parameters()
-        for name, step in self.transformers:
-            if not (isinstance(name, str) and hasattr(step, "transform")):
+        for name, step in getattr(self.estimator, "steps", []):
+            if not isinstance(name, str) or (isinstance(step, str) and step != "passthrough"):
                 raise ValueError(f"{self.name!r} has a step that is no transformer with a name")
+        for _, step in self.transformers:
             if isinstance(step, OnlineTransformer):
                 step._check_parameters()
         for what, least in (("n_rows", 0), ("next_look", getattr(self, "n_rows", 0))):
