@@ -16,10 +16,9 @@ settings.load_profile("deterministic")
 
 
 @pytest.fixture(autouse=True)
-def any_rule(request, monkeypatch):
+def any_rule(request):
     """Let tests that are marked so compile the rules that they ask for."""
-    if request.node.get_closest_marker("any_rule"):
-        monkeypatch.setattr(shared_rules, "any_rule", True)
+    shared_rules.any_rule = request.node.get_closest_marker("any_rule") is not None
 
 
 @pytest.fixture

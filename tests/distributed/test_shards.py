@@ -174,7 +174,6 @@ def test_more_rounds_are_nearer_to_one_model():
 @pytest.mark.parametrize(
     ("estimator", "n_shards", "rounds", "most"),
     [
-        (NAGRegressor(), 256, 8, 1.005),
         (NAGClassifier(), 256, 8, 1.006),
         (ScaleInvariantRegressor(), 256, 8, 1.005),
     ],

@@ -29,7 +29,7 @@ X, Y = make_friedman1(600, noise=0.5, random_state=0)
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
 @parametrize_with_checks(
-    [NAGCellsClassifier(**SMALL, max_iter=2), NAGCellsRegressor(**SMALL, max_iter=2)],
+    [make(**{**SMALL, "n_trees": 8, "depth": 3}, max_iter=2) for make in (NAGCellsClassifier, NAGCellsRegressor)],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": REASON,
         "check_sample_weight_equivalence_on_sparse_data": REASON,

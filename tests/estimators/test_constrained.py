@@ -130,7 +130,7 @@ def test_weights_are_in_the_set_and_kernels_agree(rng, estimator, kernel):
     weight = rng.integers(0, 3, 120) * rng.random(120)
     for container in (np.asarray, np.asfortranarray, sparse.csr_array):
         models, played = [], []
-        for used in ("numpy", kernel):
+        for used in dict.fromkeys(["numpy", kernel]):
             with config_context(kernel=used):
                 model = copy.deepcopy(estimator)
                 played.append(model._play(container(X), Y, weight))

@@ -209,7 +209,7 @@ def test_at_every_line_of_a_call_the_model_is_whole(estimator, method):
     def trace(frame, event, arg):
         if "sklearn_nag" not in frame.f_code.co_filename:
             return None
-        some = every or "ensemble" in frame.f_code.co_filename or frame.f_lineno % 4 == 0
+        some = every or "ensemble" in frame.f_code.co_filename or frame.f_lineno % 8 == 0
         if some and event == "line" and frame.f_lineno not in done.setdefault(frame.f_code, set()):
             done[frame.f_code].add(frame.f_lineno)
             sys.settrace(None)

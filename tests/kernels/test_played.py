@@ -18,6 +18,7 @@ from sklearn_nag import (
     kernels,
 )
 
+from ..pairs import every_pair
 from .helpers import on_both
 
 PLAIN = {"normalization": None, "centering": False}
@@ -50,9 +51,8 @@ STILL = [
 ]
 CASES = [
     (estimator, options, container, n)
-    for estimator, options in STILL
-    for container in ("dense", "sparse")
-    for n in ((2, 4) if "Classifier" in estimator.__name__ else (1, 3))
+    for (estimator, options), container, several in every_pair(STILL, ["dense", "sparse"], [False, True])
+    for n in ((2, 4)[several] if "Classifier" in estimator.__name__ else (1, 3)[several],)
     if not (container == "sparse" and options.get("invariance") == "full")
 ]
 

@@ -113,7 +113,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
             ),
             0,
         ),
-        *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in LOSSES if loss != "perceptron"),
+        *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in BY_ITSELF if loss != "perceptron"),
     ],
 )
 def test_every_extension(rng, normalization, adaptive, extension, loss, container):
