@@ -55,6 +55,7 @@ MODELS = [
     (NAGRegressor("poisson"), None, (DENSE,)),
     (NAGClassifier(centering=False), 2, BOTH),
     (NAGClassifier(normalization="max"), 2, (DENSE,)),
+    (NAGClassifier(normalization="rms"), 2, (DENSE,)),  # as processes of the README compile it
     (NAGClassifier(penalty="l1"), 2, BOTH),
     (NAGRegressor(centering=False), None, (SPARSE,)),
     (NAGRegressor(constraint=WeightedL1Ball(0.4), normalization=None, average=False), None, (DENSE,)),

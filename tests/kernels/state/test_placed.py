@@ -136,7 +136,7 @@ def test_so_it_is_compiled(rng, place, model, kernel):
         NAGClassifier(scales="first-pass", max_iter=3, tol=None),
         NAGClassifier(early_stopping=True),
         NAGClassifier(class_weight="balanced", max_iter=2, tol=None),
-        FTRLClassifier(l1=0.1),
+        FTRLClassifier(l1=0.1, max_iter=3, tol=None),
     ],
     ids=str,
 )
