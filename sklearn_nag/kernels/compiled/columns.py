@@ -17,8 +17,6 @@ from .jit import fast, slow, strict
 from .transposing import SIDE, fetch_block, put_block
 from .vectors import WIDTH, anywhere, lane, load, load_first, maximum, nowhere, sqrt, store, where
 
-PADDING = WIDTH  # columns are padded to full vectors, so that loops have no scalar rest
-
 
 @strict
 def lift_of(largest):
@@ -171,7 +169,7 @@ def finite(table, row, n):
 @strict
 def whole_vectors(n):
     """``n`` rounded up to whole vectors."""
-    return (n + PADDING - 1) // PADDING * PADDING
+    return (n + WIDTH - 1) // WIDTH * WIDTH
 
 
 @strict
@@ -301,9 +299,9 @@ def gather(subset, f, columns, index, first, width, n):
     for i in range(width, n):
         subset[f.x, i] = 0.0
     for field in range(begin, fields):
-        for i in range(n - PADDING, n):
+        for i in range(n - WIDTH, n):
             subset[field, i] = 0.0
-    for i in range(n - PADDING, n):
+    for i in range(n - WIDTH, n):
         subset[f.lift, i] = 1.0
     if width - first >= SIDE and fields - begin >= SIDE:
         for a in range(begin, fields, SIDE):

@@ -17,7 +17,7 @@ from .losses import loss_of
 
 
 @strict
-def fallen(x):
+def exp_or_0(x):
     """Exponential of ``x <= 0``; 0 where it would have lost digits."""
     return exp(max(x, -LARGEST_POWER)) if x >= -LARGEST_POWER else 0.0
 
@@ -30,7 +30,7 @@ def expert_shares(heads, excess, gap, group):
     rate = -np.log(n_experts)
     for k in range(n_experts):
         if gap[group] > 0:
-            heads[SHARE, k] = fallen(rate * (excess[group, k] / gap[group]))
+            heads[SHARE, k] = exp_or_0(rate * (excess[group, k] / gap[group]))
         else:
             heads[SHARE, k] = 1.0 if excess[group, k] == 0 else 0.0
         total += heads[SHARE, k]
@@ -59,7 +59,7 @@ def suffer(heads, excess, gap, group):
         if heads[SHARE, k] > 0:
             behind = beyond(heads[EXPERT_LOSS, k], leader)
             mean += heads[SHARE, k] * behind
-            mixed += heads[SHARE, k] * fallen(-rate * behind)
+            mixed += heads[SHARE, k] * exp_or_0(-rate * behind)
         excess[group, k] = min(excess[group, k] + beyond(heads[EXPERT_LOSS, k], least), LARGEST)
         ahead = min(ahead, excess[group, k])
     for k in range(n_experts):
