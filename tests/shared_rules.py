@@ -14,8 +14,8 @@ among them; `kernels.nag.test_numba_rows` does so for `NAG_RULES`.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
-from types import FunctionType
 
 import numpy as np
 import pytest
@@ -41,7 +41,6 @@ from sklearn_nag.losses import Log, SquaredError
 
 DENSE, SPARSE = ("dense", "float64"), ("sparse", "float64")
 BOTH = (DENSE, SPARSE)
-UPDATES = ("potential", "least_squares")  # of the family of full invariance
 ALL = (DENSE, SPARSE, ("dense", "float32"), ("sparse", "float64 by int64"))
 # Models by their rules, how many classes they tell apart, and by which rows these are compiled.
 MODELS = [
@@ -107,40 +106,15 @@ def row_kind(X, rule):
     return "sparse", X.dtype.name if X.indices.dtype == np.int32 else f"{X.dtype.name} by {X.indices.dtype.name}"
 
 
-def _nag_constants():
-    """The constants that `numba_rows.compiled` of the NAG family has loops made for; no loop is made."""
-    from sklearn_nag.kernels.nag.numba_rows import compiled
-
-    plain = compiled.__wrapped__
-    copy = FunctionType(plain.__code__, {**plain.__globals__, "for_rule": lambda loop, constants: constants})
-    return functools.lru_cache(None)(lambda *args: copy(*args)[3])
-
-
-@functools.cache
-def _constants():
-    """For each family a function of a state and a loss that tells for which constants code is compiled."""
-    from sklearn_nag.kernels.compiled.losses import loss_constants
-    from sklearn_nag.kernels.coordinatewise.numba_rows import compiled_constants as coordinatewise
-    from sklearn_nag.kernels.ftrl.numba_rows import compiled_constants as ftrl
-    from sklearn_nag.kernels.full.numba_rows import Constants as full
-
-    nag = _nag_constants()
-    return {
-        "nag": lambda rule, loss, columns: nag(rule, loss, columns.shared, columns.per_head),
-        "ftrl": lambda rule, loss, columns: ftrl(rule, loss, rule.counts_entries),
-        "coordinatewise": lambda rule, loss, columns: coordinatewise(rule, loss),
-        "full": lambda rule, loss, columns: full(UPDATES.index(rule.update), rule.target_unit, **loss_constants(loss)),
-    }
-
-
 def compiled_for(state, loss):
     """The constants for which code is compiled to learn rows, one set for each of the models that a state may hold."""
     rule = state.rule
-    family = rule.family.package.rsplit(".", 1)[-1]
-    if family not in _constants():
+    package = rule.family.package
+    if not package.startswith(kernels.__name__):
         return None  # a test has made the family, and is there to compile it
+    rows = importlib.import_module(f"{package}.numba_rows")
     rules = rules_of(rule) if isinstance(rule, kernels.nag.MixedRule) else (rule,)
-    return {(family, _constants()[family](one, type(loss), state.columns)) for one in rules}
+    return {(package.rsplit(".", 1)[-1], rows.compiled_constants(one, type(loss))) for one in rules}
 
 
 @functools.cache

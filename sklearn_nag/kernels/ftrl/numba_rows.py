@@ -297,12 +297,12 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         clock,
         Model(compiled_loss(loss), state.loss, state.targets.table),
     )
-    preparation = Preparation(state, tables, clock)
+    preparation, constants = Preparation(state, tables, clock), compiled_constants(rule, type(loss))
 
     def dense(*args):
-        return for_rule(learn_dense, compiled_constants(rule, type(loss), has_rare(rule, preparation.columns())))(*args)
+        return for_rule(learn_dense, constants._replace(has_rare=has_rare(rule, preparation.columns())))(*args)
 
-    sparse = for_rule(learn_sparse, compiled_constants(rule, type(loss), rule.counts_entries)) if by_row else None
+    sparse = for_rule(learn_sparse, constants) if by_row else None
     ok = run(
         sparse, dense, X, y, sample_weight, order, model, predictions,
         row_cost=2 * entries_of_row(X) * rule.n_heads, prepare=preparation,
@@ -323,14 +323,14 @@ def compiled_rule(rule, code, bound):
 
 
 @lru_cache
-def compiled_constants(rule, loss, has_rare):
-    """`Constants` of a rule and a class of losses."""
+def compiled_constants(rule, loss):
+    """`Constants` of a rule and a class of losses, where there may be rare columns if ever."""
     return Constants(
         regularizer=REGULARIZERS.index(rule.regularizer),
         norm=NORMALIZATIONS.index(rule.normalization),
         is_centred=rule.centred,
         is_selective=rule.selective,
-        has_rare=has_rare,
+        has_rare=rule.counts_entries,
         has_constraint=rule.projected,
         has_bounds=rule.bounded,
         is_lifted=rule.lifted,

@@ -11,20 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compiled.arithmetic import length
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
-from ..compiled.columns import PADDING, finite, lift_of
+from ..compiled.columns import finite, lift_of
 from ..compiled.constants import HAS_TARGET_UNIT, UPDATE
 from ..compiled.handover import AT_ONCE, T, distance_of, layout_of, run
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, held, new_heads
 from ..compiled.jit import entry, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import compiled_loss, loss_constants, loss_of
 from ..compiled.targets import FREE, SUM, clip_alone, compiled_clip, make_absolute, read_row, read_targets
+from ..compiled.vectors import WIDTH
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LOWEST, TINY
 from ..state.model import Diverged
 from .rule import ROUNDING, Rule
 
-LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 POTENTIAL, LEAST_SQUARES = range(2)
 TOGETHER, FOUR = np.int64(8), np.int64(4)  # so many rows are rotated in together, so many of them in one loop
 
@@ -151,7 +152,7 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
     for i in range(n):
         diagonal = factor[i, i]
         # Whole vectors up to the end, as entries before ``i`` are 0 in all rows.
-        start = i if i < n % PADDING else i - (i - n) % PADDING
+        start = i if i < n % WIDTH else i - (i - n) % WIDTH
         for four in range(0, last, FOUR):
             end, turned = min(four + FOUR, last), 0
             for b in range(four, end):
@@ -167,12 +168,11 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
                     if is_rounding(factor, noise, share, first + b, abs(value), i):
                         continue
                     is_new = True
-                squared = diagonal * diagonal + value * value
-                length = np.sqrt(squared) if LEAST < squared < MOST else np.hypot(diagonal, value)
-                inverse = 1.0 / length
+                longer = length(diagonal, value)
+                inverse = 1.0 / longer
                 if value * inverse != 0.0:  # else it is nothing beside what was there
                     cos[b, i], sin[b, i] = diagonal * inverse, value * inverse
-                    diagonal = length
+                    diagonal = longer
                     turned += 1
             if turned == FOUR:
                 rotate_four(factor, x, i, start, four, cos, sin)
@@ -316,9 +316,9 @@ def learn_dense(
                 if not regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, new):
                     return False
             else:
-                root, length = np.sqrt(c), 0.0
+                root, leverage = np.sqrt(c), 0.0
                 for i in range(n):
-                    length += v[i] * v[i]
+                    leverage += v[i] * v[i]
                 for k in range(n_heads):
                     inner = 0.0
                     for i in range(n):
@@ -332,7 +332,7 @@ def learn_dense(
                     g = heads[GRADIENT, k]
                     for i in range(n):
                         table[f.weight + k, i] -= root * g * v[i]
-                    Gamma[k] += c * g * g * length
+                    Gamma[k] += c * g * g * leverage
                     average(table, f, rule, clock, Gamma, c, v, k)
             if keep:
                 for j in range(n_heads):
@@ -391,13 +391,18 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.Gamma,
     )
     # Numbers of the factor are gone through by whole vectors, and calls are not to end before a block of rows does.
-    row_cost = min(n + n * n // (2 * PADDING), AT_ONCE // int(TOGETHER))
-    update = LEAST_SQUARES if state.rule.update == "least_squares" else POTENTIAL
-    dense = for_rule(learn_dense, Constants(update, state.rule.target_unit, **loss_constants(loss)))
+    row_cost = min(n + n * n // (2 * WIDTH), AT_ONCE // int(TOGETHER))
+    dense = for_rule(learn_dense, compiled_constants(state.rule, type(loss)))
     ok = run(None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
     state.t, _, state.largest_weight = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
+
+
+def compiled_constants(rule, loss):
+    """`Constants` of a rule and a class of losses."""
+    update = LEAST_SQUARES if rule.update == "least_squares" else POTENTIAL
+    return Constants(update, rule.target_unit, **loss_constants(loss))
 
 
 def compiled_rule(rule, loss):

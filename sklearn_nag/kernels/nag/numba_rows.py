@@ -726,16 +726,9 @@ def scratch_rows(rule):
     return SCRATCH + (FOR_CONSTRAINTS if rule.projected else FOR_BOUNDS if rule.bounded else ())
 
 
-@functools.lru_cache
-def compiled(rule, loss, shared, per_head):
-    """What compiled code takes for a rule, and the loops for the rule and a class of losses.
-
-    The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
-    rows, that for dense ones of which all columns are frequent, and that for other dense ones.
-    """
-    derived = {"clip": compiled_clip(rule), "fades": fades_per_weight(rule), "lasting": lasting(rule)}
-    values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
-    constants = Constants(
+def compiled_constants(rule, loss):
+    """`Constants` of a rule and a class of losses, where there may be rare columns if ever."""
+    return Constants(
         norm=NORMALIZATIONS.index(rule.normalization),
         is_adaptive=rule.adaptive,
         is_lifted=rule.lifted,
@@ -756,6 +749,18 @@ def compiled(rule, loss, shared, per_head):
         fades_on_the_way=fades_on_the_way(rule),
         **loss_constants(loss),
     )
+
+
+@functools.lru_cache
+def compiled(rule, loss, shared, per_head):
+    """What compiled code takes for a rule, and the loops for the rule and a class of losses.
+
+    The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
+    rows, that for dense ones of which all columns are frequent, and that for other dense ones.
+    """
+    derived = {"clip": compiled_clip(rule), "fades": fades_per_weight(rule), "lasting": lasting(rule)}
+    values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
+    constants = compiled_constants(rule, loss)
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
     dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, rule.counts_entries))
     fading = fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), fading_powers(rule))
