@@ -48,6 +48,7 @@ from sklearn_nag.regret import (
 from . import plain
 
 N, T, D = 1000, 40, 3
+EACH = 1 if os.environ.get("EVERY_RULE") else 5  # of how many sequences learners of the package take one
 PRINTED_TARGET = {"target_normalization": None, "clip": None}
 PLAIN = {"normalization": None, "adaptive": False, "importance_aware": False, "fit_intercept": False, "average": False}
 
@@ -117,8 +118,7 @@ def without_repeated_features(X, y):
 
 def a_fifth(X, y):
     """Each fifth sequence, of all kinds."""
-    step = 1 if os.environ.get("EVERY_RULE") else 5
-    return X[::step], y[::step]
+    return X[::EACH], y[::EACH]
 
 
 def with_both_classes(X, y):
@@ -271,7 +271,7 @@ def test_perceptron():
 
 def test_perceptron_with_a_margin():
     rows, targets, us = zip(
-        *(margin_data(T, D, margin=0.02 + 0.5 * (seed % 10) / 10, random_state=seed) for seed in range(N // 5))
+        *(margin_data(T, D, margin=0.02 + 0.5 * (seed % 10) / 10, random_state=seed) for seed in range(N // EACH))
     )
     X, y, u = np.stack(rows), np.stack(targets), np.stack(us)
     keep = (y > 0).any(axis=1) & (y < 0).any(axis=1)

@@ -5,6 +5,7 @@ unit, nothing is lifted or put off, and no line is the package's.
 """
 
 import math
+from abc import ABC, abstractmethod
 
 from .reference import gradient, margins, moments, move
 
@@ -40,7 +41,7 @@ class AdaHedge:
         self.L = [total + loss for total, loss in zip(self.L, losses)]
 
 
-class Learner:
+class Learner(ABC):
     """The rule for any loss; subclasses know what predictions are, and what they lose.
 
     Attributes
@@ -209,13 +210,13 @@ class Learner:
         """``b``: what the targets deviate by from their mean."""
         return 1.0
 
+    @abstractmethod
     def value(self, p, y):
         """Loss of what was predicted."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compared(self, p, y):
         """The prediction of each head at which the slope is taken, and what it is compared with."""
-        raise NotImplementedError
 
 
 class TwoClasses(Learner):
