@@ -47,7 +47,7 @@ from ..compiled.constants import (
     SHARES_G,
 )
 from ..compiled.driver import bind
-from ..compiled.fading import Fading, factor_due, fade_table, fading_by, move_past
+from ..compiled.fading import Fading, factor_due, fade_table, fading_by
 from ..compiled.handover import (
     PENDING,
     Preparation,
@@ -506,9 +506,8 @@ def fade(table, transposed, f, rule, model, clock, factor):
     """As `forgetting.fade`, but for what is played."""
     if FADES_ON_THE_WAY:
         kept = max(factor, 0.5) ** (1.0 / rule.lasting)
-        if IS_AVERAGED:
-            move_past(table, transposed, f.past, f.weight, model.eta.size, clock[AVERAGED] * (1.0 - kept))
-        fade_table(table, transposed, f.largest, model.fading, factor, kept)
+        n_averaged = model.eta.size if IS_AVERAGED else 0
+        fade_table(table, transposed, f, n_averaged, model.fading, factor, kept, clock[AVERAGED] * (1.0 - kept))
         clock[T] *= factor
         clock[N] *= factor
         clock[AVERAGED] *= factor**OF_AVERAGE
@@ -645,7 +644,7 @@ class Bench:
         )
         model = Model(
             eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state),
-            fading._replace(factors=np.ones(len(fading.factors))),
+            fading._replace(factors=fading.factors.copy()),
         )  # fmt: skip
         if self.own is not None:  # the loop for sparse rows takes named tuples
             shaped, model = plain(shaped), plain(model)
