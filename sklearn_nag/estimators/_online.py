@@ -564,7 +564,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         named = X.indices[: X.nnz] if few else None  # features that may change
         named = np.empty(0, np.int64) if expendable else named
         tells = kernels.told_of_compiling(print) if self.verbose else _SILENCE
-        undo, turn = state.undo(named), turn_of(self)
+        undo, turn = kernels.undo(state, loss, named), turn_of(self)
         if turn.before.get("_state") is state:
             turn.undo = undo
         try:

@@ -62,6 +62,7 @@ __all__ = [
     "predict_few",
     "side_by_side",
     "told_of_compiling",
+    "undo",
 ]
 
 
@@ -129,6 +130,28 @@ def excess_leverage(state, X):
         return sum(share * excess_leverage(model, X) for share, model in models)
     of_kind = full.excess_leverage if isinstance(state, full.State) else leverage.excess_leverage
     return of_kind(state, X)[:, None]
+
+
+def undo(state, loss, named=None):
+    """`Undo` of what a model is going to learn.
+
+    Parameters
+    ----------
+    state : LinearState
+        The model.
+    loss : object
+        By which it learns.
+    named : ndarray of int, optional
+        The features that rows name, where these are few.
+
+    Returns
+    -------
+    Undo
+        It has `restore`, `end` and `model`.
+    """
+    if named is not None and state.rule.forgets and not (state.rule.fades_unseen and runs_compiled(loss)):
+        named = None
+    return state.undo(named)
 
 
 def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1, latest=False):

@@ -15,7 +15,12 @@ can forget have two more, those that hand over plain tuples another one. ``table
 ``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights
 ``note(noted, row, heads, rule, c)``                                      writes down what the caller is to know of it
 ``due(rule, clock, c)``                                                   by what all fades after the row, mostly 1
-``fade(table, transposed, f, rule, model, clock, factor)``                lets all columns fade, and what no column has
+``fade(table, n, f, rule, model, clock, factor, unseen)``                 lets the first columns fade, and what no
+                                                                          column has; the others fade ``unseen``: what
+                                                                          they are kept in gets smaller
+``revive(table, f, rule, model, clock, rare, n)``                         makes others what they are by now
+``suspend(table, f, rule, model, clock, rare, n)``                        makes them what is kept of them
+``must_renew(clock)``                                                     whether what they are kept in is too small
 ``named(f, rule, model)``                                                 makes named tuples of plain ones, which are
                                                                           handed over in a quarter of the time
 ========================================================================= ==============================================
@@ -47,7 +52,8 @@ from .heads import PLAYED
 from .jit import bound, counted, entry, fast
 from .targets import read_row
 
-settle = predict = must_wait = step = note = due = fade = named = UNBOUND  # of a family
+settle = predict = must_wait = step = note = named = UNBOUND  # of a family
+due = fade = revive = suspend = must_renew = UNBOUND
 
 
 @fast
@@ -77,8 +83,19 @@ def never_due(rule, clock, c):
 
 
 @fast
-def nothing_fades(table, transposed, f, rule, model, clock, factor):
+def nothing_fades(table, n, f, rule, model, clock, factor, unseen):
     """``fade`` of these."""
+
+
+@fast
+def nothing_unseen(table, f, rule, model, clock, rare, n):
+    """``revive`` and ``suspend`` of these."""
+
+
+@fast
+def never_renews(clock):
+    """``must_renew`` of these."""
+    return False
 
 
 @counted
@@ -89,7 +106,8 @@ def named_already(f, rule, model):
 
 def bind(module, **functions):
     """The loops for dense and for sparse rows of a family, by its functions."""
-    functions = {"due": never_due, "fade": nothing_fades, "named": named_already, **functions}
+    unseen = {"revive": nothing_unseen, "suspend": nothing_unseen, "must_renew": never_renews}
+    functions = {"due": never_due, "fade": nothing_fades, **unseen, "named": named_already, **functions}
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
@@ -132,7 +150,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
         step(table, heads, f, rule, model, clock, c, bias, width, n)
         factor = due(rule, clock, c)
         if factor != 1.0:
-            fade(table, False, f, rule, model, clock, factor)
+            fade(table, n, f, rule, model, clock, factor, False)
     return n_rows if all_finite(table, f.lift, f.x, n) else -1
 
 
@@ -162,12 +180,15 @@ def learn_sparse(
                 subset[f.x, bias] = 1.0
             n = padded(width)
             gather(subset, f, columns, index, rare, width, n)
+            revive(subset, f, rule, model, clock, rare, n)
             settled = settle(subset, heads, f, rule, model, clock, width, bias)
             if place != first and (
                 (IS_LIFTED and needs_lift(subset, f, n))
                 or (IS_SELECTIVE and switches(subset, f, clock[T], c, n))
+                or must_renew(clock)
             ):  # fmt: skip
                 if settled:
+                    suspend(subset, f, rule, model, clock, rare, n)
                     scatter(subset, f, columns, index, rare, width)
                 stopped, width = place, -1
                 break
@@ -186,13 +207,12 @@ def learn_sparse(
         if not all_finite(subset, f.largest + 1, fields, n):
             stopped = -1
             break
+        suspend(subset, f, rule, model, clock, rare, n)
         scatter(subset, f, columns, index, rare, width)
         width = -1
         factor = due(rule, clock, c)
         if factor != 1.0:
-            leave(subset, columns, index, places, staying, rule.intercept, width < 0)
-            fade(columns, True, f, rule, model, clock, factor)
-            enter(subset, f, columns, index, places, followed, rule.intercept, width < 0)
+            fade(subset, rare, f, rule, model, clock, factor, True)
     clock[PENDING] = width + 1
     leave(subset, columns, index, places, staying, rule.intercept, width < 0)
     return stopped

@@ -14,7 +14,7 @@ from .vectors import WIDTH, load, maximum, store
 LEAST = TINY * (1.0 + 1e-15)  # products below `TINY` would take a hundred times as long
 
 
-FACTOR, FLOOR = range(2)  # rows of `Fading.factors`
+FACTOR, FLOOR = range(2)  # what fields are multiplied by, and what they count at least before that
 
 
 class Fading(NamedTuple):
@@ -26,19 +26,16 @@ class Fading(NamedTuple):
         By which powers of what sums, and of what weights, are multiplied by.
     least : ndarray of shape (n_fields,)
         What it does not fall below: of ``G``, of which a root is divided by, the least number with all its digits.
-    factors : ndarray of shape (2, n_fields)
-        What each is multiplied by, and what it counts at least before that.
     """
 
     powers: np.ndarray
     least: np.ndarray
-    factors: np.ndarray
 
 
 def fading_by(rows, powers):
     """`Fading` of a table with the fields in some ``rows``, by name, of which some fade by ``powers``."""
     n = max(own.stop for own in rows.values())
-    fading = Fading(np.zeros((n, 2)), np.full(n, -np.inf), np.ones((2, n)))
+    fading = Fading(np.zeros((n, 2)), np.full(n, -np.inf))
     for name in powers.keys() & rows.keys():
         fading.powers[rows[name]] = powers[name]
     fading.least[rows.get("G", range(0))] = LEAST
@@ -60,15 +57,20 @@ def factor_due(clock, age, per_weight, c):
 
 
 @slow
-def fade_table(table, transposed, f, n_averaged, fading, factor, kept, moved):
-    """Let all columns fade: sums by ``factor``, weights by ``kept``.
+def fade_table(table, n, f, n_averaged, fading, factor, kept, moved):
+    """Let the first ``n`` columns fade: sums by ``factor``, weights by ``kept``.
 
     Of as many heads as are averaged, ``moved`` times the weights is taken from ``past`` first, as `Columns.multiply`.
     """
+    for k in range(n_averaged):
+        for j in range(n):
+            table[f.past + k, j] -= moved * table[f.weight + k, j]
     for i in range(fading.least.size):
-        fading.factors[FACTOR, i] = power(factor, fading.powers[i, 0]) * power(kept, fading.powers[i, 1])
-        fading.factors[FLOOR, i] = fading.least[i] / fading.factors[FACTOR, i]
-    multiply_table(table, transposed, f.largest, f.past, f.weight, n_averaged, fading.factors, moved)
+        of_field = power(factor, fading.powers[i, 0]) * power(kept, fading.powers[i, 1])
+        if of_field != 1.0:
+            floor = fading.least[i] / of_field
+            for j in range(n):
+                table[i, j] = max(table[i, j], floor) * of_field
 
 
 @strict
@@ -77,64 +79,46 @@ def power(x, p):
     return 1.0 if p == 0.0 else x if p == 1.0 else x**p
 
 
-@slow
-def multiply_table(table, transposed, largest, past, weight, n_averaged, factors, moved):
-    """As `Columns.multiply`; columns of a ``transposed`` table that no row has named are 0, and stay so."""
-    if transposed:
-        for j in range(table.shape[0]):
-            if table[j, largest] > 0.0:
-                multiply_column(table, j, past, weight, n_averaged, factors, moved)
-        return
-    for k in range(n_averaged):
-        for j in range(table.shape[1]):
-            table[past + k, j] -= moved * table[weight + k, j]
-    for i in range(factors.shape[1]):
-        factor, floor = factors[FACTOR, i], factors[FLOOR, i]
-        if factor != 1.0:
-            for j in range(table.shape[1]):
-                table[i, j] = multiplied(table[i, j], floor, factor)
+@entry
+def multiply_columns(columns, largest, past, weight, n_averaged, factors, moved):
+    """As `Columns.multiply`, of a transposed table; columns that no row has named are 0, and stay so."""
+    for j in range(columns.shape[0]):
+        if columns[j, largest] > 0.0:
+            multiply_column(columns, j, past, weight, n_averaged, factors, moved)
 
 
 @strict
-def multiply_column(table, j, past, weight, n_averaged, factors, moved):
+def multiply_column(columns, j, past, weight, n_averaged, factors, moved):
     """Of a transposed table, by eight fields. What was just written is not read again, which would have to wait."""
     last = factors.shape[1] - WIDTH  # from where on there are eight, of which those before may have been multiplied
     if last < 0 or n_averaged > 1:
         for k in range(n_averaged):
-            table[j, past + k] -= moved * table[j, weight + k]
+            columns[j, past + k] -= moved * columns[j, weight + k]
         for i in range(factors.shape[1]):
-            table[j, i] = multiplied(table[j, i], factors[FLOOR, i], factors[FACTOR, i])
+            columns[j, i] = max(columns[j, i], factors[FLOOR, i]) * factors[FACTOR, i]
         return
-    end = multiplied(load(table, j, last), load(factors, FLOOR, last), load(factors, FACTOR, last))
-    moved_past = table[j, past] - moved * table[j, weight] if n_averaged == 1 else 0.0
+    end = maximum(load(columns, j, last), load(factors, FLOOR, last)) * load(factors, FACTOR, last)
+    moved_past = columns[j, past] - moved * columns[j, weight] if n_averaged == 1 else 0.0
     for i in range(0, last, WIDTH):
-        store(table, j, i, multiplied(load(table, j, i), load(factors, FLOOR, i), load(factors, FACTOR, i)))
-    store(table, j, last, end)
+        some = maximum(load(columns, j, i), load(factors, FLOOR, i)) * load(factors, FACTOR, i)
+        store(columns, j, i, some)
+    store(columns, j, last, end)
     if n_averaged == 1:
-        table[j, past] = moved_past * factors[FACTOR, past]
-
-
-@strict
-def multiplied(value, floor, factor):
-    """A value, or a floor below which it does not count, times a factor."""
-    return maximum(value, floor) * factor
-
-
-@entry
-def multiply_columns(columns, largest, past, weight, n_averaged, factors, moved):
-    """As `multiply_table`, of a transposed table."""
-    multiply_table(columns, True, largest, past, weight, n_averaged, factors, moved)
+        columns[j, past] = moved_past * factors[FACTOR, past]
 
 
 def multiply(columns, factors, moved=0.0):
     """As `Columns.multiply`."""
+    columns.settle()
     if not columns.table.flags.f_contiguous or columns.table.flags.c_contiguous:  # few columns, of dense rows
         columns.multiply(factors, moved)
         return
-    rows, fading, first = columns.ranges(), fading_by(columns.ranges(), {}), columns.rows()
+    first, rows, by_row = columns.rows(), columns.ranges(), np.ones((2, len(columns.table)))
+    by_row[FLOOR] = -np.inf
     for name, factor in factors.items():
-        fading.factors[FACTOR, rows[name]] = factor
-    fading.factors[FLOOR] = fading.least / fading.factors[FACTOR]
+        by_row[FACTOR, rows[name]] = factor
+        if name == "G":
+            by_row[FLOOR, rows[name]] = LEAST / by_row[FACTOR, rows[name]]
     n_averaged = columns.n_heads if moved else 0
     places = first["largest"], first.get("past", 0), first["weight"]
-    multiply_columns(columns.table.T, *places, n_averaged, fading.factors, float(moved))
+    multiply_columns(columns.table.T, *places, n_averaged, by_row, float(moved))

@@ -30,6 +30,7 @@ def set_linear(state, coef, intercept):
         When a weight times its scale leaves the range of float64.
     """
     rule, columns = state.rule, state.columns
+    columns.settle()
     n_features, size = coef.shape[1], positive(state.size())
     u = np.zeros((rule.n_targets, columns.lift.size))
     with np.errstate(all="ignore"):
@@ -59,6 +60,7 @@ def forget_gradients(state, losses=True):
     if losses:
         state.loss[:] = 0.0
     if state.columns.G is not None:
+        state.columns.settle()
         state.columns.G[:] = TINY
         state.gradient_lift[:] = LARGEST_LIFT
     for other in state.others:
@@ -69,6 +71,7 @@ def take_gradients(state, other):
     """Count the losses and gradients that a copy of the model has met, of which no column needed another lift."""
     state.loss[:] = other.loss
     if state.columns.G is not None:
+        state.columns.settle()
         state.columns.G[:] = other.columns.G
         state.gradient_lift[:] = other.gradient_lift
     for mine, theirs in zip(state.others, other.others):

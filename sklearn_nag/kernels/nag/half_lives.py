@@ -113,10 +113,16 @@ class MixedState(State):
         return list(zip(shares.T, (first, *self.others)))
 
     def small_arrays(self):
-        """Copies of the arrays that do not grow with the columns, and of the other models."""
-        others = tuple(other.copy() for other in self.others)
-        own = {"others": others, "trusted": self.trusted.copy(), "heard": self.heard.copy()}
-        return {**super().small_arrays(), **own}
+        """Copies of the arrays that do not grow with the columns."""
+        return {**super().small_arrays(), "trusted": self.trusted.copy(), "heard": self.heard.copy()}
+
+    def copy(self):
+        """As of any model."""
+        return replace(super().copy(), others=tuple(other.copy() for other in self.others))
+
+    def undo(self, named=None):
+        """As of any model."""
+        return MixedUndo(super().undo(named), [other.undo(named) for other in self.others])
 
     def moved(self, places):
         """As of any model."""
@@ -171,6 +177,35 @@ class MixedState(State):
 MixedRule.State = MixedState
 
 
+class MixedUndo:
+    """What all models were before a call that changes them.
+
+    Parameters
+    ----------
+    first : Undo
+        Of the model that never forgets, and of what is common to all.
+    others : list of Undo
+        Of the others.
+    """
+
+    def __init__(self, first, others):
+        self.first, self.others = first, others
+
+    def end(self):
+        """As of one model."""
+        for undo in (self.first, *self.others):
+            undo.end()
+
+    def restore(self):
+        """As of one model."""
+        for undo in (self.first, *self.others):
+            undo.restore()
+
+    def model(self):
+        """As of one model."""
+        return replace(self.first.model(), others=tuple(undo.model() for undo in self.others))
+
+
 def learn_and_mix(learn_by, mix, state, loss, X, y, sample_weight, order, predictions):
     """As ``learn_rows``, by all models; each row is predicted by their mixture before any has learnt it.
 
@@ -202,7 +237,6 @@ def _learn_some(learn_by, mix, state, loss, X, y, sample_weight, rows):
     for other, own in zip(state.others, played[1:]):
         other.cached, other.looked_up = None, 0
         learn_by(other.rule)(other, loss, X, y, sample_weight, rows, own)
-        other.G_before = None
 
     def losses_of(predicted, y, *units, most=LARGEST):
         losses = loss.value(loss.margins(predicted) if loss.coupled else predicted, y, *units)

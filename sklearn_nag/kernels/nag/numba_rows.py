@@ -23,6 +23,7 @@ from ..compiled.columns import (
 )
 from ..compiled.constants import (
     AUTO,
+    COUNTS_ENTRIES,
     FADES_ON_THE_WAY,
     HAS_BOUNDS,
     HAS_CONSTRAINT,
@@ -47,7 +48,7 @@ from ..compiled.constants import (
     SHARES_G,
 )
 from ..compiled.driver import bind
-from ..compiled.fading import Fading, factor_due, fade_table, fading_by
+from ..compiled.fading import LEAST, Fading, factor_due, fade_table, fading_by
 from ..compiled.handover import (
     PENDING,
     Preparation,
@@ -77,7 +78,8 @@ from ..compiled.losses import (
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
 from ..compiled.vectors import WIDTH, eight, load, maximum, minimum, store, total, where
-from ..state.columns import rows_of_fields
+from ..state.columns import OF_PAST as PLACE_OF_PAST
+from ..state.columns import PLAIN, SMALLEST_UNIT, rows_of_fields
 from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
@@ -86,8 +88,10 @@ from .numba_played import Player, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
 
-# Further entries of ``clock``; ``RATE`` is the factor of eta, ``FADED`` is read by `factor_due`.
-N, SHRINKAGE, AVERAGED, RATE, AGE, FADED = range(2, 8)
+# Further entries of ``clock``; ``RATE`` is the factor of eta, ``FADED`` is read by `factor_due`. The last are
+# `Columns.units`.
+N, SHRINKAGE, AVERAGED, RATE, AGE, FADED, OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST = range(2, 12)
+UNITS = slice(OF_SUMS, OF_SUMS + len(PLAIN))
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 SMALL = 2**16  # numbers of a table, up to which it is kept beside its model
 FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further ones
@@ -502,16 +506,74 @@ def due(rule, clock, c):
 
 
 @fast
-def fade(table, transposed, f, rule, model, clock, factor):
+def fade(table, n, f, rule, model, clock, factor, unseen):
     """As `forgetting.fade`, but for what is played."""
     if FADES_ON_THE_WAY:
-        kept = max(factor, 0.5) ** (1.0 / rule.lasting)
-        n_averaged = model.eta.size if IS_AVERAGED else 0
-        fade_table(table, transposed, f, n_averaged, model.fading, factor, kept, clock[AVERAGED] * (1.0 - kept))
+        kept, of_average = max(factor, 0.5) ** (1.0 / rule.lasting), factor**OF_AVERAGE
+        n_averaged, moved = model.eta.size if IS_AVERAGED else 0, clock[AVERAGED] * (1.0 - kept)
+        fade_table(table, n, f, n_averaged, model.fading, factor, kept, moved)
+        if unseen:
+            clock[IN_PAST] = of_average * (clock[IN_PAST] - moved * clock[OF_WEIGHTS])
+            clock[OF_SUMS] *= factor
+            clock[OF_WEIGHTS] *= kept
+            clock[OF_PAST] *= of_average
         clock[T] *= factor
         clock[N] *= factor
-        clock[AVERAGED] *= factor**OF_AVERAGE
+        clock[AVERAGED] *= of_average
         fade_targets(model.target, factor)
+
+
+@fast
+def revive(table, f, rule, model, clock, rare, n):
+    """As `Columns.take`, of columns that have been copied as they are kept."""
+    if FADES_ON_THE_WAY:
+        of_sums, of_weights, of_past, in_past = clock[OF_SUMS], clock[OF_WEIGHTS], clock[OF_PAST], clock[IN_PAST]
+        for i in range(rare, n, WIDTH):
+            multiply_sums(table, f, i, of_sums)
+            if IS_ADAPTIVE:
+                for r in range(f.G, f.G + model.gradient_lift.size):
+                    store(table, r, i, maximum(load(table, r, i) * of_sums, LEAST))
+            for k in range(model.eta.size):
+                w = load(table, f.weight + k, i)
+                store(table, f.weight + k, i, w * of_weights)
+                if IS_AVERAGED:
+                    store(table, f.past + k, i, load(table, f.past + k, i) * of_past + w * in_past)
+
+
+@fast
+def suspend(table, f, rule, model, clock, rare, n):
+    """As `Columns.put`: the way back from `revive`."""
+    if FADES_ON_THE_WAY:
+        of_sums, of_weights, of_past = 1.0 / clock[OF_SUMS], 1.0 / clock[OF_WEIGHTS], 1.0 / clock[OF_PAST]
+        for i in range(rare, n, WIDTH):
+            multiply_sums(table, f, i, of_sums)
+            if IS_ADAPTIVE:
+                for r in range(f.G, f.G + model.gradient_lift.size):
+                    store(table, r, i, load(table, r, i) * of_sums)
+            for k in range(model.eta.size):
+                w = load(table, f.weight + k, i) * of_weights
+                store(table, f.weight + k, i, w)
+                if IS_AVERAGED:
+                    store(table, f.past + k, i, (load(table, f.past + k, i) - w * clock[IN_PAST]) * of_past)
+
+
+@fast
+def multiply_sums(table, f, i, factor):
+    """Multiply what is a sum over rows, of eight columns, but for gradients."""
+    if NORM >= RMS:
+        store(table, f.squares, i, load(table, f.squares, i) * factor)
+    if COUNTS_ENTRIES:
+        store(table, f.tally, i, load(table, f.tally, i) * factor)
+    if IS_CENTRED:
+        store(table, f.sum, i, load(table, f.sum, i) * factor)
+
+
+@fast
+def must_renew(clock):
+    """Whether units are too small to go on with."""
+    if FADES_ON_THE_WAY:
+        return clock[OF_PAST] < SMALLEST_UNIT
+    return False
 
 
 class NagPreparation(Preparation):
@@ -531,7 +593,13 @@ class NagPreparation(Preparation):
     def sparse(self, data, indices, indptr, row, c):
         """As `dense`, for CSR rows; the columns of the row have been copied."""
         if self.clock[PENDING] == 0.0:
+            columns = self.state.columns
+            columns.set_units(tuple(self.clock[UNITS].tolist()))
+            if columns.units[PLACE_OF_PAST] < SMALLEST_UNIT:
+                self.state.renew_columns()
             super().sparse(data, indices, indptr, row, c)
+            self.clock[UNITS] = columns.units
+            self.clock[UNITS.stop - 1] = self.state.rule.intercept
         else:
             columns, (_, subset, *_) = self.state.columns, self.tables
             self.raise_gradient_lift(columns.with_table(subset[: len(columns.table)]), c)
@@ -584,8 +652,9 @@ def named(f, rule, model):
 
 
 learn_dense, learn_sparse = bind(
-    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, due=due, fade=fade, named=named
-)
+    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, named=named,
+    due=due, fade=fade, revive=revive, suspend=suspend, must_renew=must_renew,
+)  # fmt: skip
 
 
 class Constants(NamedTuple):
@@ -634,7 +703,7 @@ class Bench:
         self.made_of, self.is_whole = parts_of(state, loss), False
         self.rule, self.tables = rule, tables
         self.own = columns_of(state, tables[0]) if len(tables) == 1 else None  # for dense rows
-        self.clock = in_own_lines(np.zeros(8))
+        self.clock = in_own_lines(np.zeros(UNITS.stop))
         self.losses, self.target = in_own_lines(state.loss), in_own_lines(state.targets.table)
         self.before = new_heads(state)
         self.heads = in_own_lines(self.before)
@@ -644,7 +713,7 @@ class Bench:
         )
         model = Model(
             eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state),
-            fading._replace(factors=fading.factors.copy()),
+            fading,
         )  # fmt: skip
         if self.own is not None:  # the loop for sparse rows takes named tuples
             shaped, model = plain(shaped), plain(model)
@@ -660,7 +729,8 @@ class Bench:
         if self.is_whole and self.own is not None:  # a new one has them
             self.own.table[:] = state.columns.table
         self.is_whole = False
-        self.clock[:] = state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded
+        clock = state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded
+        self.clock[:] = *clock, *state.columns.units[:-1], state.rule.intercept
         self.losses[:], self.target[:], self.heads[:] = state.loss, state.targets.table, self.before
         if state.rule.target_unit:
             self.heads[UNIT, : state.rule.n_heads] = state.unit()
@@ -672,7 +742,9 @@ class Bench:
             put_back(state, self.tables)
         state.loss[:], state.targets.table[:] = self.losses, self.target
         clock = self.clock.tolist()
-        state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded = clock
+        state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded, *units = clock
+        if self.own is None and state.rule.forgets:
+            state.columns.set_units(tuple(units))
         state.waiting = float(self.player.waiting[0])
         self.is_whole = ok and all(map(math.isfinite, clock))
         return self.is_whole

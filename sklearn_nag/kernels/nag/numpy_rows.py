@@ -307,7 +307,7 @@ def raise_gradient_lift(state, columns, largest):
     ratio = (new / state.gradient_lift)[:, None]
     state.gradient_lift[:] = new
     if state.G_before is None:
-        state.G_before = state.columns.G.copy()
+        state.G_before = state.columns.kept("G").copy()
     state.columns.multiply({"G": ratio**2})
     if columns.table is not state.columns.table:
         columns.multiply({"G": ratio**2})

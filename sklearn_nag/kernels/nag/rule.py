@@ -189,6 +189,11 @@ class Rule(LinearRule):
         return not (every_row or (self.penalised and self.averaged) or self.projected)
 
     @property
+    def fades_unseen(self):
+        """Whether compiled loops over sparse rows change no columns but those that rows name, and those all visit."""
+        return self.lazy and (not self.forgets or (self.fades_average and not self.penalised))
+
+    @property
     def columnwise(self):
         """Whether the weight of a column that is not centred is a function of what is kept for it."""
         return self.selective or not self.centred
@@ -270,6 +275,7 @@ class State(LinearState):
         """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""
         super().relift_targets(factor)
         self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
+        self.columns.settle()
         self.columns.weight *= factor
         if self.columns.past is not None:
             self.columns.past *= factor
@@ -333,6 +339,7 @@ class State(LinearState):
         """Take over what ``subset``, from `for_targets`, has learnt. What targets share is the same in all subsets."""
         heads = self.rule.heads(np.arange(self.rule.experts), which)
         self.columns.table[self.columns.rows_of(heads)] = subset.columns.table
+        self.columns.set_units(subset.columns.units)
         self.targets.table[:, which] = subset.targets.table
         self.mixture.excess[which], self.mixture.gap[which] = subset.mixture.excess, subset.mixture.gap
         played = which if self.rule.mixed else heads
@@ -353,7 +360,7 @@ class State(LinearState):
         table = self.columns.table
         order = "C" if table.flags.c_contiguous else "F"
         own = copied_in_lines(table[self.columns.rows_of(heads)], order)
-        columns = self.columns.with_table(own, len(heads))
+        columns = self.columns.with_table(own, len(heads), self.columns.units)
         lifts = self.gradient_lift[heads[:: rule.sharing] // rule.sharing]
         return replace(State.new(rule, 0), columns=columns, gradient_lift=lifts, **self.clocks())
 
@@ -372,6 +379,7 @@ class State(LinearState):
         if rule.n_judged != self.rule.n_judged:
             self._begin_to_judge(rule)
         columns = self.columns
+        columns.settle()
         if self.rule.averaged:  # keep the sum itself until averaging goes on
             columns.past[:] = self.averaged * columns.weight - columns.past
         settle(self, columns)
@@ -514,6 +522,7 @@ def ends_of(rule, columns, size, target_lift, places=slice(None)):
 def hold(state):
     """Bring the weights of a model within its `Box`."""
     columns = state.columns
+    columns.settle()
     columns.weight[:] = np.clip(columns.weight, *ends_of(state.rule, columns, state.size(), state.targets.lift))
 
 

@@ -1,4 +1,8 @@
-"""What is kept for every column: a table, and views of its rows by name."""
+"""What is kept for every column: a table, and views of its rows by name.
+
+Where what was learnt fades, that of rare columns does so unseen: it is kept in units that shrink, see `Columns.units`.
+Else each row would cost as much as there are columns, of which it names a few.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from .fields import INPUTS
+from .fields import INPUTS, PAST, WEIGHT, G
 from .lifts import LARGEST, TINY, positive
 from .memory import begins_in_line, check_room, copied_in_lines, zeros_in_lines
 
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
 FEW = 2**12  # columns, below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
+SUMS = tuple(field.name for field in (*INPUTS, G) if field.fades)
+HAVE_UNITS = (*SUMS, WEIGHT.name, PAST.name)
+OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST, AS_THEY_ARE = range(5)  # of `Columns.units`
+PLAIN = (1.0, 1.0, 1.0, 0.0, 0.0)
+SMALLEST_UNIT = 2.0**-300  # what is kept in smaller ones could leave the range
 
 
 @lru_cache
@@ -65,27 +74,38 @@ class Columns:
         Number of heads.
     sharing : int
         How many heads, side by side, have one ``G``.
+    units : tuple of float
+        What the table has of rare columns is to be multiplied by: sums, weights, and ``past``, to which a multiple of
+        the weight in the table is then added, the fourth number. The fifth is the number of columns at the end, 0 or 1,
+        for which this does not hold, though they may not be frequent.
 
     Notes
     -----
     Each field is an attribute: a view of shape (n_columns,), or (n_heads, n_columns); None where it is absent. `fields`
-    says what those of features stand for, the rule of a family what those of weights do.
+    says what those of features stand for, the rule of a family what those of weights do. Where columns have units,
+    these are read-only views of a copy without.
     """
 
     def __getattr__(self, name: str) -> Any:
         """The view for a field, made when it is first asked for, as small calls ask for few."""
-        if name.startswith("_") or name in LAYOUT:
+        if name.startswith("_") or name in (*LAYOUT, "units"):
             raise AttributeError(name)
+        if name in HAVE_UNITS and not self.is_plain:
+            return getattr(self.plain(), name)
+        view = vars(self)[name] = self.kept(name)
+        return view
+
+    def kept(self, name):
+        """What the table has of a field: a view; None where it is absent."""
         rows = self.ranges().get(name)
         if rows is None:
             return None
-        view = self.table[rows.start : rows.stop] if name in self.per_head else self.table[rows.start]
-        vars(self)[name] = view
-        return view
+        return self.table[rows.start : rows.stop] if name in self.per_head else self.table[rows.start]
 
-    def __init__(self, table, shared, per_head, n_heads, sharing=1):
+    def __init__(self, table, shared, per_head, n_heads, sharing=1, units=PLAIN):
         vars(self).clear()  # of views of another table
         self.table, self.shared, self.per_head, self.n_heads, self.sharing = table, shared, per_head, n_heads, sharing
+        self.units = units
 
     @classmethod
     def new(cls, rule, n_columns, like=None):
@@ -151,17 +171,91 @@ class Columns:
         own = dict.fromkeys(self.per_head, heads) | {"G": heads[:: self.sharing] // self.sharing}
         return np.concatenate([row + own.get(name, np.zeros(1, int)) for name, row in self.rows().items()])
 
-    def with_table(self, table, n_heads=None):
+    def with_table(self, table, n_heads=None, units=PLAIN):
         """Columns with the same fields and another table, for as many heads or for some of them."""
         n_heads = self.n_heads if n_heads is None else n_heads
-        return Columns(table, self.shared, self.per_head, n_heads, self.sharing)
+        return Columns(table, self.shared, self.per_head, n_heads, self.sharing, units)
 
     def __getstate__(self):  # without the views, which would come back as arrays of their own
-        return {name: getattr(self, name) for name in LAYOUT}
+        units = {} if self.is_plain else {"units": self.units}
+        return {**{name: getattr(self, name) for name in LAYOUT}, **units}
 
     def __setstate__(self, state):
+        state = dict(state)
+        units = state.pop("units", PLAIN)
         _check_saved(**state)
-        self.__init__(**_in_order(**state))
+        _check_units(units)
+        self.__init__(**_in_order(**state), units=units)
+
+    # -- what fades unseen
+
+    @property
+    def is_plain(self):
+        """Whether the table has all as it is."""
+        return self.units[:AS_THEY_ARE] == PLAIN[:AS_THEY_ARE]
+
+    def set_units(self, units):
+        """Take over the table with other units, as compiled code leaves it."""
+        self.units = units
+        for name in {*HAVE_UNITS, "_plain"} & vars(self).keys():
+            del vars(self)[name]
+
+    def plain(self):
+        """These columns, or a read-only copy, with all as it is."""
+        if self.is_plain:
+            return self
+        if "_plain" not in vars(self):
+            copy = self.copy()
+            copy.settle()
+            copy.table.flags.writeable = False
+            self._plain = copy
+        return self._plain
+
+    def settle(self):
+        """Let the table have all as it is.
+
+        Returns
+        -------
+        index : ndarray of int
+            The columns for which it had not.
+        before : ndarray of shape (n_fields, n)
+            What it had for these.
+        """
+        index = np.zeros(0, dtype=np.intp) if self.is_plain else np.flatnonzero(self.largest)
+        before = self.take_kept(index)
+        if len(index):
+            self.put_kept(index, self.take(index).table)
+        self.set_units(PLAIN)
+        return index, before
+
+    def _into_plain(self, columns, rare):
+        """Let the table of ``columns``, some of these, have all as it is; ``rare`` tells which ones have units."""
+        of_sums, of_weights, of_past, in_past, _ = self.units
+        if columns.ranges().get("past"):
+            moved = columns.kept("past") * np.where(rare, of_past, 1.0)
+            columns.kept("past")[:] = moved + columns.kept("weight") * np.where(rare, in_past, 0.0)
+        self._multiply_kept(columns, np.where(rare, of_sums, 1.0), np.where(rare, of_weights, 1.0))
+        if columns.ranges().get("G"):
+            np.maximum(columns.kept("G"), TINY, out=columns.kept("G"))
+
+    def _into_units(self, columns, rare):
+        """The way back from `_into_plain`."""
+        of_sums, of_weights, of_past, in_past, _ = self.units
+        self._multiply_kept(columns, np.where(rare, 1.0 / of_sums, 1.0), np.where(rare, 1.0 / of_weights, 1.0))
+        if columns.ranges().get("past"):
+            moved = columns.kept("past") - columns.kept("weight") * np.where(rare, in_past, 0.0)
+            columns.kept("past")[:] = moved * np.where(rare, 1.0 / of_past, 1.0)
+
+    @staticmethod
+    def _multiply_kept(columns, sums, weights):
+        for name in (*SUMS, WEIGHT.name):
+            if columns.ranges().get(name):
+                columns.kept(name)[...] *= weights if name == WEIGHT.name else sums
+
+    def _rare(self, index, columns):
+        """Which of some columns, at the places ``index``, have units."""
+        rare = np.ones(len(index), dtype=bool) if columns.frequent is None else columns.frequent == 0.0
+        return rare & (index < self.table.shape[1] - int(self.units[AS_THEY_ARE]))
 
     def places(self):
         """An integer for each column, all of them 0, which compiled loops mark columns by, and clear again."""
@@ -172,23 +266,43 @@ class Columns:
     def copy(self):
         """Copy of all columns."""
         by_column = self.table.flags.f_contiguous
-        return self.with_table(copied_in_lines(self.table, "F") if by_column else self.table.copy())
+        return self.with_table(copied_in_lines(self.table, "F") if by_column else self.table.copy(), units=self.units)
 
     def take(self, index):
-        """Copy of the columns at ``index``."""
-        by_column = self.table.flags.f_contiguous
-        table = self.table.T.take(index, axis=0).T if by_column else self.table.take(index, axis=1)
-        return self.with_table(np.ascontiguousarray(table))  # in C order, as sums go along rows
+        """Copy of the columns at ``index``, as they are."""
+        subset = self.with_table(self.take_kept(index))
+        if not self.is_plain:
+            self._into_plain(subset, self._rare(np.asarray(index), subset))
+        return subset
 
     def put(self, index, subset):
         """Write ``subset`` back to the columns at ``index``."""
-        self.table.T[index] = subset.table.T
+        if not self.is_plain:
+            subset = subset.copy()
+            self._into_units(subset, self._rare(np.asarray(index), subset))
+        self.put_kept(index, subset.table)
+
+    def take_kept(self, index):
+        """Copy of what the table has for the columns at ``index``."""
+        by_column = self.table.flags.f_contiguous
+        table = self.table.T.take(index, axis=0).T if by_column else self.table.take(index, axis=1)
+        return np.ascontiguousarray(table)  # in C order, as sums go along rows
+
+    def put_kept(self, index, table):
+        """The way back from `take_kept`."""
+        self.table.T[index] = table.T
 
     def arrange(self, order):
-        """Order the table, "C" or "F", if it is not ordered so; in the order "F" let it begin with a cache line."""
+        """Order the table, "C" or "F", if it is not ordered so; in the order "F" let it begin with a cache line.
+
+        In the order "C" all is as it is.
+        """
         flags = self.table.flags
+        if order == "C":
+            self.settle()
         if not (flags.c_contiguous if order == "C" else flags.f_contiguous and begins_in_line(self.table)):
-            self.__init__(copied_in_lines(self.table, order), *(getattr(self, name) for name in LAYOUT[1:]))
+            layout = (getattr(self, name) for name in LAYOUT[1:])
+            self.__init__(copied_in_lines(self.table, order), *layout, units=self.units)
 
     def finite(self):
         """Whether no number has left the range of float64."""
@@ -207,9 +321,10 @@ class Columns:
         ``G`` stays positive.
         """
         if moved:
+            self.settle()
             self.past -= moved * self.weight
         for name, factor in factors.items():
-            values = getattr(self, name)
+            values = self.kept(name)
             values *= factor
             if name == "G":
                 np.maximum(values, TINY, out=values)
@@ -252,6 +367,15 @@ def _in_order(table, shared, **layout):
     rows = np.arange(len(table))
     rows[: len(names)] = [shared.index(name) for name in names]
     return {"table": np.asarray(table[rows], order="F" if table.flags.f_contiguous else "C"), "shared": names, **layout}
+
+
+def _check_units(units):
+    """Raise unless what fades unseen can be seen."""
+    if not (isinstance(units, tuple) and len(units) == len(PLAIN) and all(type(unit) is float for unit in units)):
+        raise ValueError(f"columns cannot have units={units!r:.60}; they are {len(PLAIN)} numbers")
+    *positive_ones, in_past, as_they_are = units
+    if not (all(0.0 < unit <= 1.0 for unit in positive_ones) and abs(in_past) <= LARGEST and as_they_are in (0.0, 1.0)):
+        raise ValueError(f"columns cannot have units={units!r:.100}")
 
 
 def _check_saved(table, shared, per_head, n_heads, sharing):

@@ -65,13 +65,15 @@ class LinearState:
         rows; None where it is not known.
     G_before : ndarray or None
         ``columns.G`` before a kernel rescaled all of it, since the last `undo`.
+    columns_before : tuple of ndarray or None
+        Which columns `renew_columns` has changed since the last `undo`, and what the table had for them.
     of_columns : int or None
         Number of columns of the model that this is the `part` of, where that has more.
     """
 
     # What is found anew in a model that was loaded, and what it is until then.
     TRANSIENT: ClassVar[dict[str, Any]] = {
-        "cached": None, "looked_up": 0, "frequent": None, "G_before": None, "of_columns": None,
+        "cached": None, "looked_up": 0, "frequent": None, "G_before": None, "columns_before": None, "of_columns": None,
     }  # fmt: skip
 
     others = ()  # models that learn the same rows beside it
@@ -88,6 +90,7 @@ class LinearState:
     looked_up: int = field(default=0, repr=False)
     frequent: tuple | None = field(default=None, repr=False)
     G_before: np.ndarray | None = field(default=None, repr=False)
+    columns_before: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
     of_columns: int | None = field(default=None, repr=False)
 
     @classmethod
@@ -193,11 +196,12 @@ class LinearState:
         n_features = self.n_features
         begun = type(self).new(self.rule, n_features).columns
         columns = Columns.new(self.rule, self.columns.lift.size, like=self.columns)
+        before = self.columns.plain().table
         for name in begun.names:
             getattr(columns, name)[...] = getattr(begun, name)
         kept = np.flatnonzero(places >= 0)
-        columns.table[:, places[kept]] = self.columns.table[:, kept]
-        columns.table[:, n_features:] = self.columns.table[:, n_features:]
+        columns.table[:, places[kept]] = before[:, kept]
+        columns.table[:, n_features:] = before[:, n_features:]
         return replace(self, columns=columns, **self.small_arrays(), **self.TRANSIENT)
 
     def latest(self):
@@ -244,6 +248,14 @@ class LinearState:
         """The numbers that rows count up, by name."""
         return {"t": self.t, "averaged": self.averaged, "age": self.age, "faded": self.faded}
 
+    def renew_columns(self):
+        """Let the table of the columns have all as it is, where what had faded unseen could leave the range."""
+        if self.G_before is None and self.columns.G is not None:
+            self.G_before = self.columns.kept("G").copy()
+        before = self.columns.settle()
+        if self.columns_before is None:
+            self.columns_before = before
+
     def undo(self, named=None):
         """`Undo` of what is going to be learnt.
 
@@ -251,10 +263,10 @@ class LinearState:
         ----------
         named : ndarray of int, optional
             The features that the rows to be learnt name, where they are few, in any order and more than once. If the
-            rule changes no others, only these are copied. All of ``G`` may be rescaled even so; kernels then leave a
-            copy of it in ``G_before``.
+            rule changes no others, only these are copied. All of ``G``, or all that fades, may be rescaled even so;
+            kernels then leave a copy of it in ``G_before`` or ``columns_before``.
         """
-        if not self.rule.lazy or self.rule.forgets:  # as what fades does so in all columns
+        if not self.rule.lazy:
             named = None
         if named is not None:
             n, followed = self.columns.lift.size, self.followed() if self.rule.selective else named[:0]
@@ -578,15 +590,17 @@ class Undo:
     """
 
     def __init__(self, state, named=None):
-        state.G_before = None
+        state.G_before = state.columns_before = None
         self.state, self.named = state, named
         self.parts = vars(state) | state.small_arrays()
-        self.columns = state.columns.copy() if named is None else state.columns.take(named)
-        self.G = None  # of all columns, once the call has ended
+        self.columns = state.columns.copy() if named is None else state.columns.take_kept(named)
+        self.units = state.columns.units
+        self.G = self.before = None  # of all columns, once the call has ended
 
     def end(self):
         """Take over what the call has left of the model before."""
         self.G, self.state.G_before = self.state.G_before, None
+        self.before, self.state.columns_before = self.state.columns_before, None
 
     def restore(self):
         """Make the model what it was."""
@@ -610,6 +624,10 @@ class Undo:
 
     def _put_back(self, columns):
         G = self.state.G_before if self.G is None else self.G
+        before = self.state.columns_before if self.before is None else self.before
+        if before is not None:
+            columns.put_kept(*before)
         if G is not None:
-            columns.G[:] = G
-        columns.put(self.named, self.columns)
+            columns.kept("G")[:] = G
+        columns.put_kept(self.named, self.columns)
+        columns.set_units(self.units)

@@ -126,6 +126,11 @@ class LinearRule:
         return np.sqrt(np.sqrt(np.sqrt(t))) if self.normalization == "auto" else np.ones_like(t)
 
     @property
+    def fades_unseen(self):
+        """Whether compiled loops over sparse rows change no columns but those that rows name, and those all visit."""
+        return self.lazy and not self.forgets
+
+    @property
     def by_latest(self):
         """The same rule, playing the latest weights where it would an average of them, which it goes on to keep."""
         return self

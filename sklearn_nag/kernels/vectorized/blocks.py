@@ -39,6 +39,7 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
     """
     with np.errstate(all="ignore"):
         by_row = not isinstance(X, np.ndarray) and state.rule.lazy
+        state.columns.settle()
         state.columns.arrange("F" if by_row else "C")  # as what is kept of a column is then side by side
         if by_row:
             n = X.shape[0] if order is None else len(order)

@@ -1,0 +1,146 @@
+"""Compiled loops let rare columns fade unseen: a row changes no more of the table than if nothing faded."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_nag import NAGClassifier, NAGRegressor, kernels, set_config
+from sklearn_nag.kernels.state.columns import HAVE_UNITS, PLAIN, SMALLEST_UNIT, Columns
+
+from ...estimators.helpers import bits
+
+pytestmark = [pytest.mark.compiled, pytest.mark.any_rule]  # one of the two is compiled for this alone
+
+MODELS = [
+    NAGClassifier(half_life=2),
+    NAGRegressor(half_life=3, centering=False, average=False),
+]
+
+
+@pytest.fixture(autouse=True)
+def compiled():
+    set_config(kernel="numba")
+    yield
+    set_config(kernel="auto")
+
+
+def words(n, seed=0, d=300, length=6):
+    """CSR rows of words that fall as a power law, targets and weights."""
+    rng = np.random.default_rng(seed)
+    columns = np.minimum(np.exp(rng.random(n * length) * np.log(d)).astype(np.int32) - 1, d - 1)
+    ends = np.arange(0, n * length + 1, length, dtype=np.int32)
+    X = sparse.csr_array((rng.normal(size=n * length), columns, ends), shape=(n, d))
+    z = X @ np.sin(np.arange(d)) + 0.3 * rng.normal(size=n)
+    return X, z, rng.integers(1, 4, n).astype(float)
+
+
+def learn(model, X, z, weight=None):
+    """The model, taught."""
+    if isinstance(model, NAGRegressor):
+        return model.partial_fit(X, z, weight)
+    return model.partial_fit(X, z > 0, [False, True], weight)
+
+
+def kept(model):
+    """What the table has, and the units of that."""
+    columns = model._state.columns
+    return np.append(columns.table.ravel(), columns.units)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_equals_numpy_which_lets_every_column_fade(model):
+    X, z, weight = words(700)
+    seen = learn(pickle.loads(pickle.dumps(model)), X, z, weight)
+    set_config(kernel="numpy")
+    expected = learn(pickle.loads(pickle.dumps(model)), X, z, weight)
+    assert seen._state.columns.units[:4] != PLAIN[:4]
+    np.testing.assert_allclose(seen.progressive_loss_, expected.progressive_loss_, rtol=1e-9)
+    np.testing.assert_allclose(seen.coef_, expected.coef_, rtol=1e-7, atol=1e-9 * np.abs(expected.coef_).max())
+    for name in ("squares", "tally", "sum", "G", "weight", "past"):
+        values, others = (getattr(m._state.columns, name) for m in (seen, expected))
+        if others is not None:
+            np.testing.assert_allclose(values, others, rtol=1e-6, atol=1e-9 * np.abs(others).max(), err_msg=name)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_cuts_pickles_and_looks_change_no_bit(model):
+    X, z, weight = words(900, 1)
+    whole, parts = (pickle.loads(pickle.dumps(model)) for _ in range(2))
+    learn(whole, X, z, weight)
+    for start in range(0, len(z), 53):
+        rows = slice(start, start + 53)
+        learn(parts, X[rows], z[rows], weight[rows])
+        parts.coef_, parts.predict(X[:3]), parts.coefficients()
+        parts = pickle.loads(pickle.dumps(parts))
+    np.testing.assert_array_equal(kept(parts), kept(whole))
+    np.testing.assert_array_equal(bits(parts), bits(whole))
+    assert 2 * len(z) / model.half_life * 1.5 > -np.log2(SMALLEST_UNIT)  # so the table was renewed on the way
+
+
+def test_a_row_changes_its_own_columns_alone_and_all_fade():
+    X, z, _ = words(300, 2)
+    model = learn(NAGClassifier(half_life=8), X, z)
+    columns = model._state.columns
+    before, weight, tally = columns.table.copy(), columns.weight[0].copy(), columns.tally.copy()
+    learn(model, X[:2], z[:2])  # a quarter of a half-life
+    others = (columns.frequent == 0) & (weight != 0)
+    others[np.append(X[:2].indices, X.shape[1])] = False
+    assert others.sum() > 100
+    np.testing.assert_array_equal(columns.table[:, others], before[:, others])
+    np.testing.assert_allclose(columns.tally[others], tally[others] * 0.5**0.25, rtol=1e-14)
+    np.testing.assert_allclose(columns.weight[0][others], weight[others] * 0.5 ** (0.25 / 4), rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [3, 500])
+def test_what_is_undone_is_as_it_was(n):
+    """Also where units became too small on the way, so that all columns changed."""
+    X, z, _ = words(400 + n, 3)
+    model = learn(NAGClassifier(half_life=2), X[:400], z[:400])
+    state, loss = model._state, model._loss()
+    before, copy = kept(model), pickle.dumps(state.copy())
+    rows = X[400:]
+    undo = kernels.undo(state, loss, rows.indices)
+    assert undo.named is not None
+    kernels.learn(state, loss, rows, (z[400:] > 0).astype(np.int32))
+    assert (kept(model) != before).any()
+    np.testing.assert_array_equal(np.append(undo.model().columns.table.ravel(), undo.model().columns.units), before)
+    undo.restore()
+    np.testing.assert_array_equal(kept(model), before)
+    assert pickle.dumps(state.copy()) == copy
+
+
+def test_dense_rows_and_new_parameters_go_on_with_all_as_it_is():
+    X, z, _ = words(400, 4)
+    model = learn(NAGClassifier(half_life=20), X[:200], z[:200])
+    coef = model.coef_
+    for change in (
+        lambda m: learn(m, X[200:201].toarray(), z[200:201]),
+        lambda m: learn(m.set_params(penalty="l2", alpha=1e-6), X[200:201], z[200:201]),
+    ):
+        changed = pickle.loads(pickle.dumps(model))
+        change(changed)
+        assert changed._state.columns.units[:4] == PLAIN[:4]
+        others = np.delete(np.arange(X.shape[1]), X[200:201].indices)
+        np.testing.assert_allclose(changed.coef_[0, others], coef[0, others], atol=0.05 * np.abs(coef).max())
+        learn(changed, X[201:], z[201:])
+        assert np.isfinite(changed.progressive_loss_)
+
+
+def test_views_of_what_fades_unseen_cannot_be_written():
+    X, z, _ = words(100, 5)
+    columns = learn(NAGClassifier(half_life=4), X, z)._state.columns
+    for name in HAVE_UNITS:
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(columns, name)[...] = 0.0
+
+
+@pytest.mark.parametrize("units", [None, (1.0, 1.0), (0.0, 1.0, 1.0, 0.0, 1.0), (1.0, 1.0, 2.0, 0.0, 1.0),
+                                   (1.0, 1.0, 1.0, np.nan, 1.0), (1.0, 1.0, 1.0, 0.0, 7.0)])  # fmt: skip
+def test_units_that_cannot_be_are_refused(units):
+    X, z, _ = words(100, 6)
+    saved = learn(NAGClassifier(half_life=4), X, z)._state.columns.__getstate__()
+    assert len(saved["units"]) == 5
+    with pytest.raises(ValueError, match="columns cannot have units"):
+        Columns.__new__(Columns).__setstate__({**saved, "units": units})
