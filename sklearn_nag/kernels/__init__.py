@@ -203,7 +203,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     learn_rows = backend(state.rule, compiled).learn_rows
     if isinstance(state.rule, nag.MixedRule):
         learn_by = partial(state.rule.family.fading, learn_rows, _multiply(compiled), compiled=compiled)
-        learn_rows = partial(nag.learn_and_mix, learn_by, mix)
+        tells = compiled and nag.fades_on_the_way(state.others[-1].rule)
+        learn_rows = partial(nag.learn_and_mix, learn_by, tells, mix)
     elif state.rule.forgets:
         learn_rows = state.rule.family.fading(learn_rows, _multiply(compiled), state.rule, compiled)
     elif compiled:  # which alone releases the GIL

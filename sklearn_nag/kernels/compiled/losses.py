@@ -221,14 +221,14 @@ def importance_aware_move(loss, parameter, p, y, g, a):
 def move_of_margin(loss, margin, a):
     """How far the importance-aware step moves the margin."""
     if loss in (LOG, SOFTMAX):
-        e = np.exp(min(max(margin, LEAST_MARGIN), MOST_MARGIN))
+        e = exp(min(max(margin, LEAST_MARGIN), MOST_MARGIN))
         a = min(a, LONGEST)
         d = a / (1.0 + e)
         if a > 1e-12:
             if d > 0.5:
                 d = min(d, np.log1p(a / e))
             for _ in range(HALLEY_STEPS):
-                grown = e * np.expm1(d)
+                grown = e * exp_minus_1(d)
                 slope = 1.0 + grown + e
                 excess = d + grown - a
                 change = excess / (slope - excess * (slope - 1.0) / (2.0 * slope))

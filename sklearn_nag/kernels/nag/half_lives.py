@@ -206,47 +206,54 @@ class MixedUndo:
         return replace(self.first.model(), others=tuple(undo.model() for undo in self.others))
 
 
-def learn_and_mix(learn_by, mix, state, loss, X, y, sample_weight, order, predictions):
+def learn_and_mix(learn_by, tells, mix, state, loss, X, y, sample_weight, order, predictions):
     """As ``learn_rows``, by all models; each row is predicted by their mixture before any has learnt it.
 
-    ``learn_by(rule)`` is ``learn_rows`` for one of them, and ``mix(mixture, losses)`` plays a mixture of a single
-    group, as `Mixture.play`.
+    ``learn_by(rule)`` is ``learn_rows`` for one of them, which may tell what predictions lose, too, and ``mix(mixture,
+    losses)`` plays a mixture of a single group, as `Mixture.play`.
     """
-    order = np.arange(X.shape[0]) if order is None else order
-    for start in range(0, len(order), AT_ONCE):
-        rows = order[start : start + AT_ONCE]
-        mixed = _learn_some(learn_by, mix, state, loss, X, y, sample_weight, rows)
+    n = X.shape[0] if order is None else len(order)
+    for start in range(0, n, AT_ONCE):
+        rows = slice(start, min(start + AT_ONCE, n)) if order is None else order[start : start + AT_ONCE]
+        c = None if sample_weight is None else sample_weight[rows]
+        if isinstance(X, np.ndarray):  # copied once for all, where rows do not lie one after another
+            mixed = _learn_some(learn_by, tells, mix, state, loss, np.ascontiguousarray(X[rows]), y[rows], c)
+        else:
+            mixed = _learn_some(learn_by, tells, mix, state, loss, X[rows], y[rows], c)
         if predictions is not None:
-            predictions[start : start + len(rows)] = mixed
+            predictions[start : start + len(mixed)] = mixed
 
 
-def _learn_some(learn_by, mix, state, loss, X, y, sample_weight, rows):
+def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     """Let all models learn some rows; return the predictions of the mixture, of shape (n_rows, n_played)."""
-    rule, before = state.rule, state.t
-    targets = read_classes(y[rows], rule.n_targets)
-    c = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
+    rule, before, n = state.rule, state.t, len(y)
+    targets = read_classes(y, rule.n_targets)
+    c = np.ones(n) if sample_weight is None else sample_weight
     hear = _hear_rates if rule.log_link else _hear_targets
     predicted, in_units, units = hear(state, targets, c)
-    played = np.empty((1 + len(state.others), len(rows), rule.n_played))
-    of_mixture = state.loss.copy()
+    played = np.empty((1 + len(state.others), n, rule.n_played))
+    told, of_mixture = np.empty_like(played) if tells else [None] * len(played), state.loss.copy()
     state.rule = rules_of(rule)[0]
     try:
-        learn_by(state.rule)(state, loss, X, y, sample_weight, rows, played[0])
+        for model, own, lost in zip((state, *state.others), played, told):
+            model.cached, model.looked_up = None, 0
+            telling = {"losses": lost} if tells else {}
+            learn_by(model.rule)(model, loss, X, y, sample_weight, None, own, **telling)
     finally:
         state.rule = rule
-    for other, own in zip(state.others, played[1:]):
-        other.cached, other.looked_up = None, 0
-        learn_by(other.rule)(other, loss, X, y, sample_weight, rows, own)
 
-    def losses_of(predicted, y, *units, most=LARGEST):
-        losses = loss.value(loss.margins(predicted) if loss.coupled else predicted, y, *units)
+    def values(predicted, y, *units):
+        return loss.value(loss.margins(predicted) if loss.coupled else predicted, y, *units)
+
+    def counted(losses, most=LARGEST):
         losses = np.minimum(np.minimum(losses, most) * c[:, None], LARGEST)
         if rule.target_unit and before == 0:  # there was nothing to predict the first by
             losses[..., 0, :] = 0.0
         return losses
 
     with np.errstate(all="ignore"):
-        losses = losses_of(predicted(played), in_units, most=rule.most_nats)
+        by_all = told if tells and not rule.target_unit else values(predicted(played), in_units)
+        losses = counted(by_all, rule.most_nats)
         if rule.n_groups < rule.n_targets:
             losses = np.minimum(np.add.reduce(losses, axis=2, keepdims=True), LARGEST)
         mixed = np.zeros(played.shape[1:])
@@ -254,7 +261,7 @@ def _learn_some(learn_by, mix, state, loss, X, y, sample_weight, rows):
         for own, share in zip(played, np.moveaxis(np.stack(groups, axis=1), -1, 0)):
             mixed += share * own
         np.clip(mixed, -LARGEST, LARGEST, out=mixed)  # as shares add up to 1 but for rounding
-        totals = np.add.accumulate(np.vstack([of_mixture, losses_of(mixed, targets, units)]))
+        totals = np.add.accumulate(np.vstack([of_mixture, counted(values(mixed, targets, units))]))
         state.loss[:] = np.minimum(totals[-1], LARGEST)
     return mixed
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, OF_RATE
 from ..compiled.fading import factor_due
-from ..compiled.handover import plain
+from ..compiled.handover import NOTHING_KEPT, plain
 from ..compiled.heads import (
     AVERAGE,
     CLIPPED,
@@ -171,8 +171,10 @@ class PlayedRule(NamedTuple):
 
 
 @entry
-def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, begins, played):
+def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, begins, played, of_rows):
     """Play the rows that were noted; ``begins`` tells whether the first of them is the first of all.
+
+    Predictions go to ``played``, and what they lose to ``of_rows``, where these have room.
 
     ``ages`` is the total weight of the rows before, and by how many parts of a half-life what was learnt has faded.
 
@@ -197,6 +199,8 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, be
             else:
                 of_played = loss_of(heads, row, loss, of_target, 1.0, k, n_targets)
             losses[k] = min(losses[k] + min(of_played * c, LARGEST), LARGEST)
+            if of_rows.size > 0:
+                of_rows[step, k] = of_played
             if rule.judged:
                 judge_average(heads, rule, loss, c, trust, of_played, of_target, k, n_targets)
             p = heads[row, k]
@@ -252,6 +256,7 @@ class Player:
         self.width = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets
         self.most_rows = max(1, AT_ONCE // self.width)
         self.begins, self.waiting, self.ages = False, np.zeros(1), np.zeros(2)
+        self.of_rows, self.done = NOTHING_KEPT, 0
         self.function, played_rule, groups, share = compiled(rule, type(loss))
         self.model = (
             heads,
@@ -264,8 +269,9 @@ class Player:
             self.ages,
         )
 
-    def begin(self, state):
-        """Take the model as it is before the first row to come."""
+    def begin(self, state, of_rows=None):
+        """Take the model as it is before the first row to come, and an array for what predictions lose, by row."""
+        self.of_rows, self.done = NOTHING_KEPT if of_rows is None else of_rows, 0
         self.begins, self.waiting[0], self.ages[:] = state.t == 0, state.waiting, (state.age, state.faded)
 
     def room(self, n_rows):
@@ -274,8 +280,9 @@ class Player:
 
     def play(self, noted, kept):
         """Play rows; fill ``kept`` with the predictions, if it has room; tell whether they are finite."""
-        ok = self.function(noted, *self.model, self.begins, kept)
-        self.begins = False
+        rows = slice(self.done, self.done + len(noted))
+        ok = self.function(noted, *self.model, self.begins, kept, self.of_rows[rows])
+        self.begins, self.done = False, rows.stop
         return ok
 
 

@@ -724,8 +724,8 @@ class Bench:
         """Whether it was made of all that a model and a loss are now, and the last call on it went well."""
         return self.is_whole and all(map(operator.is_, self.made_of, parts_of(state, loss)))
 
-    def lay_out(self, state):
-        """Copy what rows change."""
+    def lay_out(self, state, of_rows):
+        """Copy what rows change; what they lose goes to ``of_rows``, if given."""
         if self.is_whole and self.own is not None:  # a new one has them
             self.own.table[:] = state.columns.table
         self.is_whole = False
@@ -734,7 +734,7 @@ class Bench:
         self.losses[:], self.target[:], self.heads[:] = state.loss, state.targets.table, self.before
         if state.rule.target_unit:
             self.heads[UNIT, : state.rule.n_heads] = state.unit()
-        self.player.begin(state)
+        self.player.begin(state, of_rows)
 
     def take_over(self, state, ok):
         """Give the model what was learnt; tell whether its numbers are in range."""
@@ -774,15 +774,15 @@ def bench_of(state, loss, indptr):
     return bench
 
 
-def learn_rows(state, loss, X, y, sample_weight, order, predictions):
-    """As `numpy_rows.learn_rows`."""
+def learn_rows(state, loss, X, y, sample_weight, order, predictions, losses=None):
+    """As `numpy_rows.learn_rows`; what predictions lose, by row, goes to ``losses``, of the same shape, if given."""
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
         return
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
     bench = bench_of(state, loss, X.indptr if by_row else None)
-    bench.lay_out(state)
+    bench.lay_out(state, losses)
     ok = run(
         bench.sparse if by_row else None, bench.learn_dense, X, y, sample_weight, order, bench.model, predictions,
         row_cost=entries_of_row(X) * rule.n_heads, player=bench.player,
