@@ -14,6 +14,9 @@ on; electricity and bikes by the hour in the order of time; SEA, Agrawal, a hype
 bases of River's generators, with fixed seeds; Bank and Shuttle shuffled, which do not change. ``-`` where a learner
 diverges or has no such number.
 
+With ``--columns`` it measures instead what a row of 50 words costs by the number of columns, of which words fall as a
+power law: microseconds of processor time a row, in one call and by single rows, by a model that knows them.
+
 River's models, and its generators, are left out where it is not installed. Its linear models come behind its
 StandardScaler. Their probabilities, and none of this package's learners, are held between 1e-6 and 1 for log losses.
 """
@@ -25,6 +28,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
@@ -36,7 +40,7 @@ from sklearn_nag.model_selection import progressive_validation
 from .data import FILES, load_each, parse
 
 HALF_LIVES = (None, 5120, 1280, 320, 80, 20)
-HALF_LIVES_OF_CELLS = (None, 320)  # as six of them side by side, of 80,000 columns each, take too long by such batches
+HALF_LIVES_OF_CELLS = (None, 320, "auto")
 LEAST = 1e-6  # probability
 TENTHS = np.arange(1, 11) / 10.0
 CURVE_OF = "electricity"
@@ -213,10 +217,49 @@ def by_batches(model, X, y, classes, batch_size):
     )  # fmt: skip
 
 
+def words(n, d, length=50):
+    """CSR rows of words, and classes."""
+    rng = np.random.default_rng(0)
+    columns = np.minimum(np.exp(rng.random(n * length) * np.log(d)).astype(np.int32), d - 1)
+    ends = np.arange(0, n * length + 1, length, dtype=np.int32)
+    X = sparse.csr_array((rng.random(n * length), columns, ends), shape=(n, d))
+    X.sum_duplicates()
+    return X, rng.integers(0, 2, n)
+
+
+def measure_columns(n):
+    """What a row of words costs by the number of columns, and by half-life."""
+    found = {}
+    for d in (2**12, 2**16, 2**20):
+        X, y = words(n, d)
+        for h in (None, 320, 20, "auto"):
+            model, of_model = NAGClassifier(half_life=h).partial_fit(X, y, classes=[0, 1]), found.setdefault(h, {})
+            at_once = [seconds_of(model, X, y) / n for _ in range(5)]
+            singly = [seconds_of(model, X[i : i + 1], y[i : i + 1]) for i in range(50)]
+            of_model[f"{d:,} columns"] = 1e6 * np.median(at_once)
+            of_model[f"{d:,} columns, single rows"] = 1e6 * np.median(singly)
+    return pd.DataFrame({f"half_life={h!r}": values for h, values in found.items()}).T.rename_axis("learner")
+
+
+def seconds_of(model, X, y):
+    """Processor time of a call."""
+    start = time.process_time()
+    model.partial_fit(X, y)
+    return time.process_time() - start
+
+
 def main():
     """Print the tables."""
-    options = parse(__doc__, "file to write the scores to, as CSV", "short streams: that it runs")
+    options = parse(
+        __doc__, "file to write the scores to, as CSV", "short streams: that it runs",
+        columns="file to write what words cost to, as CSV, in place of the scores",
+    )  # fmt: skip
     warnings.simplefilter("ignore")
+    if options.columns is not None:
+        table = measure_columns(200 if options.quick else 4_000)
+        print(table.to_string(float_format=lambda value: f"{value:.3g}"))
+        table.to_csv(options.columns, float_format="%.3g")
+        return
     have_river = importlib.util.find_spec("river") is not None
     if not have_river:
         print("River and its generators are left out: it is not installed")

@@ -15,6 +15,7 @@ there is not run again.
 
 import argparse
 import csv
+import importlib
 import importlib.util
 import json
 import os
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -397,6 +399,8 @@ def figures(results, sets, folder):
 def one_pass(folder, n_etas):
     """Covertype with some learning rates: from the file to progressive errors, with time and memory."""
     etas = 2.0 ** (np.arange(n_etas) - n_etas // 2 + 1)
+    with suppress(ImportError):
+        importlib.import_module("numba")
     start = time.perf_counter()
     bunch = datasets.fetch_covertype(data_home=folder, download_if_missing=False)
     recipe = datasets.paper_recipe().fit(bunch.data[:1])

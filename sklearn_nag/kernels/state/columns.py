@@ -37,6 +37,17 @@ def rows_of_fields(shared, per_head, n_heads, sharing):
     return MappingProxyType(rows)
 
 
+@lru_cache
+def units_of_rows(*layout):
+    """Which of `Columns.units` each row of a table of columns has; `IN_PAST` stands for none."""
+    rows = rows_of_fields(*layout)
+    which = np.full(sum(map(len, rows.values())), IN_PAST)
+    for unit, names in {OF_SUMS: SUMS, OF_WEIGHTS: (WEIGHT.name,), OF_PAST: (PAST.name,)}.items():
+        for name in names:
+            which[rows.get(name, range(0))] = unit
+    return which
+
+
 def distinct(places, n):
     """The different ones of some places from 0 to ``n - 1``, in order."""
     if len(places) < n // 64:
@@ -230,27 +241,25 @@ class Columns:
 
     def _into_plain(self, columns, rare):
         """Let the table of ``columns``, some of these, have all as it is; ``rare`` tells which ones have units."""
-        of_sums, of_weights, of_past, in_past, _ = self.units
-        if columns.ranges().get("past"):
-            moved = columns.kept("past") * np.where(rare, of_past, 1.0)
-            columns.kept("past")[:] = moved + columns.kept("weight") * np.where(rare, in_past, 0.0)
-        self._multiply_kept(columns, np.where(rare, of_sums, 1.0), np.where(rare, of_weights, 1.0))
-        if columns.ranges().get("G"):
+        averaged = columns.kept("past") is not None
+        moved = np.where(rare, columns.kept("weight") * self.units[IN_PAST], 0.0) if averaged else 0.0
+        columns.table *= np.where(rare, self._unit_of_each_row(), 1.0)
+        if averaged:
+            columns.kept("past")[:] += moved
+        if columns.kept("G") is not None:
             np.maximum(columns.kept("G"), TINY, out=columns.kept("G"))
 
     def _into_units(self, columns, rare):
         """The way back from `_into_plain`."""
-        of_sums, of_weights, of_past, in_past, _ = self.units
-        self._multiply_kept(columns, np.where(rare, 1.0 / of_sums, 1.0), np.where(rare, 1.0 / of_weights, 1.0))
-        if columns.ranges().get("past"):
-            moved = columns.kept("past") - columns.kept("weight") * np.where(rare, in_past, 0.0)
-            columns.kept("past")[:] = moved * np.where(rare, 1.0 / of_past, 1.0)
+        columns.table /= np.where(rare, self._unit_of_each_row(), 1.0)
+        if columns.kept("past") is not None:
+            moved = columns.kept("weight") * (self.units[IN_PAST] / self.units[OF_PAST])
+            columns.kept("past")[:] -= np.where(rare, moved, 0.0)
 
-    @staticmethod
-    def _multiply_kept(columns, sums, weights):
-        for name in (*SUMS, WEIGHT.name):
-            if columns.ranges().get(name):
-                columns.kept(name)[...] *= weights if name == WEIGHT.name else sums
+    def _unit_of_each_row(self):
+        """What the rows of the table are to be multiplied by, of shape (n_fields, 1)."""
+        which = units_of_rows(self.shared, self.per_head, self.n_heads, self.sharing)
+        return np.array((*self.units[:IN_PAST], 1.0))[which][:, None]
 
     def _rare(self, index, columns):
         """Which of some columns, at the places ``index``, have units."""
