@@ -48,6 +48,9 @@ def works(size):
         classes = {"classes": np.unique(y)} if y.dtype.kind == "i" else {}
         return lambda: make(**parameters).partial_fit(X, y, **classes)
 
+    def fit(X, y, **parameters):
+        return lambda: nag.NAGClassifier(max_iter=2, tol=None, **parameters).fit(X, y)
+
     def one_by_one(call, n):
         return lambda: [call(i) for i in range(n)]
 
@@ -63,9 +66,13 @@ def works(size):
     yield "54 dense columns, regression", learn(X, target, nag.NAGRegressor)
     yield '54 dense columns, eta0="auto"', learn(X[::4], y[::4], nag.NAGClassifier, eta0="auto")
     yield "54 dense columns, no learning rate", learn(*rows, nag.ScaleInvariantClassifier)
+    yield "54 dense columns, two passes of fit in random order", fit(*rows)
+    yield "8 dense columns, the same as printed", fit(*narrow, **PRINTED)
     yield "54 dense columns, full invariance", learn(X[::8], y[::8], nag.ScaleInvariantClassifier, invariance="full")
     yield "200 words, as printed", learn(*text, nag.NAGClassifier, **PRINTED)
     yield "200 words", learn(*text, nag.NAGClassifier)
+    yield "200 words, two passes of fit", fit(*text)
+    yield "20 words, the same as printed", fit(*words(20_000 * size, 45_000, 20), **PRINTED)
     yield "100 words, 20 classes", learn(*many, nag.NAGClassifier)
     yield "200 words, no learning rate", learn(*text, nag.ScaleInvariantClassifier)
     yield (

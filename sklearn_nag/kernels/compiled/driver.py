@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..state.memory import LINE
 from .columns import (
     all_finite,
     count_entries,
@@ -51,6 +52,10 @@ from .handover import PENDING, T
 from .heads import PLAYED
 from .jit import bound, counted, entry, fast
 from .targets import read_row
+from .vectors import ask_for, ask_for_entry
+
+AHEAD = 4  # how many rows before it is learnt a row is asked for, whose turn is not that of its place in memory
+LINES = 16  # of the cache, that are asked for: what follows the processor finds out by itself
 
 settle = predict = must_wait = step = note = named = UNBOUND  # of a family
 due = fade = revive = suspend = must_renew = UNBOUND
@@ -111,6 +116,43 @@ def bind(module, **functions):
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
+@fast
+def ask_for_targets(y, codes, weights, row):
+    """Ask for what else is read of a row to come."""
+    if codes.size > 0:
+        ask_for(codes, row)
+    else:
+        ask_for_entry(y, row, 0)
+    if weights.size > 0:
+        ask_for(weights, row)
+
+
+@fast
+def ask_for_dense(X, y, codes, weights, order, place):
+    """Ask for a dense row to come, where rows do not come as they lie in memory."""
+    place += AHEAD
+    if place < order.size:
+        row = order[place]
+        for i in range(0, min(X.shape[1], LINES * LINE), LINE):
+            ask_for_entry(X, row, i)
+        ask_for_targets(y, codes, weights, row)
+
+
+@fast
+def ask_for_sparse(data, indices, indptr, y, codes, weights, order, place):
+    """As `ask_for_dense`, of a CSR row, and where one to come after that is."""
+    place += AHEAD
+    if place + AHEAD < order.size:
+        row = order[place + AHEAD]
+        ask_for(indptr, row)
+        ask_for_targets(y, codes, weights, row)
+    if place < order.size:
+        start, stop = indptr[order[place]], indptr[order[place] + 1]
+        for i in range(start, min(stop, start + LINES * LINE), LINE):
+            ask_for(data, i)
+            ask_for(indices, i)
+
+
 @entry
 def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model, noted, first):
     """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`.
@@ -127,6 +169,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
     for place in range(first if first > 0 else 0, n_rows):
         row = order[place] if order.size > 0 else place
+        ask_for_dense(X, y, codes, weights, order, place)
         c = weights[row] if weights.size > 0 else 1.0
         if clock[PENDING] == 0.0:
             read_row(y, codes, row, heads, rule.n_targets)
@@ -172,6 +215,7 @@ def learn_sparse(
     seeks = staying > rule.intercept
     for place in range(first if first > 0 else 0, n_rows):
         row = order[place] if order.size > 0 else place
+        ask_for_sparse(data, indices, indptr, y, codes, weights, order, place)
         c = weights[row] if weights.size > 0 else 1.0
         if width < 0:
             read_row(y, codes, row, heads, rule.n_targets)
