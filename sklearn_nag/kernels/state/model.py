@@ -498,7 +498,8 @@ class LinearState:
     def part(self, features):
         """The model on some of the features alone, in this order, and the intercept; with copies of the columns."""
         n = self.columns.lift.size
-        return replace(self, columns=self.columns.take(np.append(features, np.arange(n - self.rule.intercept, n))))
+        columns = self.columns.take(np.append(features, np.arange(n - self.rule.intercept, n)))
+        return replace(self, columns=columns, frequent=None)
 
     def _few_met(self):
         """Whether it is worth while to tell columns apart that sparse rows have never named."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sklearn_nag import NAGClassifier
 from sklearn_nag.kernels import FEW, predict, predict_by_row, predict_few, predict_unit_free
 
 from ..helpers import make_data, make_state, progressive
@@ -79,3 +80,16 @@ def test_wide_sparse_rows_are_predicted_by_the_columns_they_name(rng, rule):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2**20  # bytes: one for each column
+
+
+def test_a_part_that_is_wide_itself_knows_its_own_frequent_columns(rng):
+    """Rows of it are predicted by parts of the part, where weights in raw units leave the range of doubles."""
+    d = 3000
+    X = sparse.random_array((40, d), density=0.5, rng=rng, format="csr")
+    X.data[:] = rng.normal(size=X.nnz)
+    model = NAGClassifier().partial_fit(X, X[:, [0]].toarray().ravel() > 0, classes=[False, True])
+    state, features = model._state, np.arange(1, d, 2)
+    assert len(state.followed()) > 100
+    part = state.part(features)
+    dense = predict_unit_free(part, X[:, features].toarray())
+    np.testing.assert_allclose(predict_unit_free(part, sparse.csr_array(X[:, features])), dense, rtol=1e-9)
