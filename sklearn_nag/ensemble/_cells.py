@@ -176,6 +176,9 @@ class _LinesCurvesCells:
         learner = self._learner(**{name: getattr(self, name) for name in self._passed_on})
         return [(name, make_online_pipeline(step, clone(learner))) for name, step in zip(_NAMES, steps)]
 
+    def _with_tags(self):
+        return [self._learner()]  # as the others would be made anew in each call, which takes as long as many rows
+
     def _check_parameters(self):
         super()._check_parameters()
         if self.focus_rows is not None:

@@ -437,10 +437,14 @@ class _Hedge(NamedEstimators):
         """Raise for classes, or outputs and their ranges, that no mixture has."""
         raise NotImplementedError
 
+    def _with_tags(self):
+        """The estimators from whose tags those of the mixture follow."""
+        return [estimator for _, estimator in self._named()]
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         try:
-            of_experts = [get_tags(estimator) for _, estimator in self._named()]
+            of_experts = [get_tags(estimator) for estimator in self._with_tags()]
         except (TypeError, ValueError, AttributeError):
             return tags  # as these estimators will be refused
         tags.input_tags.sparse = all(t.input_tags.sparse for t in of_experts)
