@@ -303,6 +303,16 @@ class _Hedge(NamedEstimators):
         self._mixture = self._mixture.rearranged([*range(n), *copied, *range(n, self._mixture.excess.shape[1])])
         self._blend = None if self._blend is None else self._blend.rearranged([*range(n), *copied])
 
+    def _leave(self, place):
+        """Let the expert in a place, which makes one forecast, leave the mixture."""
+        first = self._first_forecasts()[place]
+        n = len(self._totals) - 1
+        kept = [i for i in range(n) if i != first]
+        del self._experts[place]
+        self._totals = self._totals[[*kept, n]]
+        self._mixture = _rearranged(self._mixture, [*kept, *range(n, self._mixture.excess.shape[1])])
+        self._blend = None if self._blend is None else _rearranged(self._blend, kept)
+
     def _see(self, y):
         """Remember what matters of targets that have been learnt."""
 
@@ -497,6 +507,13 @@ class _Hedge(NamedEstimators):
     def t_(self) -> float:
         """Total weight of the rows that were judged."""
         return self._attribute(lambda model: model._t)
+
+
+def _rearranged(mixture, kept):
+    """The mixture without some of its experts, the best one among them perhaps."""
+    mixture = mixture.rearranged(kept)
+    mixture.excess -= mixture.excess.min(axis=1, keepdims=True)
+    return mixture
 
 
 def _rows_with_weight(weight, n_rows):
