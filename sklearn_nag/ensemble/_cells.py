@@ -1,4 +1,4 @@
-"""Lines, curves and two generations of cells side by side: learners that need no choice between them."""
+"""Lines, curves and generations of cells side by side: learners that need no choice between them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ..model_selection._effects import rows_and_weights
 from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
+from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
 from ..uncertainty import quantiles
 from ._experts import Expert
@@ -38,14 +39,15 @@ n_knots : int, default=17
 n_trees : int, default=300
     Random partitions; time is in proportion. See `sklearn_nag.preprocessing.OnlineCells`.
 depth : int, default=7
-    Of these. More rows can fill more cells: 8 or more is better from about 50,000 rows on.
+    Of these, as long as there are no finer ones.
 max_columns : int, default=2**20
     How many columns all cells have at most, which bounds memory; more are hashed.
 first_rows : int, default=300
     Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines.
 focus_rows : int or None, default=1000
     After how many rows a second generation of as many trees joins, which cuts the columns that have mattered in the
-    first one more often. None is for never, which takes half of the time.
+    first one more often. From 40 times as many rows on, finer ones join where losses go on falling. None is for never,
+    which takes half of the time.
 half_life : float, "auto" or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about ten times as
     long, and small batches take longer still.
@@ -57,11 +59,11 @@ half_lives_ : ndarray of shape (6,)
 max_iter : int, default=1
     Passes of `fit` over the rows.
 weights_ : ndarray of shape (n_estimators,)
-    How much lines, curves, cells and, once it has joined, the second generation of cells are trusted: the share of each
+    How much lines, curves, cells and, once they have joined, later generations of cells are trusted: the share of each
     in a prediction. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
-    Mean progressive loss of each of them, over the rows but the first; NaN before. That of the second generation has
-    what the first one lost before.
+    Mean progressive loss of each of them, over the rows but the first; NaN before. That of a later generation has what
+    the one before lost until then.
 progressive_loss_ : float
     The same of the mixture.
 regret_ : float
@@ -69,7 +71,8 @@ regret_ : float
 t_ : float
     Total weight of the rows but the first.
 estimators_ : list of OnlinePipeline
-    They, fitted: ``"lines"``, ``"curves"``, ``"cells"`` and, once it has joined, ``"focused"``.
+    They, fitted: ``"lines"``, ``"curves"``, ``"cells"`` and, once it has joined, ``"focused"``. ``"finer"`` cells take
+    the place of ``"cells"``, and then that of ``"focused"``.
 named_estimators_ : `sklearn.utils.Bunch`
     The same by name.
 """)
@@ -88,13 +91,22 @@ variance that its cuts explain of what the first generation has learnt. The new 
 square, and 5 % of the time any. What cells have lost until then is held for the loss of the newcomer, too, as if it had
 slept and agreed with them; then it is judged by itself. So it needs a clear lead, and costs little where it has none.
 
+Whenever rows have doubled, from ``10 * focus_rows`` on, the losses are looked at. Where the mean loss since the last
+look is less than .9 of that before, cells are too coarse. From ``40 * focus_rows`` rows on, finer ones then join in the
+same way, with two more cuts from root to leaf, or fewer if they would have to be hashed, and the first generation
+leaves. At a later look of that kind the second one leaves, too, if the finer one has lost less than it since the last
+look.
+
 Missing values are welcome: each column has a mark of them, and cells of their own. How a stream is cut into batches
 changes no bit.
 """.strip()
 }
 
 _NAMES = "lines", "curves", "cells"
-_FOCUSED = "focused"
+_FOCUSED, _FINER = "focused", "finer"
+_FIRST_LOOK, _FINER_FROM = 10, 40  # times ``focus_rows``: rows before looks begin, and before finer cells may join
+_FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
+_CUTS_MORE = 2  # that trees of finer cells have
 
 
 class _LinesCurvesCells:
@@ -116,6 +128,9 @@ class _LinesCurvesCells:
     random_state: Any
     _experts: list
     _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
+    # Mean loss of the mixture between the last two looks, 0 after the first; the weight of rows and the total losses of
+    # all until the last one. None before, and in models that were saved before there were looks.
+    _looked: np.ndarray | None = None
 
     def set_numeric_columns(self, positions: Iterable[int]) -> Self:
         """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
@@ -176,30 +191,95 @@ class _LinesCurvesCells:
         learner = self._learner(**{name: getattr(self, name) for name in self._passed_on})
         return [(name, make_online_pipeline(step, clone(learner))) for name, step in zip(_NAMES, steps)]
 
+    def _with_tags(self):
+        return [self._learner()]  # as the others would be made anew in each call, which takes as long as many rows
+
     def _check_parameters(self):
         super()._check_parameters()
         if self.focus_rows is not None:
             check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
 
     def _learn(self, X, y, weight, order, judge=True, played=None):
-        n_left = (self.focus_rows or 0) - self._experts[0].n_rows  # before the second generation joins
-        if judge and 0 < n_left <= len(order) and len(self._experts) == len(_NAMES):
+        while judge and 0 < (n_left := self._next_change() - self._experts[0].n_rows) <= len(order):
             super()._learn(X, y, weight, order[:n_left], judge, played)
             last, order = order[n_left - 1 : n_left], order[n_left:]
-            self._focus(X[last], y[last], None if weight is None else weight[last])
+            row = X[last], y[last], None if weight is None else weight[last]
+            if self._experts[0].n_rows == self.focus_rows:
+                self._focus(_FOCUSED, self.depth, *row)
+            else:
+                self._look(*row)
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
 
-    def _focus(self, *row):
-        """Let the second generation of cells learn the latest row, and join."""
-        cells = self._experts[-1]
-        first = cells.transformers[0][1]
-        importance = first._importance(*rows_and_weights(cells.learner, self.n_features_in_))
-        if importance is not None:
-            focused = Expert(_FOCUSED, cells.estimator, cells.apart)
-            focused.transformers[0][1]._focus(first, importance)
-            focused.play(self._method, *row, getattr(self, "classes_", None))
-            self._join(focused, cells)
+    def _next_change(self):
+        """After how many rows there may be another generation of cells next; 0 for never."""
+        n_rows, names = self._experts[0].n_rows, self._names
+        if self.focus_rows is None or names in (["lines"], ["lines", "curves", _FINER]):
+            return 0
+        if names == [*_NAMES] and n_rows < self.focus_rows:
+            return self.focus_rows
+        look = _FIRST_LOOK * self.focus_rows
+        while look <= n_rows:
+            look *= 2
+        return look
+
+    def _focus(self, name, depth, *row):
+        """Let another generation of cells learn the latest row, and join; return whether there is one.
+
+        Its trees cut the columns more often that have mattered in the generation before.
+        """
+        before = self._experts[-1]
+        first = before.transformers[0][1]
+        importance = first._importance(*rows_and_weights(before.learner, self.n_features_in_))
+        if importance is None:
+            return False
+        focused = Expert(name, before.estimator, before.apart)
+        focused.transformers[0][1].set_params(depth=depth)._focus(first, importance)
+        focused.play(self._method, *row, getattr(self, "classes_", None))
+        self._join(focused, before)
+        return True
+
+    def _look(self, *row):
+        """Look at the losses when rows have doubled since the last look: they tell whether cells are too coarse.
+
+        Where losses still fall fast, finer cells join, and the first ones leave. The second ones leave once the finer
+        ones have lost less than they since the last look.
+        """
+        names, now, mean, falls = self._names, np.append(self._t, self._totals), 0.0, False
+        if self._looked is not None:
+            since = now - self._looked[1:]
+            mean = since[-1] / (since[0] or 1.0)
+            falls = mean < _FALLS * self._looked[0]
+        self._looked = np.append(mean, now)
+        if not falls or self._experts[0].n_rows < _FINER_FROM * self.focus_rows:
+            return
+        depth = self._finer_depth()
+        if names[-1] == _FOCUSED and depth > self.depth and self._focus(_FINER, depth, *row):
+            leaves = _NAMES[-1]
+        elif names[-1] == _FINER and since[-2] < since[-3]:
+            leaves = _FOCUSED
+        else:
+            return
+        if leaves in names:
+            self._leave(leaves)
+
+    def _finer_depth(self):
+        """Depth of finer cells, of which all fit into the columns that there may be."""
+        of_a_tree = self.max_columns // self.n_trees  # columns, which 2 ** (depth + 1) - 1 cells have to fit into
+        return min(self.depth + _CUTS_MORE, MOST_CUTS, (of_a_tree + 1).bit_length() - 2)
+
+    def _join(self, expert, like):
+        place = self._names.index(like.name)
+        super()._join(expert, like)
+        if self._looked is not None:
+            self._looked = np.insert(self._looked, -1, self._looked[2 + place])
+
+    def _leave(self, name):
+        """Let an expert leave the mixture."""
+        place = self._names.index(name)
+        super()._leave(place)
+        if self._looked is not None:
+            self._looked = np.delete(self._looked, 2 + place)
 
     def _begin(self, first):
         now = {name: getattr(self, name) for name in parameter_names(type(self)) if name not in self._changeable}
@@ -208,6 +288,8 @@ class _LinesCurvesCells:
             check_as_begun(self._made_with, now)
         super()._begin(first)
         self._made_with = now
+        if first:
+            self._looked = None
 
     def _merged(self, models, base):
         """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
@@ -220,8 +302,11 @@ class _LinesCurvesCells:
         whole = copy.deepcopy(models[0])
         if len(models) == 1:
             return whole
-        first, *others = models
-        whole._experts = [_merged_expert(i, models, base) for i in range(len(first._experts))]
+        names = _shared_names(models)
+        whole._experts = [_merged_expert(name, models, base) for name in names]
+        whole._looked = None
+        first, *others = models = [model._with_experts(names, models) for model in models]
+        base = None if base is None else base._with_experts(names, models)
         for name in ("_mixture", "_blend"):
             own, start = getattr(first, name), None if base is None else getattr(base, name)
             if own is not None:
@@ -231,6 +316,23 @@ class _LinesCurvesCells:
             setattr(whole, name, getattr(first, name) + sum(getattr(model, name) - start for model in others))
         whole._merge_targets(others, base)
         return whole
+
+    def _with_experts(self, names, models):
+        """The model, or a copy whose mixture is of the experts of these names, which all of ``models`` have."""
+        if self._names == names:
+            return self
+        model = copy.deepcopy(self)
+        for name in names:
+            if name not in model._names:  # finer cells, which join a base only later
+                model._join(models[0]._expert(name), model._expert(_FOCUSED))
+        for name in model._names:
+            if name not in names:
+                model._leave(name)
+        return model
+
+    def _expert(self, name):
+        """The expert of a name."""
+        return self._experts[self._names.index(name)]
 
     def _merge_targets(self, others, base):
         """Take over what others know of targets and errors."""
@@ -247,10 +349,11 @@ class _LinesCurvesCells:
             if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
                 shown = {"_n_outputs": "the number of outputs", "_made_with": "its parameters"}.get(what, what)
                 raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
-        if model._names != self._names:
+        if model._names != self._names and not {_FOCUSED, _FINER} & {*model._names} & {*self._names}:
             raise ValueError(
                 f"{name} has the estimators {model._names}, models[0] {self._names}: let one model learn focus_rows "
-                "rows, by which its second generation of cells joins, and give copies of it to all shards."
+                "rows, by which its second generation of cells joins, give copies of it to all shards, and let these "
+                "learn about as many rows each."
             )
 
     @property
@@ -291,6 +394,12 @@ class _LinesCurvesCells:
             return []
         return "auto"
 
+    def _check_whole(self):
+        super()._check_whole()
+        if self._looked is not None and self.__sklearn_is_fitted__():
+            kernels.check_array("_looked", self._looked, (2 + len(self._totals),))
+            kernels.check_finite("_looked", self._looked)
+
     def __setstate__(self, state):
         before = {"focus_rows": None, **self._passed_on}  # as models saved before had none of them
         state = {**before, **state}
@@ -307,15 +416,28 @@ class _LinesCurvesCells:
         return tags
 
 
-def _merged_expert(i, models, base):
-    """One expert of those that several models have in place ``i``."""
-    experts = [model._experts[i] for model in models]
-    start = None if base is None else base._experts[i]
+def _shared_names(models):
+    """Names of the experts that all models have.
+
+    Finer cells that joined after models had parted have other trees in each: they are left out while there are others.
+    """
+    names = [name for name in models[0]._names if all(name in model._names for model in models)]
+    if {_FOCUSED, _FINER} <= {*names}:
+        ours, *theirs = (model._expert(_FINER).transformers[0][1]._state.made for model in models)
+        if any(not np.array_equal(own, other) for trees in theirs for own, other in zip(trees, ours)):
+            names.remove(_FINER)
+    return names
+
+
+def _merged_expert(name, models, base):
+    """One expert of those that several models have by a name; the base may be without it."""
+    experts = [model._expert(name) for model in models]
+    start = None if base is None or name not in base._names else base._expert(name)
     merged = copy.copy(experts[0])
-    ((name, _),) = merged.transformers
+    ((step_name, _),) = merged.transformers
     step = merged_transformers([e.transformers[0][1] for e in [*experts, *([] if start is None else [start])]])
     learner = merge_learners([e.learner for e in experts], None if start is None else start.learner)
-    merged.resume(type(merged.estimator)([(name, step), (merged.estimator.steps[-1][0], learner)]))
+    merged.resume(type(merged.estimator)([(step_name, step), (merged.estimator.steps[-1][0], learner)]))
     before = 0 if start is None else start.n_rows
     merged.n_rows = before + sum(e.n_rows - before for e in experts)
     merged.next_look = max(merged.n_rows, merged.next_look)

@@ -303,6 +303,16 @@ class _Hedge(NamedEstimators):
         self._mixture = self._mixture.rearranged([*range(n), *copied, *range(n, self._mixture.excess.shape[1])])
         self._blend = None if self._blend is None else self._blend.rearranged([*range(n), *copied])
 
+    def _leave(self, place):
+        """Let the expert in a place, which makes one forecast, leave the mixture."""
+        first = self._first_forecasts()[place]
+        n = len(self._totals) - 1
+        kept = [i for i in range(n) if i != first]
+        del self._experts[place]
+        self._totals = self._totals[[*kept, n]]
+        self._mixture = _rearranged(self._mixture, [*kept, *range(n, self._mixture.excess.shape[1])])
+        self._blend = None if self._blend is None else _rearranged(self._blend, kept)
+
     def _see(self, y):
         """Remember what matters of targets that have been learnt."""
 
@@ -437,10 +447,14 @@ class _Hedge(NamedEstimators):
         """Raise for classes, or outputs and their ranges, that no mixture has."""
         raise NotImplementedError
 
+    def _with_tags(self):
+        """The estimators from whose tags those of the mixture follow."""
+        return [estimator for _, estimator in self._named()]
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         try:
-            of_experts = [get_tags(estimator) for _, estimator in self._named()]
+            of_experts = [get_tags(estimator) for estimator in self._with_tags()]
         except (TypeError, ValueError, AttributeError):
             return tags  # as these estimators will be refused
         tags.input_tags.sparse = all(t.input_tags.sparse for t in of_experts)
@@ -493,6 +507,13 @@ class _Hedge(NamedEstimators):
     def t_(self) -> float:
         """Total weight of the rows that were judged."""
         return self._attribute(lambda model: model._t)
+
+
+def _rearranged(mixture, kept):
+    """The mixture without some of its experts, the best one among them perhaps."""
+    mixture = mixture.rearranged(kept)
+    mixture.excess -= mixture.excess.min(axis=1, keepdims=True)
+    return mixture
 
 
 def _rows_with_weight(weight, n_rows):

@@ -348,6 +348,7 @@ class OnlineCells(KnotTransformer):
         trees = grow(np.diff(seen.knots.starts), length, self.n_trees, self.depth, random)
         own = parameter_names(type(self))
         vars(self).update({name: value for name, value in vars(transformer).items() if name not in own})
+        self._begun_with = {**self._begun_with, "depth": self.depth}
         self._state = seen._replace(made=trees)
 
     def _merge_states(self, states):

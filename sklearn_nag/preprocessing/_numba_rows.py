@@ -104,6 +104,25 @@ def stop_of(gap, tree_column, tree_cut, t):
     return node
 
 
+@strict
+def go_down_three(gap, column, cut, n, node):
+    """Put the nodes of rows three cuts below the root.
+
+    All of these cuts are made of all rows, so that nothing is looked up by row, and many rows are worked on at a time.
+    Written out, as a function of truth values is not.
+    """
+    gap0, gap1, gap2 = gap[np.uint64(column[0])], gap[np.uint64(column[1])], gap[np.uint64(column[2])]
+    gap3, gap4 = gap[np.uint64(column[3])], gap[np.uint64(column[4])]
+    gap5, gap6 = gap[np.uint64(column[5])], gap[np.uint64(column[6])]
+    cut0, cut1, cut2, cut3, cut4, cut5, cut6 = cut[0], cut[1], cut[2], cut[3], cut[4], cut[5], cut[6]
+    for i in range(n):
+        a = gap0[i] > cut0
+        b = ((gap1[i] > cut1) & (not a)) | ((gap2[i] > cut2) & a)
+        low = ((gap3[i] > cut3) & (not b)) | ((gap4[i] > cut4) & b)
+        high = ((gap5[i] > cut5) & (not b)) | ((gap6[i] > cut6) & b)
+        node[i] = np.int32(7 + 4 * a + 2 * b + ((low & (not a)) | (high & a)))
+
+
 @entry
 def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, gap, node, begins, found):
     """Put the columns of cells, of which 0 is ``first``, where those of each row begin among ``found``.
@@ -125,8 +144,13 @@ def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, ga
                 for i in range(n):
                     node[i] = stop_of(gap[:, i], tree_column, tree_cut, t)
             else:
-                node[:n] = 0
-                for _ in range(depth):
+                left = depth
+                if depth >= 3:
+                    go_down_three(gap, tree_column[t], tree_cut[t], n, node)
+                    left -= 3
+                else:
+                    node[:n] = 0
+                for _ in range(left):
                     for i in range(n):
                         k = np.uint64(node[i])  # unsigned, as signed places may count from the end
                         right = gap[np.uint64(tree_column[t, k]), i] > tree_cut[t, k]

@@ -81,7 +81,7 @@ def filled(rows, columns, values, stand_ins):
 
 def as_csr(rows, n_columns):
     """Rows as a CSR array of so many columns, with int32 indices where these fit and without zeros of dense rows."""
-    data, indices, indptr = as_csr_parts(rows)
+    data, indices, indptr = as_csr_parts(rows) if sparse.issparse(rows) else loops().joined([rows])
     kind = np.int32 if max(int(indptr[-1]), n_columns) < 2**31 else np.int64
     parts = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
     return sparse.csr_array(parts, shape=(rows.shape[0], n_columns))

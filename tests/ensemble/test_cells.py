@@ -104,6 +104,88 @@ def test_no_second_generation_joins_where_there_is_nothing_to_cut():
     assert len(NAGCellsRegressor(**SMALL, max_columns=200).fit(X[:200], Y[:200]).weights_) == 3
 
 
+FINE = {"n_trees": 40, "depth": 5, "first_rows": 20, "focus_rows": 40, "random_state": 0}
+
+
+def waves(n):
+    """Rows of a function without noise that more rows show finer and finer."""
+    Z = np.random.default_rng(0).uniform(-1, 1, size=(n, 3))
+    return Z, np.sin(6 * Z[:, 0]) * np.sin(6 * Z[:, 1])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_finer_cells_join_where_losses_go_on_falling(kernel):
+    Z, y = waves(1900)
+    with sklearn_nag.config_context(kernel=kernel):
+        model = NAGCellsRegressor(**FINE).partial_fit(Z[:1599], y[:1599])
+        assert list(model.named_estimators_) == ["lines", "curves", "cells", "focused"]
+        again = pickle.loads(pickle.dumps(model))
+        model.partial_fit(Z[1599:1600], y[1599:1600])
+        assert list(model.named_estimators_) == ["lines", "curves", "focused", "finer"]
+        assert [model.named_estimators_[name][0].depth for name in ("focused", "finer")] == [5, 7]
+        assert model.expert_losses_[3] == model.expert_losses_[2]
+        np.testing.assert_allclose(model.weights_.sum(), 1.0)
+        model.partial_fit(Z[1600:], y[1600:])
+        for start, stop in ((1599, 1602), (1602, 1900)):
+            again = pickle.loads(pickle.dumps(again.partial_fit(Z[start:stop], y[start:stop])))
+    assert model.predict(Z).tobytes() == again.predict(Z).tobytes()
+
+
+def test_coarse_cells_leave_once_finer_ones_lose_less():
+    Z, y = waves(4500)
+    model = NAGCellsRegressor(**FINE).partial_fit(Z[:3199], y[:3199])
+    assert list(model.named_estimators_) == ["lines", "curves", "focused", "finer"]
+    again = pickle.loads(pickle.dumps(model))
+    model.partial_fit(Z[3199:], y[3199:])
+    assert list(model.named_estimators_) == ["lines", "curves", "finer"]
+    coarse = NAGCellsRegressor(**FINE, max_columns=40 * 63).partial_fit(Z, y)
+    assert list(coarse.named_estimators_) == ["lines", "curves", "cells", "focused"]
+    late = slice(3200, None)
+    assert 1.0 - model.score(Z[late], y[late]) < 0.7 * (1.0 - coarse.score(Z[late], y[late]))
+    for start, stop in ((3199, 3200), (3200, 3201), (3201, 4500)):
+        again = pickle.loads(pickle.dumps(again.partial_fit(Z[start:stop], y[start:stop])))
+    assert model.predict(Z).tobytes() == again.predict(Z).tobytes()
+    state = model.__getstate__()
+    state["_looked"] = state["_looked"][:-1]
+    with pytest.raises(ValueError, match="_looked has shape"):
+        object.__new__(NAGCellsRegressor).__setstate__(state)
+
+
+def test_no_finer_cells_join_where_losses_stay_as_they_are(rng):
+    Z = rng.uniform(-1, 1, size=(6000, 3))
+    y = np.sign(Z[:, 0] * Z[:, 1]) + rng.normal(size=6000)
+    assert list(NAGCellsRegressor(**FINE).fit(Z, y).named_estimators_) == ["lines", "curves", "cells", "focused"]
+
+
+def test_models_from_before_finer_cells_go_on():
+    Z, y = waves(7000)
+    state = copy.deepcopy(NAGCellsRegressor(**FINE).partial_fit(Z[:700], y[:700]).__getstate__())
+    del state["_looked"]
+    earlier = object.__new__(NAGCellsRegressor)
+    earlier.__setstate__(state)
+    assert "finer" in earlier.partial_fit(Z[700:], y[700:]).named_estimators_
+
+
+def test_shards_share_finer_cells_that_they_began_with():
+    Z, y = waves(7000)
+    cases = ((1600, 600, ["focused", "finer"]), (800, 1000, ["focused"]), (1600, 1700, ["finer"]))
+    for n_before, n_each, names in cases:
+        base = NAGCellsRegressor(**FINE).partial_fit(Z[:n_before], y[:n_before])
+        parts = [slice(n_before + i * n_each, n_before + (i + 1) * n_each) for i in range(2)]
+        shards = [copy.deepcopy(base).partial_fit(Z[part], y[part]) for part in parts]
+        model = merge(shards, base)
+        assert list(model.named_estimators_) == ["lines", "curves", *names]
+        np.testing.assert_allclose(model.weights_.sum(), 1.0)
+        assert model.t_ == n_before + 2 * n_each - 1
+        total = sum(shard._totals[-1] for shard in shards) - base._totals[-1]
+        np.testing.assert_allclose(model.progressive_loss_ * model.t_, total)
+        assert model.score(Z[-300:], y[-300:]) > base.score(Z[-300:], y[-300:])
+        model = pickle.loads(pickle.dumps(model)).partial_fit(Z[:50], y[:50])
+    parted = [NAGCellsRegressor(**FINE).partial_fit(Z[:n], y[:n]) for n in (800, 7000)]
+    with pytest.raises(ValueError, match="let these learn about as many rows each"):
+        merge(parted)
+
+
 def test_units_of_several_targets_count_alike():
     both = np.column_stack([Y, 1e200 * Y[::-1]])
     trees = [NAGCellsRegressor(**SMALL).partial_fit(X, y).estimators_[3][0]._state.made for y in (both, both * 1e90)]

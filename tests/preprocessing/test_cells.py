@@ -29,20 +29,22 @@ def walk(x, knots, column, cut):
 
 @pytest.mark.parametrize("kernel", ["numpy", "auto"])
 @pytest.mark.parametrize("max_columns", [2**20, 40])
-def test_cells_are_those_of_a_walk(kernel, max_columns, rng):
+@pytest.mark.parametrize(("missing", "depth"), [(0.05, 4), (0.0, 4), (0.0, 2)])
+def test_cells_are_those_of_a_walk(kernel, max_columns, missing, depth, rng):
     X = np.round(rng.normal(size=(200, 5)), 1)
     X[:, 3], X[:, 4] = 1.0, rng.integers(0, 2, size=200)
-    X[rng.uniform(size=X.shape) < 0.05] = np.nan
-    options = {"n_trees": 9, "depth": 4, "first_rows": 50, "n_quantiles": 20, "random_state": 1}
+    X[rng.uniform(size=X.shape) < missing] = np.nan
+    options = {"n_trees": 9, "depth": depth, "first_rows": 50, "n_quantiles": 20, "random_state": 1}
     transformer = OnlineCells(**options, max_columns=max_columns)
     with sklearn_nag.config_context(kernel=kernel):
         out = transformer.fit(X).transform(X)[:, 5:]
-    width = min(31, max_columns // 9)
+    n_nodes = 2 ** (depth + 1) - 1
+    width = min(n_nodes, max_columns // 9)
     assert out.shape[1] == 9 * width
     for i, x in enumerate(X):
         for t, (column, cut) in enumerate(zip(*transformer._state.made)):
             node = walk(x, transformer.knots_, column, cut)
-            if width < 31:
+            if width < n_nodes:
                 node = (node * 0x9E3779B1 % 2**32) * width // 2**32
             assert out.indices[9 * i + t] == t * width + node
     assert (out.data == 1.0).all()
