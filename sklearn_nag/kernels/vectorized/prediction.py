@@ -10,7 +10,7 @@ from ..state.placed import PlacedState, named_by, pieces_of
 from .blocks import dense_blocks
 
 AT_ONCE = 2**22  # numbers of columns that are looked up at once, where not all are
-WIDE = 1024  # from so many columns on, sparse rows are predicted one by one on the columns that they name
+WIDE = 1024  # from so many columns on, sparse rows are predicted on the columns that they name
 
 
 def predict(state, X):
@@ -33,13 +33,18 @@ def predict(state, X):
         return _mean(predict, models, X)
     if state.has_many:
         return _predict_by_parts(state, X)
-    if state.cached is None and state.rule.columnwise and not isinstance(X, np.ndarray):
+    if state.cached is None and state.rule.columnwise and not (is_narrow(state) or isinstance(X, np.ndarray)):
         # To look up the weight of an entry takes about as long as to make that of a column. Once as much time has gone
         # into looking up as making all of them takes, they are made.
         state.looked_up += X.nnz
         if state.looked_up < state.columns.lift.size:
             state, X = part_of_rows(state, X)
     return _by_weights(state, X)
+
+
+def is_narrow(state):
+    """Whether columns are so few that all are looked at, whatever rows name, so that no bit depends on that."""
+    return state.n_columns - state.rule.intercept < WIDE
 
 
 def predict_few(state, X):
@@ -128,8 +133,8 @@ def predict_unit_free(state, X):
     """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits however rows come in batches."""
     if models := state.models():
         return _mean(predict_unit_free, models, X)
-    is_narrow = state.n_columns - state.rule.intercept < WIDE
-    if not isinstance(state, PlacedState) and (isinstance(X, np.ndarray) or is_narrow or not state.rule.columnwise):
+    by_all = isinstance(X, np.ndarray) or is_narrow(state) or not state.rule.columnwise
+    if by_all and not isinstance(state, PlacedState):
         return _sum_unit_free(state, X)
     p = [_sum_unit_free(*part_of_rows(state, X[i : i + 1])) for i in range(X.shape[0])]
     return np.concatenate(p) if p else np.empty((0, state.rule.n_played))

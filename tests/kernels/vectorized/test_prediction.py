@@ -93,3 +93,15 @@ def test_a_part_that_is_wide_itself_knows_its_own_frequent_columns(rng):
     part = state.part(features)
     dense = predict_unit_free(part, X[:, features].toarray())
     np.testing.assert_allclose(predict_unit_free(part, sparse.csr_array(X[:, features])), dense, rtol=1e-9)
+
+
+def test_no_bit_depends_on_what_was_predicted_before(rng):
+    """By weights of all columns, or of those that rows name, also where digits are lost in raw units."""
+    X = np.zeros((20, 60))
+    X[:, 1:59:9] = rng.normal(size=(20, 7)) * [1.0, 100.0, 1000.0, 1e-3, 1.0, 1.0, 1.0]
+    X[:, 28] += 1e6
+    rows = sparse.csr_array(X)
+    model = NAGClassifier().partial_fit(rows, np.arange(20) % 3, classes=[0, 1, 2])
+    seen = [predict(model._state.copy(), rows[i : i + 1])[0] for i in range(20)]
+    assert not model._state.is_exact()  # which makes weights of all columns
+    np.testing.assert_array_equal(seen, predict(model._state, rows))
