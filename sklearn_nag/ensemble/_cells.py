@@ -49,8 +49,8 @@ focus_rows : int or None, default=1000
     first one more often. From 40 times as many rows on, finer ones join where losses go on falling. None is for never,
     which takes half of the time.
 half_life : float, "auto" or None, default=None
-    Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about ten times as
-    long, and small batches take longer still.
+    Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about four times as
+    long, and up to twenty times where rows in the order of time stay in few cells for a while.
 half_life_ : ndarray of shape (6,) or (n_targets, 6)
     How much each half-life is trusted, with ``half_life="auto"``: the mean of its shares in all learners, by
     ``weights_``.
