@@ -1,7 +1,7 @@
 """The loops over rows, dense and sparse, of all families that learn columns one by one.
 
 A family says by five functions what a row does to a model, and `bind` makes its loops of those here. Those whose models
-can forget have two more, those that hand over plain tuples another one. ``table`` has the columns that the row visits,
+can forget have five more, those that hand over plain tuples another one. ``table`` has the columns that the row visits,
 ``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
 
 ========================================================================= ==============================================
@@ -58,7 +58,7 @@ AHEAD = 4  # how many rows before it is learnt a row is asked for, whose turn is
 LINES = 16  # of the cache, that are asked for: what follows the processor finds out by itself
 
 settle = predict = must_wait = step = note = named = UNBOUND  # of a family
-due = fade = revive = suspend = must_renew = UNBOUND
+due = fade = revive = suspend = must_renew = UNBOUND  # of one that forgets
 
 
 @fast

@@ -9,12 +9,8 @@ import numpy as np
 from ..state.fading import EVERY, MOST, PARTS
 from ..state.lifts import TINY
 from .jit import entry, slow, strict
-from .vectors import WIDTH, load, maximum, store
 
 LEAST = TINY * (1.0 + 1e-15)  # products below `TINY` would take a hundred times as long
-
-
-FACTOR, FLOOR = range(2)  # what fields are multiplied by, and what they count at least before that
 
 
 class Fading(NamedTuple):
@@ -80,31 +76,12 @@ def power(x, p):
 
 
 @entry
-def multiply_columns(columns, largest, past, weight, n_averaged, factors, moved):
+def multiply_columns(columns, largest, factors, floors):
     """As `Columns.multiply`, of a transposed table; columns that no row has named are 0, and stay so."""
     for j in range(columns.shape[0]):
         if columns[j, largest] > 0.0:
-            multiply_column(columns, j, past, weight, n_averaged, factors, moved)
-
-
-@strict
-def multiply_column(columns, j, past, weight, n_averaged, factors, moved):
-    """Of a transposed table, by eight fields. What was just written is not read again, which would have to wait."""
-    last = factors.shape[1] - WIDTH  # from where on there are eight, of which those before may have been multiplied
-    if last < 0 or n_averaged > 1:
-        for k in range(n_averaged):
-            columns[j, past + k] -= moved * columns[j, weight + k]
-        for i in range(factors.shape[1]):
-            columns[j, i] = max(columns[j, i], factors[FLOOR, i]) * factors[FACTOR, i]
-        return
-    end = maximum(load(columns, j, last), load(factors, FLOOR, last)) * load(factors, FACTOR, last)
-    moved_past = columns[j, past] - moved * columns[j, weight] if n_averaged == 1 else 0.0
-    for i in range(0, last, WIDTH):
-        some = maximum(load(columns, j, i), load(factors, FLOOR, i)) * load(factors, FACTOR, i)
-        store(columns, j, i, some)
-    store(columns, j, last, end)
-    if n_averaged == 1:
-        columns[j, past] = moved_past * factors[FACTOR, past]
+            for i in range(factors.size):
+                columns[j, i] = max(columns[j, i], floors[i]) * factors[i]
 
 
 def multiply(columns, factors, moved=0.0):
@@ -113,12 +90,10 @@ def multiply(columns, factors, moved=0.0):
     if not columns.table.flags.f_contiguous or columns.table.flags.c_contiguous:  # few columns, of dense rows
         columns.multiply(factors, moved)
         return
-    first, rows, by_row = columns.rows(), columns.ranges(), np.ones((2, len(columns.table)))
-    by_row[FLOOR] = -np.inf
+    if moved:
+        columns.past -= moved * columns.weight
+    rows, by_row, floors = columns.ranges(), np.ones(len(columns.table)), np.full(len(columns.table), -np.inf)
     for name, factor in factors.items():
-        by_row[FACTOR, rows[name]] = factor
-        if name == "G":
-            by_row[FLOOR, rows[name]] = LEAST / by_row[FACTOR, rows[name]]
-    n_averaged = columns.n_heads if moved else 0
-    places = first["largest"], first.get("past", 0), first["weight"]
-    multiply_columns(columns.table.T, *places, n_averaged, by_row, float(moved))
+        by_row[rows[name]] = factor
+    floors[rows.get("G", range(0))] = LEAST / by_row[rows.get("G", range(0))]
+    multiply_columns(columns.table.T, rows["largest"].start, by_row, floors)
