@@ -310,8 +310,8 @@ class _Hedge(NamedEstimators):
         kept = [i for i in range(n) if i != first]
         del self._experts[place]
         self._totals = self._totals[[*kept, n]]
-        self._mixture = _rearranged(self._mixture, [*kept, *range(n, self._mixture.excess.shape[1])])
-        self._blend = None if self._blend is None else _rearranged(self._blend, kept)
+        self._mixture = self._mixture.rearranged([*kept, *range(n, self._mixture.excess.shape[1])])
+        self._blend = None if self._blend is None else self._blend.rearranged(kept)
 
     def _see(self, y):
         """Remember what matters of targets that have been learnt."""
@@ -507,13 +507,6 @@ class _Hedge(NamedEstimators):
     def t_(self) -> float:
         """Total weight of the rows that were judged."""
         return self._attribute(lambda model: model._t)
-
-
-def _rearranged(mixture, kept):
-    """The mixture without some of its experts, the best one among them perhaps."""
-    mixture = mixture.rearranged(kept)
-    mixture.excess -= mixture.excess.min(axis=1, keepdims=True)
-    return mixture
 
 
 def _rows_with_weight(weight, n_rows):

@@ -45,6 +45,7 @@ class Mixture:
         """
         copied = self.copy()
         copied.excess = np.ascontiguousarray(self.excess[:, experts])
+        copied.excess -= copied.excess.min(axis=1, keepdims=True)  # as the best one may be left out
         return copied
 
     def merged(self, others, base=None):
