@@ -28,7 +28,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
@@ -38,6 +37,7 @@ from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, NA
 from sklearn_nag.model_selection import progressive_validation
 
 from .data import FILES, load_each, parse
+from .turns import words
 
 HALF_LIVES = (None, 5120, 1280, 320, 80, 20)
 HALF_LIVES_OF_CELLS = (None, 320, "auto")
@@ -217,21 +217,11 @@ def by_batches(model, X, y, classes, batch_size):
     )  # fmt: skip
 
 
-def words(n, d, length=50):
-    """CSR rows of words, and classes."""
-    rng = np.random.default_rng(0)
-    columns = np.minimum(np.exp(rng.random(n * length) * np.log(d)).astype(np.int32), d - 1)
-    ends = np.arange(0, n * length + 1, length, dtype=np.int32)
-    X = sparse.csr_array((rng.random(n * length), columns, ends), shape=(n, d))
-    X.sum_duplicates()
-    return X, rng.integers(0, 2, n)
-
-
 def measure_columns(n):
     """What a row of words costs by the number of columns, and by half-life."""
     found = {}
     for d in (2**12, 2**16, 2**20):
-        X, y = words(n, d)
+        X, y = words(n, d, 50)
         for h in (None, 320, 20, "auto"):
             model, of_model = NAGClassifier(half_life=h).partial_fit(X, y, classes=[0, 1]), found.setdefault(h, {})
             at_once = [seconds_of(model, X, y) / n for _ in range(5)]

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, PolynomialFeatures
 
 from ..preprocessing import Interactions
+from ..preprocessing._rows import as_csr
 
 _MOST_PRODUCTS = 2**30  # that have columns of their own
 _MOST_ROWS = 2**13  # of a batch, however few nonzeros it has
@@ -92,13 +93,8 @@ def paper_recipe(
 
 def _as_csr(X, positive):
     """Numbers as CSR; with ``positive``, negative ones as zeros."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    named = ~(X <= 0.0) if positive else X != 0.0  # NaN as well
-    counts, places = np.count_nonzero(named, axis=1), np.flatnonzero(named)  # in half the time of SciPy's way
-    first = np.arange(len(X)) * X.shape[1]
-    columns, ends = places - np.repeat(first, counts), np.append(0, np.add.accumulate(counts))
-    kind = np.int32 if len(places) < 2**31 else np.int64
-    return sparse.csr_array((X.ravel()[places], columns.astype(kind), ends.astype(kind)), shape=X.shape)
+    X = np.asarray(X, dtype=np.float64)
+    return as_csr(np.maximum(X, 0.0) if positive else X, X.shape[1])
 
 
 def _hash_words(X, n_features):
