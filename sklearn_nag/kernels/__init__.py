@@ -149,7 +149,7 @@ def undo(state, loss, named=None):
     Undo
         It has `restore`, `end` and `model`.
     """
-    if named is not None and state.rule.forgets and not (state.rule.fades_unseen and runs_compiled(loss)):
+    if state.rule.forgets and not (state.rule.fades_on_the_way and runs_compiled(loss)):  # as all columns fade then
         named = None
     return state.undo(named)
 
@@ -203,7 +203,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     learn_rows = backend(state.rule, compiled).learn_rows
     if isinstance(state.rule, nag.MixedRule):
         learn_by = partial(state.rule.family.fading, learn_rows, _multiply(compiled), compiled=compiled)
-        tells = compiled and nag.fades_on_the_way(state.others[-1].rule)
+        tells = compiled and state.rule.fades_on_the_way
         learn_rows = partial(nag.learn_and_mix, learn_by, tells, mix)
     elif state.rule.forgets:
         learn_rows = state.rule.family.fading(learn_rows, _multiply(compiled), state.rule, compiled)

@@ -92,8 +92,7 @@ def multiply(columns, factors, moved=0.0):
         return
     if moved:
         columns.past -= moved * columns.weight
-    rows, by_row, floors = columns.ranges(), np.ones(len(columns.table)), np.full(len(columns.table), -np.inf)
+    rows, by_row = columns.ranges(), np.ones(len(columns.table))
     for name, factor in factors.items():
         by_row[rows[name]] = factor
-    floors[rows.get("G", range(0))] = LEAST / by_row[rows.get("G", range(0))]
-    multiply_columns(columns.table.T, rows["largest"].start, by_row, floors)
+    multiply_columns(columns.table.T, rows["largest"].start, by_row, fading_by(rows, {}).least / by_row)

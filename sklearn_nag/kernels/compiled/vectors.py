@@ -200,32 +200,29 @@ def store(typing_context, table, row, place, values):
     return types.void(table, types.int64, types.int64, vector), write
 
 
-def _ask_for(context, builder, kind, array, *places):
+def _ask_for(context, builder, sig, args):
     """Ask the processor for the line of its cache that an entry of an array is in; it does not wait for it."""
-    struct = context.make_array(kind)(context, builder, array)
+    array, *places = args
+    struct = context.make_array(sig.args[0])(context, builder, array)
     at = builder.ptrtoint(struct.data, INTEGER)
     for place, step in zip(places, cgutils.unpack_tuple(builder, struct.strides)):
         at = builder.add(at, builder.mul(place, step))
-    name, of_any = "llvm.prefetch.p0i8", ir.IntType(8).as_pointer()
+    at = builder.inttoptr(at, ir.IntType(8).as_pointer())
     reading, to_be_kept, of_data = SHORT(0), SHORT(3), SHORT(1)
-    _call(builder, name, ir.VoidType(), builder.inttoptr(at, of_any), reading, to_be_kept, of_data)
+    _call(builder, "llvm.prefetch.p0i8", ir.VoidType(), at, reading, to_be_kept, of_data)
     return context.get_dummy_value()
 
 
 @intrinsic
 def ask_for(typing_context, array, place):
     """Ask for an entry of an array of one dimension."""
-    return types.void(array, types.int64), lambda context, builder, sig, args: _ask_for(
-        context, builder, sig.args[0], *args
-    )
+    return types.void(array, types.int64), _ask_for
 
 
 @intrinsic
 def ask_for_entry(typing_context, table, row, place):
     """Ask for an entry of a table."""
-    return types.void(table, types.int64, types.int64), lambda context, builder, sig, args: _ask_for(
-        context, builder, sig.args[0], *args
-    )
+    return types.void(table, types.int64, types.int64), _ask_for
 
 
 # -- vectors of numbers, and numbers of vectors

@@ -1,7 +1,7 @@
 """NG, NAG, sNAG, AdaGrad and OGD (Ross, Mineiro and Langford, "Normalized online learning", UAI 2013)."""
 
 from ..state.rule import Family
-from .forgetting import fades_on_the_way, fading
+from .forgetting import fading
 from .given import forget_gradients, set_linear, take_gradients
 from .half_lives import MixedRule, MixedState, learn_and_mix
 from .merging import lead, merge
@@ -12,7 +12,6 @@ __all__ = [
     "MixedState",
     "Rule",
     "State",
-    "fades_on_the_way",
     "forget_gradients",
     "learn_and_mix",
     "set_linear",

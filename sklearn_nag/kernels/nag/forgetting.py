@@ -33,11 +33,6 @@ def lasting(rule):
     return min(8.0, max(4.0, 0.4 * rule.half_life)) if rule.fades_average else 8.0
 
 
-def fades_on_the_way(rule):
-    """Whether compiled loops fade themselves."""
-    return rule.forgets and rule.fades_average and not rule.penalised
-
-
 def speed_of_average(rule):
     """How many times as fast as others sums over the weights played fade."""
     return OF_AVERAGE if rule.fades_average else 1.0
@@ -54,7 +49,7 @@ def fading(learn_rows, multiply, rule, compiled):
 
     ``multiply`` is `Columns.multiply`, or the same compiled, as ``learn_rows`` may be.
     """
-    on_the_way = compiled and fades_on_the_way(rule)
+    on_the_way = compiled and rule.fades_on_the_way
     stops = not on_the_way and rule.forgets
     return partial(learn_and_fade, learn_rows, partial(fade, multiply)) if stops else learn_rows
 

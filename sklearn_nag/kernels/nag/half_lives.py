@@ -215,11 +215,10 @@ def learn_and_mix(learn_by, tells, mix, state, loss, X, y, sample_weight, order,
     n = X.shape[0] if order is None else len(order)
     for start in range(0, n, AT_ONCE):
         rows = slice(start, min(start + AT_ONCE, n)) if order is None else order[start : start + AT_ONCE]
-        c = None if sample_weight is None else sample_weight[rows]
+        c, some = None if sample_weight is None else sample_weight[rows], X[rows]
         if isinstance(X, np.ndarray):  # copied once for all, where rows do not lie one after another
-            mixed = _learn_some(learn_by, tells, mix, state, loss, np.ascontiguousarray(X[rows]), y[rows], c)
-        else:
-            mixed = _learn_some(learn_by, tells, mix, state, loss, X[rows], y[rows], c)
+            some = np.ascontiguousarray(some)
+        mixed = _learn_some(learn_by, tells, mix, state, loss, some, y[rows], c)
         if predictions is not None:
             predictions[start : start + len(mixed)] = mixed
 

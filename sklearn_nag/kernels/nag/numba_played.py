@@ -37,7 +37,6 @@ from ..compiled.mixture import expert_shares, judge, mix, suffer
 from ..compiled.targets import ORIGIN
 from ..state.fading import fades_per_weight
 from ..state.lifts import LARGEST
-from .forgetting import fades_on_the_way
 from .rule import ROUND
 
 AT_ONCE = 2**17  # numbers that are noted before rows are played, which then are in a cache still
@@ -289,7 +288,7 @@ class Player:
 @functools.lru_cache
 def compiled(rule, loss):
     """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
-    constants = Constants(rule.target_unit, fades_on_the_way=fades_on_the_way(rule), **loss_constants(loss))
+    constants = Constants(rule.target_unit, fades_on_the_way=rule.fades_on_the_way, **loss_constants(loss))
     function = for_rule(play_rows, constants)
     told = not rule.target_unit and rule.clip is None and rule.n_played == rule.n_heads
     groups = rule.groups(np.arange(rule.n_heads))

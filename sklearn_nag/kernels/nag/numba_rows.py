@@ -78,12 +78,11 @@ from ..compiled.losses import (
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
 from ..compiled.vectors import WIDTH, eight, load, maximum, minimum, store, total, where
-from ..state.columns import OF_PAST as PLACE_OF_PAST
 from ..state.columns import PLAIN, SMALLEST_UNIT, rows_of_fields
 from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
-from .forgetting import OF_AVERAGE, fades_on_the_way, fading_powers, lasting
+from .forgetting import OF_AVERAGE, fading_powers, lasting
 from .numba_played import Player, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
@@ -593,13 +592,11 @@ class NagPreparation(Preparation):
     def sparse(self, data, indices, indptr, row, c):
         """As `dense`, for CSR rows; the columns of the row have been copied."""
         if self.clock[PENDING] == 0.0:
-            columns = self.state.columns
-            columns.set_units(tuple(self.clock[UNITS].tolist()))
-            if columns.units[PLACE_OF_PAST] < SMALLEST_UNIT:
+            self.state.columns.set_units(tuple(self.clock[UNITS].tolist()))
+            if self.clock[OF_PAST] < SMALLEST_UNIT:
                 self.state.renew_columns()
             super().sparse(data, indices, indptr, row, c)
-            self.clock[UNITS] = columns.units
-            self.clock[UNITS.stop - 1] = self.state.rule.intercept
+            self.clock[UNITS] = self.state.columns.units
         else:
             columns, (_, subset, *_) = self.state.columns, self.tables
             self.raise_gradient_lift(columns.with_table(subset[: len(columns.table)]), c)
@@ -711,10 +708,7 @@ class Bench:
         shaped, eta, fading, self.sparse, *self.dense_by_rare = compiled(
             rule, type(loss), columns.shared, columns.per_head
         )
-        model = Model(
-            eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state),
-            fading,
-        )  # fmt: skip
+        model = Model(eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state), fading)
         if self.own is not None:  # the loop for sparse rows takes named tuples
             shaped, model = plain(shaped), plain(model)
         self.model = (*tables, *shaped, self.heads, self.clock, model)
@@ -817,7 +811,7 @@ def compiled_constants(rule, loss):
         has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
-        fades_on_the_way=fades_on_the_way(rule),
+        fades_on_the_way=rule.fades_on_the_way,
         **loss_constants(loss),
     )
 

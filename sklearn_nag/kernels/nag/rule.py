@@ -189,9 +189,8 @@ class Rule(LinearRule):
         return not (every_row or (self.penalised and self.averaged) or self.projected)
 
     @property
-    def fades_unseen(self):
-        """Whether compiled loops over sparse rows change no columns but those that rows name, and those all visit."""
-        return self.lazy and (not self.forgets or (self.fades_average and not self.penalised))
+    def fades_on_the_way(self):
+        return self.forgets and self.fades_average and not self.penalised
 
     @property
     def columnwise(self):

@@ -236,7 +236,7 @@ class Columns:
         before = self.take_kept(index)
         if len(index):
             self.put_kept(index, self.take(index).table)
-        self.set_units(PLAIN)
+        self.set_units((*PLAIN[:AS_THEY_ARE], self.units[AS_THEY_ARE]))
         return index, before
 
     def _into_plain(self, columns, rare):

@@ -79,6 +79,7 @@ class LinearRule:
     not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
     columnwise: ClassVar[bool] = False
     half_life = np.inf
+    fades_on_the_way: ClassVar[bool] = False  # whether compiled loops fade themselves, rare columns unseen
     weight_power: ClassVar[int] = 0
     sharing = 1
     log_link = False
@@ -124,11 +125,6 @@ class LinearRule:
         if self.normalization == "rms":
             return np.sqrt(t)
         return np.sqrt(np.sqrt(np.sqrt(t))) if self.normalization == "auto" else np.ones_like(t)
-
-    @property
-    def fades_unseen(self):
-        """Whether compiled loops over sparse rows change no columns but those that rows name, and those all visit."""
-        return self.lazy and not self.forgets
 
     @property
     def by_latest(self):
