@@ -32,4 +32,5 @@ OF_MARGIN = UNBOUND  # whether the loss is a function of ``y p``, not of ``p - y
 OF_RATE = UNBOUND  # whether predictions are logarithms of what is predicted
 UPDATE = REGULARIZER = HAS_CONSTRAINT = UNBOUND  # of single families
 HAS_BOUNDS = UNBOUND  # whether each weight has bounds of its own
+PLAYS_EIGHT = UNBOUND  # whether rows are played eight at a time
 IS_COUPLED = UNBOUND  # whether the loss compares the heads of a row

@@ -23,6 +23,7 @@ from .arithmetic import exp, exp_minus_1, log_1_plus, near_exp_minus_1
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
 from .jit import contracted, fast, slow, strict, strict_slow
+from .vectors import maximum, minimum
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX, TWEEDIE = range(5, 13)
@@ -86,14 +87,25 @@ def loss_and_gradient(loss, parameter, p, y):
     return loss_of_residual(loss, parameter, p - y)
 
 
+@fast
+def inverse_power(margin):
+    """``e^-|margin|``, of a number or of eight."""
+    return exp(-minimum(abs(margin), LARGEST_POWER))
+
+
+@fast
+def log_loss(margin, e):
+    """Log loss of a margin, whose `inverse_power` is ``e``."""
+    return log_1_plus(e) + maximum(-margin, 0.0)
+
+
 @slow
 def loss_of_margin(loss, margin, y):
     """As `loss_and_gradient`."""
     if loss in (LOG, SOFTMAX):
-        e = exp(-min(abs(margin), LARGEST_POWER))
+        e = inverse_power(margin)
         share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
-        value = log_1_plus(e) + max(0.0, -margin) if loss == LOG or y > 0 else 0.0
-        return value, -y * share
+        return log_loss(margin, e) if loss == LOG or y > 0 else 0.0, -y * share
     if loss == HINGE:
         return (1.0 - margin, -y) if margin < 1.0 else (0.0, 0.0)
     if loss == SQUARED_HINGE:
