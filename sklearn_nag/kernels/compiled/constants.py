@@ -25,6 +25,7 @@ HAS_L1 = HAS_L2 = UNBOUND
 COUNTS_ENTRIES = UNBOUND  # whether rows in which a column is 0, or is not, are counted
 HAS_TARGETS = UNBOUND  # whether anything is learnt of targets: their unit, or their range
 HAS_RARE = UNBOUND  # whether not all columns are frequent; without rare ones "auto" is "rms"
+HAS_ONE_HEAD = UNBOUND  # whether there is one head, and one target
 SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
 HAS_TARGET_UNIT = UNBOUND
 FADES_ON_THE_WAY = UNBOUND  # whether compiled loops let what was learnt fade

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, OF_MARGIN, OF_RATE, PLAYS_EIGHT
+from ..compiled.constants import FADES_ON_THE_WAY, HAS_ONE_HEAD, HAS_TARGET_UNIT, OF_MARGIN, OF_RATE, PLAYS_EIGHT
 from ..compiled.fading import factor_due
 from ..compiled.handover import NOTHING_KEPT, plain
 from ..compiled.heads import (
@@ -66,14 +66,15 @@ def note(noted, row, heads, rule, c):
 
     ``noted`` has a line for each number that eight rows note, and those of the next eight below.
     """
-    at, own = row // WIDTH * (1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets), row % WIDTH
+    n_heads, n_targets = (1, 1) if HAS_ONE_HEAD else (rule.n_heads, rule.n_targets)
+    at, own = row // WIDTH * (1 + PER_HEAD * n_heads + PER_TARGET * n_targets), row % WIDTH
     noted[at, own] = c
     at += 1
-    for k in range(rule.n_heads):
+    for k in range(n_heads):
         noted[at, own], noted[at + 1, own] = heads[LATEST, k], heads[AVERAGE, k]
         noted[at + 2, own] = heads[LOSS, k]
         at += PER_HEAD
-    for j in range(rule.n_targets):
+    for j in range(n_targets):
         noted[at, own], noted[at + 1, own] = heads[TARGET, j], heads[MEAN_BEFORE, j]
         noted[at + 2, own], noted[at + 3, own] = heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j]
         noted[at + 4, own] = heads[UNIT, j]

@@ -29,6 +29,7 @@ from ..compiled.constants import (
     HAS_CONSTRAINT,
     HAS_L1,
     HAS_L2,
+    HAS_ONE_HEAD,
     HAS_RARE,
     HAS_TARGET_UNIT,
     HAS_TARGETS,
@@ -239,6 +240,18 @@ def products(table, f, k, i, inverse):
 
 
 @fast
+def heads_of(model):
+    """How many heads a model has."""
+    return np.int64(1) if HAS_ONE_HEAD else model.eta.size
+
+
+@fast
+def targets_of(rule):
+    """How many targets."""
+    return np.int64(1) if HAS_ONE_HEAD else rule.n_targets
+
+
+@fast
 def rate_of(rule, clock, c, squared):
     """The factor of eta after a row, whose features over their scales have such a sum of squares."""
     rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
@@ -259,7 +272,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
 
     Derivatives are left in the row ``GRADIENT``, the factor of eta in the clock. Tells whether predictions are finite.
     """
-    loss, n_heads, n_targets = model.loss, model.eta.size, rule.n_targets
+    loss, n_heads, n_targets = model.loss, heads_of(model), targets_of(rule)
     before, averaged = clock[T], clock[AVERAGED]
     inverse = 1.0 / averaged if averaged > 0.0 else 0.0
     times = times_of(before, c)
@@ -316,7 +329,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
     sharing = rule.sharing if SHARES_G else 1
     weighted = np.sqrt(c) if IS_IMPORTANCE_AWARE else c
     rate, averaged = clock[RATE], clock[AVERAGED] if IS_AVERAGED else 0.0
-    for r in range(gradient_lift.size):
+    for r in range(1 if HAS_ONE_HEAD else gradient_lift.size):
         own, first = f.G + r, r * sharing
         gradient_size = shared_gradient(heads, r, sharing)
         if gradient_size == 0.0:
@@ -460,7 +473,7 @@ def needs_gradient_lift(gradient_lift, heads, rule, c):
     """Whether gradients need other lifts, of those that can change."""
     factor = np.sqrt(c) if IS_IMPORTANCE_AWARE else c
     sharing = rule.sharing if SHARES_G else 1
-    for r in range(gradient_lift.size):
+    for r in range(1 if HAS_ONE_HEAD else gradient_lift.size):
         lifted_gradient = abs(shared_gradient(heads, r, sharing) * factor) * gradient_lift[r]
         if lifted_gradient >= HIGHEST and gradient_lift[r] > 1.0 / LARGEST_LIFT:
             return True
@@ -488,7 +501,7 @@ def must_wait(heads, rule, model, c):
 @fast
 def step(table, heads, f, rule, model, clock, c, bias, width, n):
     """One step of each head, held in its set."""
-    descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, rule.n_targets, n)
+    descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, targets_of(rule), n)
     if HAS_CONSTRAINT:
         inner = width - rule.intercept
         constrain(table, heads, f, rule, model.constraint, clock, model.eta.size, inner)
@@ -668,6 +681,7 @@ class Constants(NamedTuple):
     has_l1: bool
     has_l2: bool
     has_rare: bool
+    has_one_head: bool
     shares_g: bool
     counts_entries: bool
     has_constraint: bool
@@ -805,6 +819,7 @@ def compiled_constants(rule, loss):
         has_l1=rule.l1 > 0,
         has_l2=rule.l2 > 0,
         has_rare=rule.counts_entries,
+        has_one_head=rule.n_heads == 1,
         shares_g=rule.sharing > 1,
         counts_entries=rule.counts_entries,
         has_constraint=rule.projected,
