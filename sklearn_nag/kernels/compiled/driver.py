@@ -57,7 +57,7 @@ from .vectors import ask_for, ask_for_entry
 AHEAD = 4  # how many rows before it is learnt a row is asked for, whose turn is not that of its place in memory
 LINES = 16  # of the cache, that are asked for: what follows the processor finds out by itself
 
-settle = predict = must_wait = step = note = named = UNBOUND  # of a family
+settle = take = predict = must_wait = step = move = takes_ahead = note = named = UNBOUND  # of a family
 due = fade = revive = suspend = must_renew = UNBOUND  # of one that forgets
 
 
@@ -65,6 +65,22 @@ due = fade = revive = suspend = must_renew = UNBOUND  # of one that forgets
 def nothing_due(table, heads, f, rule, model, clock, width, bias):
     """``settle`` of families to which nothing is due."""
     return False
+
+
+@fast
+def nothing_taken(table, heads, f, rule, clock, c, bias, rare, n):
+    """``take`` of families that predict by what a row makes of the scales."""
+
+
+@fast
+def always_ahead():
+    """``takes_ahead`` of families that leave nothing to ``move``."""
+    return True
+
+
+@fast
+def nothing_left(table, heads, f, rule, model, clock, width, n):
+    """``move`` of these."""
 
 
 @fast
@@ -112,7 +128,8 @@ def named_already(f, rule, model):
 def bind(module, **functions):
     """The loops for dense and for sparse rows of a family, by its functions."""
     unseen = {"revive": nothing_unseen, "suspend": nothing_unseen, "must_renew": never_renews}
-    functions = {"due": never_due, "fade": nothing_fades, **unseen, "named": named_already, **functions}
+    whole = {"take": nothing_taken, "takes_ahead": always_ahead, "move": nothing_left}
+    functions = {**whole, "due": never_due, "fade": nothing_fades, **unseen, "named": named_already, **functions}
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
@@ -163,38 +180,51 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
     width = X.shape[1] + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
-    n_rows = order.size if order.size > 0 else X.shape[0]
+    end = order.size if order.size > 0 else X.shape[0]
     if NORM == MAX and not IS_CENTRED:  # for the other rules each row fills ``inverse`` anew
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
-    for place in range(first if first > 0 else 0, n_rows):
-        row = order[place] if order.size > 0 else place
-        ask_for_dense(X, y, codes, weights, order, place)
-        c = weights[row] if weights.size > 0 else 1.0
-        if clock[PENDING] == 0.0:
-            read_row(y, codes, row, heads, rule.n_targets)
+    place, moves, factor = max(first, 0), False, 1.0  # whether weights are still to be moved by the row before
+    while place < end or moves:
+        waited = clock[PENDING] != 0.0
+        taken = place < end and not (moves and (factor != 1.0 or not takes_ahead()))
+        row = place if order.size == 0 or not taken else order[place]
+        c = weights[row] if weights.size > 0 and taken else 1.0
+        if taken and not waited:
+            ask_for_dense(X, y, codes, weights, order, place)
             grew, is_unusual = read_dense(X, row, table, f, bias, n)
             settle(table, heads, f, rule, model, clock, width, bias)
-            if IS_LIFTED and grew and place != first and needs_lift(table, f, n):
-                return place
-            if COUNTS_ENTRIES and is_unusual:
-                if IS_SELECTIVE and place != first and switches(table, f, clock[T], c, n):
+            stops = place != first and (
+                (IS_LIFTED and grew and needs_lift(table, f, n))
+                or (IS_SELECTIVE and is_unusual and switches(table, f, clock[T], c, n))
+            )
+            if stops:
+                taken, end = False, place
+            else:
+                if COUNTS_ENTRIES and is_unusual:
+                    count_entries(table, f, c, n)
+                if grew:
+                    update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
+                take(table, heads, f, rule, clock, c, bias, n, n)
+        if moves:
+            move(table, heads, f, rule, model, clock, width, n)
+            if factor != 1.0:
+                fade(table, n, f, rule, model, clock, factor, False)
+        moves = taken
+        if taken:
+            if not waited:
+                read_row(y, codes, row, heads, rule.n_targets)
+                if not predict(table, heads, f, rule, model, clock, c, bias, n, width, n):
+                    return -1
+                note(noted, place, heads, rule, c)
+                if must_wait(heads, rule, model, c):
+                    clock[PENDING] = 1.0
                     return place
-                count_entries(table, f, c, n)
-            if grew:
-                update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
-            if not predict(table, heads, f, rule, model, clock, c, bias, n, width, n):
-                return -1
-            note(noted, place, heads, rule, c)
-            if must_wait(heads, rule, model, c):
-                clock[PENDING] = 1.0
-                return place
-        clock[PENDING] = 0.0
-        step(table, heads, f, rule, model, clock, c, bias, width, n)
-        factor = due(rule, clock, c)
-        if factor != 1.0:
-            fade(table, n, f, rule, model, clock, factor, False)
-    return n_rows if all_finite(table, f.lift, f.x, n) else -1
+            clock[PENDING] = 0.0
+            step(table, heads, f, rule, model, clock, c, bias, width, n)
+            factor = due(rule, clock, c)
+            place += 1
+    return end if all_finite(table, f.lift, f.x, n) else -1
 
 
 @entry
@@ -239,6 +269,7 @@ def learn_sparse(
             if COUNTS_ENTRIES:
                 count_entries(subset, f, c, n)
             update_maxima(subset, f, n, NORM == MAX and not IS_CENTRED)
+            take(subset, heads, f, rule, clock, c, bias, rare, n)
             if not predict(subset, heads, f, rule, model, clock, c, bias, rare, width, n):
                 stopped = -1
                 break
@@ -248,6 +279,7 @@ def learn_sparse(
                 break
         n = padded(width)
         step(subset, heads, f, rule, model, clock, c, bias, width, n)
+        move(subset, heads, f, rule, model, clock, width, n)
         if not all_finite(subset, f.largest + 1, fields, n):
             stopped = -1
             break

@@ -66,7 +66,7 @@ from ..compiled.handover import (
     table_layout,
     workspace,
 )
-from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
+from ..compiled.heads import AVERAGE, FACTOR, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
 from ..compiled.jit import counted, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
@@ -88,9 +88,10 @@ from .numba_played import Player, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
 
-# Further entries of ``clock``; ``RATE`` is the factor of eta, ``FADED`` is read by `factor_due`. The last are
-# `Columns.units`.
-N, SHRINKAGE, AVERAGED, RATE, AGE, FADED, OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST = range(2, 12)
+# Further entries of ``clock``; ``FADED`` is read by `factor_due`. Four are `Columns.units`. The last are of a row: ``T``
+# before it, ``AVERAGED`` before it and when it moves the weights, and the factor of eta.
+N, SHRINKAGE, AVERAGED, AGE, FADED, OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST = range(2, 11)
+BEFORE, AVERAGED_BEFORE, INVERSE, AVERAGED_AFTER, RATE = range(11, 16)
 UNITS = slice(OF_SUMS, OF_SUMS + len(PLAIN))
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 SMALL = 2**16  # numbers of a table, up to which it is kept beside its model
@@ -267,40 +268,65 @@ def rate_of(rule, clock, c, squared):
 
 
 @fast
-def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
-    """Normalise the row and predict for each head.
+def takes_ahead():
+    """Whether a row may be taken into the scales before the one before it has moved the weights."""
+    return not (HAS_L1 or HAS_L2 or HAS_CONSTRAINT or HAS_BOUNDS)
 
-    Derivatives are left in the row ``GRADIENT``, the factor of eta in the clock. Tells whether predictions are finite.
-    """
-    loss, n_heads, n_targets = model.loss, heads_of(model), targets_of(rule)
-    before, averaged = clock[T], clock[AVERAGED]
-    inverse = 1.0 / averaged if averaged > 0.0 else 0.0
-    times = times_of(before, c)
+
+@fast
+def steps_at_once():
+    """Whether `descend` leaves nothing to `move`."""
+    return IS_ADAPTIVE and not IS_IMPORTANCE_AWARE and not IS_AVERAGED and not SHARES_G
+
+
+@fast
+def predicts_at_once():
+    """Whether weights are what a row predicts by when it is taken; then the first head predicts at once."""
+    return not HAS_BOUNDS and (steps_at_once() or not takes_ahead())
+
+
+@fast
+def take(table, heads, f, rule, clock, c, bias, rare, n):
+    """Normalise the row; leave the factor of eta in the clock."""
+    averaged = clock[AVERAGED]
+    clock[BEFORE], clock[AVERAGED_BEFORE], clock[INVERSE] = clock[T], averaged, 1.0 / averaged if averaged > 0.0 else 0.0
+    times = times_of(clock[T], c)
     clock[T] += c
     roots = roots_of(clock[T])
     squared = of_latest = of_past = eight(0.0)
     for i in range(0, rare if HAS_RARE else n, WIDTH):
         squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
-        if not HAS_BOUNDS:  # the first head at once
-            latest, past = products(table, f, 0, i, inverse)
+        if predicts_at_once():
+            latest, past = products(table, f, 0, i, clock[INVERSE])
             of_latest, of_past = of_latest + latest, of_past + past
     if HAS_RARE:
         for i in range(rare, n, WIDTH):
             squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
-            if not HAS_BOUNDS:
-                latest, past = products(table, f, 0, i, inverse)
+            if predicts_at_once():
+                latest, past = products(table, f, 0, i, clock[INVERSE])
                 of_latest, of_past = of_latest + latest, of_past + past
     clock[RATE] = rate_of(rule, clock, c, total(squared))
+    if predicts_at_once():
+        heads[LATEST, 0], heads[AVERAGE, 0] = total(of_latest), total(of_past)
+
+
+@fast
+def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
+    """Predict for each head; derivatives are left in the row ``GRADIENT``. Tells whether predictions are finite."""
+    loss, n_heads, n_targets = model.loss, heads_of(model), targets_of(rule)
+    before, inverse = clock[BEFORE], clock[INVERSE]
     if HAS_BOUNDS:
         fill_ends(table, f, clock, model.constraint[1], n)
-        hold(table, f, averaged, n_heads, n)
+        hold(table, f, clock[AVERAGED_BEFORE], n_heads, n)
     for k in range(n_heads):
-        if k > 0 or HAS_BOUNDS:
+        if predicts_at_once() and k == 0:
+            value, behind = heads[LATEST, 0], heads[AVERAGE, 0]
+        else:
             of_latest = of_past = eight(0.0)
             for i in range(0, n, WIDTH):
                 latest, past = products(table, f, k, i, inverse)
                 of_latest, of_past = of_latest + latest, of_past + past
-        value, behind = total(of_latest), total(of_past)
+            value, behind = total(of_latest), total(of_past)
         if not HAS_BOUNDS:
             behind *= inverse
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
@@ -325,12 +351,14 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
 
 @fast
 def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n):
-    """One step of each head; see `numpy_rows`."""
+    """One step of each head; see `numpy_rows`. Those by the last ``G`` are left to `move`, as factors of directions."""
     sharing = rule.sharing if SHARES_G else 1
-    weighted = np.sqrt(c) if IS_IMPORTANCE_AWARE else c
-    rate, averaged = clock[RATE], clock[AVERAGED] if IS_AVERAGED else 0.0
+    weighted, rate = np.sqrt(c) if IS_IMPORTANCE_AWARE else c, clock[RATE]
+    clock[AVERAGED_AFTER] = clock[AVERAGED] if IS_AVERAGED else 0.0
     for r in range(1 if HAS_ONE_HEAD else gradient_lift.size):
         own, first = f.G + r, r * sharing
+        for k in range(first, first + sharing):
+            heads[FACTOR, k] = 0.0
         gradient_size = shared_gradient(heads, r, sharing)
         if gradient_size == 0.0:
             continue
@@ -365,10 +393,19 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
                 p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
                 far = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
-                factor = over(far, gain)
+                heads[FACTOR, k] = over(far, gain)
             else:
-                factor = -step * lifted(g, weighted, lift)
-            add_step(table, f.weight + k, f.past + k, f.direction, factor, averaged, n)
+                heads[FACTOR, k] = -step * lifted(g, weighted, lift)
+        if not HAS_ONE_HEAD and r + 1 < gradient_lift.size:
+            add_steps(table, heads, f, clock, first, first + sharing, n)
+
+
+@fast
+def add_steps(table, heads, f, clock, start, stop, n):
+    """Add to the weights of some heads, and to their averages, the last steps that `descend` has found."""
+    for k in range(start, stop):
+        if heads[FACTOR, k] != 0.0:
+            add_step(table, f.weight + k, f.past + k, f.direction, heads[FACTOR, k], clock[AVERAGED_AFTER], n)
 
 
 # In the order in which they are written: products of other pairs may leave the range, and so may ``1 / gain``.
@@ -500,8 +537,15 @@ def must_wait(heads, rule, model, c):
 
 @fast
 def step(table, heads, f, rule, model, clock, c, bias, width, n):
-    """One step of each head, held in its set."""
+    """One step of each head, but for what is left to `move`."""
     descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, targets_of(rule), n)
+
+
+@fast
+def move(table, heads, f, rule, model, clock, width, n):
+    """Add the last steps, and hold weights in their set."""
+    stop = heads_of(model)
+    add_steps(table, heads, f, clock, stop - (rule.sharing if SHARES_G else 1), stop, n)
     if HAS_CONSTRAINT:
         inner = width - rule.intercept
         constrain(table, heads, f, rule, model.constraint, clock, model.eta.size, inner)
@@ -662,7 +706,8 @@ def named(f, rule, model):
 
 
 learn_dense, learn_sparse = bind(
-    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, named=named,
+    __name__, settle=settle, take=take, predict=predict, must_wait=must_wait, step=step, move=move,
+    takes_ahead=takes_ahead, note=note, named=named,
     due=due, fade=fade, revive=revive, suspend=suspend, must_renew=must_renew,
 )  # fmt: skip
 
@@ -714,7 +759,7 @@ class Bench:
         self.made_of, self.is_whole = parts_of(state, loss), False
         self.rule, self.tables = rule, tables
         self.own = columns_of(state, tables[0]) if len(tables) == 1 else None  # for dense rows
-        self.clock = in_own_lines(np.zeros(UNITS.stop))
+        self.clock = in_own_lines(np.zeros(RATE + 1))
         self.losses, self.target = in_own_lines(state.loss), in_own_lines(state.targets.table)
         self.before = new_heads(state)
         self.heads = in_own_lines(self.before)
@@ -737,8 +782,8 @@ class Bench:
         if self.is_whole and self.own is not None:  # a new one has them
             self.own.table[:] = state.columns.table
         self.is_whole = False
-        clock = state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded
-        self.clock[:] = *clock, *state.columns.units[:-1], state.rule.intercept
+        clock = state.t, 0.0, state.N, state.shrinkage, state.averaged, state.age, state.faded
+        self.clock[: UNITS.stop] = *clock, *state.columns.units[:-1], state.rule.intercept
         self.losses[:], self.target[:], self.heads[:] = state.loss, state.targets.table, self.before
         if state.rule.target_unit:
             self.heads[UNIT, : state.rule.n_heads] = state.unit()
@@ -750,7 +795,7 @@ class Bench:
             put_back(state, self.tables)
         state.loss[:], state.targets.table[:] = self.losses, self.target
         clock = self.clock.tolist()
-        state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded, *units = clock
+        state.t, _, state.N, state.shrinkage, state.averaged, state.age, state.faded, *units = clock[: UNITS.stop]
         if self.own is None and state.rule.forgets:
             state.columns.set_units(tuple(units))
         state.waiting = float(self.player.waiting[0])
