@@ -261,16 +261,21 @@ def move_of_margin(loss, margin, a):
 def short_move_of_log(slope, a):
     """As `move_of_margin`, of the log loss, by its slope ``1 / (1 + e^margin)``, where that would move up to `SHORT`.
 
-    ``d`` solves ``slope d + (1 - slope) (e^d - 1) = slope a``: by the first terms of its series, and a step of
-    Householder's method of the fourth order, which is exact to rounding from there and needs no exponential.
+    ``d`` solves ``f(d) = slope d + q (e^d - 1) - slope a = 0`` with ``q = 1 - slope``. It begins with the first terms
+    of its series. What that leaves, ``u = f / (1 + x - slope d)``, is below 5e-4, and the series of the root in ``u``
+    ends the work: as ``f' - f`` is that divisor, and all further derivatives are ``f' - slope``, its coefficients need
+    no exponential, and are there when ``u`` is.
     """
     x, q = slope * a, 1.0 - slope
     xx = x * x
     d = x - q * xx * (1 / 2 + x * (1 / 6 - 0.5 * q) + xx * (1 / 24 + q * (5 / 8 * q - 5 / 12)))
-    grown = q * near_exp_minus_1(d)
-    excess, first, second = (slope * d - x) + grown, 1.0 + grown, q + grown  # and the third derivative is the second
-    change = excess * (first * first - 0.5 * excess * second)
-    return d - change / (first * first * first - excess * second * (first - excess * (1 / 6)))
+    beyond = slope * d - x
+    inverse = 1.0 / (1.0 - beyond)
+    s = 1.0 - slope * inverse
+    second, third = 0.5 * s - 1.0, 3 / 2 + s * (0.5 * s - 5 / 3)
+    fourth = s * (113 / 24 + s * (5 / 8 * s - 35 / 12)) - 8 / 3
+    u = (beyond + q * near_exp_minus_1(d)) * inverse
+    return d - (u + u * u * (second + u * (third + u * fourth)))
 
 
 @fast

@@ -94,6 +94,7 @@ N, SHRINKAGE, AVERAGED, AGE, FADED, OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST = rang
 BEFORE, AVERAGED_BEFORE, INVERSE, AVERAGED_AFTER, RATE = range(11, 16)
 UNITS = slice(OF_SUMS, OF_SUMS + len(PLAIN))
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
+LEAST_GAIN = 1e-280  # between this and its inverse, a gain may be inverted
 SMALL = 2**16  # numbers of a table, up to which it is kept beside its model
 FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further ones
 
@@ -384,6 +385,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
             store(table, f.direction, i, direction)
             gains += direction * load(table, f.z, i)
         gain = total(gains)
+        inverse = 1.0 / gain  # while it is made, the move is
         for k in range(first, first + sharing):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
             step = rate * eta[k] * (unit if IS_ADAPTIVE or rule.degree == 1 else 1.0)
@@ -393,7 +395,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
                 p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
                 far = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
-                heads[FACTOR, k] = over(far, gain)
+                heads[FACTOR, k] = far * inverse if LEAST_GAIN < gain < 1.0 / LEAST_GAIN else over(far, gain)
             else:
                 heads[FACTOR, k] = -step * lifted(g, weighted, lift)
         if not HAS_ONE_HEAD and r + 1 < gradient_lift.size:
