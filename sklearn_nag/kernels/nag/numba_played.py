@@ -61,24 +61,33 @@ ALMOST_NONE = 1e-15  # a share that changes no digit: what is played alone has b
 
 
 @fast
+def sizes_of(rule):
+    """How many heads there are, and how many targets."""
+    return (1, 1) if HAS_ONE_HEAD else (rule.n_heads, rule.n_targets)
+
+
+@fast
+def put(noted, place, value):
+    """Write at a place, without sign, as signed ones may count from the end."""
+    noted[np.uint64(place)] = value
+
+
+@fast
 def note(noted, row, heads, rule, c):
     """Note the weight of a row; predictions by the latest weights and how much less the average predicts; targets.
 
-    ``noted`` has a line for each number that eight rows note, and those of the next eight below.
+    What eight rows note lies together, number by number, and before that of the next eight.
     """
-    n_heads, n_targets = (1, 1) if HAS_ONE_HEAD else (rule.n_heads, rule.n_targets)
-    at, own = row // WIDTH * (1 + PER_HEAD * n_heads + PER_TARGET * n_targets), row % WIDTH
-    noted[at, own] = c
-    at += 1
+    n_heads, n_targets = sizes_of(rule)
+    place = row // WIDTH * (WIDTH * (1 + PER_HEAD * n_heads + PER_TARGET * n_targets)) + row % WIDTH
+    put(noted, place, c)
     for k in range(n_heads):
-        noted[at, own], noted[at + 1, own] = heads[LATEST, k], heads[AVERAGE, k]
-        noted[at + 2, own] = heads[LOSS, k]
-        at += PER_HEAD
+        for i, told in enumerate((LATEST, AVERAGE, LOSS)):
+            put(noted, place + WIDTH * (1 + PER_HEAD * k + i), heads[told, k])
+    place += WIDTH * (1 + PER_HEAD * n_heads)
     for j in range(n_targets):
-        noted[at, own], noted[at + 1, own] = heads[TARGET, j], heads[MEAN_BEFORE, j]
-        noted[at + 2, own], noted[at + 3, own] = heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j]
-        noted[at + 4, own] = heads[UNIT, j]
-        at += PER_TARGET
+        for i, told in enumerate((TARGET, MEAN_BEFORE, PLAYED_LEAST, PLAYED_MOST, UNIT)):
+            put(noted, place + WIDTH * (PER_TARGET * j + i), heads[told, j])
 
 
 @fast
@@ -143,9 +152,10 @@ def play_one(noted, at, own, heads, rule, loss, mixture, trust, results):
 @fast
 def play_eight(noted, at, rule, loss, trust, results):
     """As `play_one`, of eight rows; of the last ones not all may have been noted."""
-    of_targets = at + 1 + PER_HEAD * rule.n_heads
-    for k in range(rule.n_heads):
-        line, place, own = at + 1 + PER_HEAD * k, of_targets + PER_TARGET * (k % rule.n_targets), PER_RESULT * k
+    n_heads, n_targets = sizes_of(rule)
+    of_targets = at + 1 + PER_HEAD * n_heads
+    for k in range(n_heads):
+        line, place, own = at + 1 + PER_HEAD * k, of_targets + PER_TARGET * (k % n_targets), PER_RESULT * k
         share = trust.share[trust.groups[k]]
         latest, behind, told = load(noted, line, 0), load(noted, line + 1, 0), load(noted, line + 2, 0)
         y, mean, of_target = load(noted, place, 0), load(noted, place + 1, 0), load(noted, place + 4, 0)
@@ -178,11 +188,12 @@ def lose(results, line, loss, p, y, of_target, unit):
         if loss.code == LOG and not anywhere(abs(y) < 1.0):
             store(results, line, 0, log_loss(y * p, inverse_power(y * p)))
             return
+    elif not OF_RATE and loss.code == SQUARED:
+        residual = (p - y) / unit
+        store(results, line, 0, 0.5 * residual * residual)
+        return
     else:
         p, y = p / unit, y / unit
-        if not OF_RATE and loss.code == SQUARED:
-            store(results, line, 0, 0.5 * (p - y) * (p - y))
-            return
     store(results, line, 0, loss.parameter * (of_target / unit) if loss.scaled else eight(loss.parameter))
     store(results, PREDICTED, 0, p)
     store(results, CAME_TRUE, 0, y)
@@ -191,9 +202,9 @@ def lose(results, line, loss, p, y, of_target, unit):
 
 
 @fast
-def count(results, own, c, rule, losses, trust):
+def count(results, own, c, rule, losses, trust, n):
     """Add up what a row of eight lost; of the latest weights and their average, until the round ends."""
-    for k in range(losses.size):
+    for k in range(n):
         line, group = PER_RESULT * k, trust.groups[k]
         losses[k] = min(losses[k] + min(results[line + OF_PLAYED, own] * c, LARGEST), LARGEST)
         if rule.judged:
@@ -274,7 +285,8 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
     predictions are finite. ``rule``, ``loss`` and ``trust`` are plain tuples, which are handed over sooner.
     """
     rule, loss, trust = PlayedRule(*rule), CompiledLoss(*loss), Trust(*trust)
-    n_targets, wrong, width = rule.n_targets, 0, 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets
+    n_heads, n_targets = sizes_of(rule)
+    n_played, width, wrong = 1 if HAS_ONE_HEAD else losses.size, 1 + PER_HEAD * n_heads + PER_TARGET * n_targets, 0
     if rule.judged:
         share_average(heads, trust)
     is_played = False  # whether results of the eight rows at hand are by the shares of now
@@ -287,8 +299,8 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
         else:
             play_one(noted, at, own, heads, rule, loss, mixture, trust, results)
         c = noted[at, own]
-        count(results, own, c, rule, losses, trust)
-        for k in range(losses.size):
+        count(results, own, c, rule, losses, trust, n_played)
+        for k in range(n_played):
             p = results[PER_RESULT * k + P, own]
             if OF_RATE:
                 p = min(max(p, heads[LOW, k]), heads[HIGH, k])
@@ -318,6 +330,7 @@ class Constants(NamedTuple):
     """What code is compiled for; see `compiled.constants`."""
 
     plays_eight: bool
+    has_one_head: bool
     has_target_unit: bool
     of_margin: bool
     of_rate: bool
@@ -368,12 +381,12 @@ class Player:
 
     def room(self, n_rows):
         """Array for what rows note."""
-        return np.empty((-(-n_rows // WIDTH) * self.width, WIDTH))
+        return np.empty(-(-n_rows // WIDTH) * self.width * WIDTH)
 
     def play(self, noted, n_rows, kept):
         """Play rows; fill ``kept`` with the predictions, if it has room; tell whether they are finite."""
         rows = slice(self.done, self.done + n_rows)
-        ok = self.function(noted, n_rows, *self.model, self.begins, kept, self.of_rows[rows])
+        ok = self.function(noted.reshape(-1, WIDTH), n_rows, *self.model, self.begins, kept, self.of_rows[rows])
         self.begins, self.done = False, rows.stop
         return ok
 
@@ -382,7 +395,7 @@ class Player:
 def compiled(rule, loss):
     """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
     by_eight = rule.n_played == rule.n_heads and not loss.coupled
-    constants = Constants(by_eight, rule.target_unit, fades_on_the_way=rule.fades_on_the_way, **loss_constants(loss))
+    constants = Constants(by_eight, rule.n_heads == 1, rule.target_unit, fades_on_the_way=rule.fades_on_the_way, **loss_constants(loss))
     function = for_rule(play_rows, constants)
     told = not rule.target_unit and rule.clip is None and rule.n_played == rule.n_heads
     groups = rule.groups(np.arange(rule.n_heads))
