@@ -79,7 +79,7 @@ def always_ahead():
 
 
 @fast
-def nothing_left(table, heads, f, rule, model, clock, width, n):
+def nothing_left(table, heads, f, rule, model, clock, width, n, is_taken):
     """``move`` of these."""
 
 
@@ -207,7 +207,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
                     update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
                 take(table, heads, f, rule, clock, c, bias, n, n)
         if moves:
-            move(table, heads, f, rule, model, clock, width, n)
+            move(table, heads, f, rule, model, clock, width, n, taken)
             if factor != 1.0:
                 fade(table, n, f, rule, model, clock, factor, False)
         moves = taken
@@ -279,7 +279,7 @@ def learn_sparse(
                 break
         n = padded(width)
         step(subset, heads, f, rule, model, clock, c, bias, width, n)
-        move(subset, heads, f, rule, model, clock, width, n)
+        move(subset, heads, f, rule, model, clock, width, n, False)
         if not all_finite(subset, f.largest + 1, fields, n):
             stopped = -1
             break

@@ -28,8 +28,9 @@ from .jit import fast
     AVERAGE,  # those by the average; while a row is learnt, by how much they are less
     RATIO,  # targets over their mean, where predictions are logarithms
     FACTOR,  # of a direction in a step that is still to be made
-) = map(np.int64, range(18))
-N_ROWS = 18
+    IS_PREDICTED,  # whether ``LATEST`` and ``AVERAGE`` are those of the row that is learnt next
+) = map(np.int64, range(19))
+N_ROWS = 19
 
 
 @fast

@@ -67,6 +67,12 @@ def sizes_of(rule):
 
 
 @fast
+def rows_at_once():
+    """How many rows are played at once."""
+    return WIDTH if PLAYS_EIGHT else 1
+
+
+@fast
 def put(noted, place, value):
     """Write at a place, without sign, as signed ones may count from the end."""
     noted[np.uint64(place)] = value
@@ -76,18 +82,18 @@ def put(noted, place, value):
 def note(noted, row, heads, rule, c):
     """Note the weight of a row; predictions by the latest weights and how much less the average predicts; targets.
 
-    What eight rows note lies together, number by number, and before that of the next eight.
+    Of rows that are played at once each number lies together; what the next ones note comes after it all.
     """
-    n_heads, n_targets = sizes_of(rule)
-    place = row // WIDTH * (WIDTH * (1 + PER_HEAD * n_heads + PER_TARGET * n_targets)) + row % WIDTH
+    (n_heads, n_targets), apart = sizes_of(rule), rows_at_once()
+    place = row // apart * (apart * (1 + PER_HEAD * n_heads + PER_TARGET * n_targets)) + row % apart
     put(noted, place, c)
     for k in range(n_heads):
         for i, told in enumerate((LATEST, AVERAGE, LOSS)):
-            put(noted, place + WIDTH * (1 + PER_HEAD * k + i), heads[told, k])
-    place += WIDTH * (1 + PER_HEAD * n_heads)
+            put(noted, place + apart * (1 + PER_HEAD * k + i), heads[told, k])
+    place += apart * (1 + PER_HEAD * n_heads)
     for j in range(n_targets):
         for i, told in enumerate((TARGET, MEAN_BEFORE, PLAYED_LEAST, PLAYED_MOST, UNIT)):
-            put(noted, place + WIDTH * (PER_TARGET * j + i), heads[told, j])
+            put(noted, place + apart * (PER_TARGET * j + i), heads[told, j])
 
 
 @fast
@@ -121,7 +127,7 @@ def mix_and_hold(noted, at, own, heads, c, loss, mixture, n_heads, n_targets):
     judge(heads, loss, c, mixture, n_targets)
 
 
-@strict_slow
+@strict
 def play_one(noted, at, own, heads, rule, loss, mixture, trust, results):
     """Leave in ``results`` what each head plays in a row, and what that, the latest weights and the average lose."""
     n_targets, is_mixed = rule.n_targets, mixture is not None
@@ -198,7 +204,9 @@ def lose(results, line, loss, p, y, of_target, unit):
     store(results, PREDICTED, 0, p)
     store(results, CAME_TRUE, 0, y)
     for i in range(WIDTH):
-        results[line, i], _ = loss_and_gradient(loss.code, results[line, i], results[PREDICTED, i], results[CAME_TRUE, i])
+        results[line, i], _ = loss_and_gradient(
+            loss.code, results[line, i], results[PREDICTED, i], results[CAME_TRUE, i]
+        )
 
 
 @fast
@@ -291,7 +299,7 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
         share_average(heads, trust)
     is_played = False  # whether results of the eight rows at hand are by the shares of now
     for step in range(n_rows):
-        at, own = step // WIDTH * width, step % WIDTH
+        at, own = step // rows_at_once() * width, step % rows_at_once()
         if PLAYS_EIGHT:
             if own == 0 or not is_played:
                 play_eight(noted, at, rule, loss, trust, results)
@@ -357,7 +365,7 @@ class Player:
 
     def __init__(self, state, loss, losses, target, heads):
         rule = state.rule
-        self.width = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets
+        self.width, self.at_once = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets, at_once(rule, loss)
         self.most_rows = max(1, AT_ONCE // (self.width * WIDTH)) * WIDTH
         self.begins, self.waiting, self.ages = False, np.zeros(1), np.zeros(2)
         self.of_rows, self.done = NOTHING_KEPT, 0
@@ -381,21 +389,31 @@ class Player:
 
     def room(self, n_rows):
         """Array for what rows note."""
-        return np.empty(-(-n_rows // WIDTH) * self.width * WIDTH)
+        return np.empty(-(-n_rows // self.at_once) * self.width * self.at_once)
 
     def play(self, noted, n_rows, kept):
         """Play rows; fill ``kept`` with the predictions, if it has room; tell whether they are finite."""
         rows = slice(self.done, self.done + n_rows)
-        ok = self.function(noted.reshape(-1, WIDTH), n_rows, *self.model, self.begins, kept, self.of_rows[rows])
+        ok = self.function(noted.reshape(-1, self.at_once), n_rows, *self.model, self.begins, kept, self.of_rows[rows])
         self.begins, self.done = False, rows.stop
         return ok
+
+
+def at_once(rule, loss):
+    """How many rows are played at once."""
+    return WIDTH if rule.n_played == rule.n_heads and not loss.coupled else 1
 
 
 @functools.lru_cache
 def compiled(rule, loss):
     """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
-    by_eight = rule.n_played == rule.n_heads and not loss.coupled
-    constants = Constants(by_eight, rule.n_heads == 1, rule.target_unit, fades_on_the_way=rule.fades_on_the_way, **loss_constants(loss))
+    constants = Constants(
+        at_once(rule, loss) > 1,
+        rule.n_heads == 1,
+        rule.target_unit,
+        fades_on_the_way=rule.fades_on_the_way,
+        **loss_constants(loss),
+    )
     function = for_rule(play_rows, constants)
     told = not rule.target_unit and rule.clip is None and rule.n_played == rule.n_heads
     groups = rule.groups(np.arange(rule.n_heads))

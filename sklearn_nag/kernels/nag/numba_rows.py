@@ -66,7 +66,18 @@ from ..compiled.handover import (
     table_layout,
     workspace,
 )
-from ..compiled.heads import AVERAGE, FACTOR, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
+from ..compiled.heads import (
+    AVERAGE,
+    FACTOR,
+    GRADIENT,
+    IS_PREDICTED,
+    LATEST,
+    LOSS,
+    PREDICTION,
+    UNIT,
+    compared,
+    new_heads,
+)
 from ..compiled.jit import counted, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
@@ -84,15 +95,15 @@ from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
 from .forgetting import OF_AVERAGE, fading_powers, lasting
-from .numba_played import Player, note
+from .numba_played import Player, at_once, note
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
 
-# Further entries of ``clock``; ``FADED`` is read by `factor_due`. Four are `Columns.units`. The last are of a row: ``T``
-# before it, ``AVERAGED`` before it and when it moves the weights, and the factor of eta.
+# Further entries of ``clock``; ``FADED`` is read by `factor_due`. After it come `Columns.units`. The last are of a row:
+# ``T`` and ``AVERAGED`` before it, 1 over the latter, ``AVERAGED`` when it moves the weights, and the factor of eta.
 N, SHRINKAGE, AVERAGED, AGE, FADED, OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST = range(2, 11)
-BEFORE, AVERAGED_BEFORE, INVERSE, AVERAGED_AFTER, RATE = range(11, 16)
 UNITS = slice(OF_SUMS, OF_SUMS + len(PLAIN))
+BEFORE, AVERAGED_BEFORE, INVERSE, AVERAGED_AFTER, RATE = range(UNITS.stop, UNITS.stop + 5)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 LEAST_GAIN = 1e-280  # between this and its inverse, a gain may be inverted
 SMALL = 2**16  # numbers of a table, up to which it is kept beside its model
@@ -290,7 +301,11 @@ def predicts_at_once():
 def take(table, heads, f, rule, clock, c, bias, rare, n):
     """Normalise the row; leave the factor of eta in the clock."""
     averaged = clock[AVERAGED]
-    clock[BEFORE], clock[AVERAGED_BEFORE], clock[INVERSE] = clock[T], averaged, 1.0 / averaged if averaged > 0.0 else 0.0
+    clock[BEFORE], clock[AVERAGED_BEFORE], clock[INVERSE] = (
+        clock[T],
+        averaged,
+        1.0 / averaged if averaged > 0.0 else 0.0,
+    )
     times = times_of(clock[T], c)
     clock[T] += c
     roots = roots_of(clock[T])
@@ -308,7 +323,7 @@ def take(table, heads, f, rule, clock, c, bias, rare, n):
                 of_latest, of_past = of_latest + latest, of_past + past
     clock[RATE] = rate_of(rule, clock, c, total(squared))
     if predicts_at_once():
-        heads[LATEST, 0], heads[AVERAGE, 0] = total(of_latest), total(of_past)
+        heads[LATEST, 0], heads[AVERAGE, 0], heads[IS_PREDICTED, 0] = total(of_latest), total(of_past), 1.0
 
 
 @fast
@@ -320,8 +335,8 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
         fill_ends(table, f, clock, model.constraint[1], n)
         hold(table, f, clock[AVERAGED_BEFORE], n_heads, n)
     for k in range(n_heads):
-        if predicts_at_once() and k == 0:
-            value, behind = heads[LATEST, 0], heads[AVERAGE, 0]
+        if heads[IS_PREDICTED, k] != 0.0:
+            value, behind, heads[IS_PREDICTED, k] = heads[LATEST, k], heads[AVERAGE, k], 0.0
         else:
             of_latest = of_past = eight(0.0)
             for i in range(0, n, WIDTH):
@@ -399,15 +414,22 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
             else:
                 heads[FACTOR, k] = -step * lifted(g, weighted, lift)
         if not HAS_ONE_HEAD and r + 1 < gradient_lift.size:
-            add_steps(table, heads, f, clock, first, first + sharing, n)
+            add_steps(table, heads, f, clock, first, first + sharing, n, False)
 
 
 @fast
-def add_steps(table, heads, f, clock, start, stop, n):
-    """Add to the weights of some heads, and to their averages, the last steps that `descend` has found."""
+def add_steps(table, heads, f, clock, start, stop, n, predicts):
+    """Add to the weights of some heads the last steps that `descend` has found; they may predict the row ``z``."""
     for k in range(start, stop):
-        if heads[FACTOR, k] != 0.0:
-            add_step(table, f.weight + k, f.past + k, f.direction, heads[FACTOR, k], clock[AVERAGED_AFTER], n)
+        if heads[FACTOR, k] == 0.0:
+            continue
+        of_latest = of_past = eight(0.0)
+        for i in range(0, n, WIDTH):
+            w, past = after_step(table, f, k, i, heads[FACTOR, k], clock[AVERAGED_AFTER])
+            z = load(table, f.z, i)
+            of_latest, of_past = of_latest + w * z, of_past + past * z
+        if predicts:
+            heads[LATEST, k], heads[AVERAGE, k], heads[IS_PREDICTED, k] = total(of_latest), total(of_past), 1.0
 
 
 # In the order in which they are written: products of other pairs may leave the range, and so may ``1 / gain``.
@@ -430,13 +452,16 @@ def over(far, gain):
 
 
 @strict
-def add_step(table, weight, past, direction, factor, averaged, n):
-    """Add a step to the weights of a head and, where they are averaged, to ``past``."""
-    for i in range(0, n, WIDTH):
-        move = factor * load(table, direction, i)
-        store(table, weight, i, load(table, weight, i) + move)
-        if IS_AVERAGED:
-            store(table, past, i, load(table, past, i) + averaged * move)
+def after_step(table, f, k, i, factor, averaged):
+    """Add a step to the weights of eight columns and to the sums that averages are made of; return both."""
+    move = factor * load(table, f.direction, i)
+    w = load(table, f.weight + k, i) + move
+    store(table, f.weight + k, i, w)
+    if not IS_AVERAGED:
+        return w, eight(0.0)
+    past = load(table, f.past + k, i) + averaged * move
+    store(table, f.past + k, i, past)
+    return w, past
 
 
 @strict
@@ -544,10 +569,10 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 
 
 @fast
-def move(table, heads, f, rule, model, clock, width, n):
-    """Add the last steps, and hold weights in their set."""
+def move(table, heads, f, rule, model, clock, width, n, is_taken):
+    """Add the last steps, and hold weights in their set; predict by them, if the next row is taken."""
     stop = heads_of(model)
-    add_steps(table, heads, f, clock, stop - (rule.sharing if SHARES_G else 1), stop, n)
+    add_steps(table, heads, f, clock, stop - (rule.sharing if SHARES_G else 1), stop, n, is_taken)
     if HAS_CONSTRAINT:
         inner = width - rule.intercept
         constrain(table, heads, f, rule, model.constraint, clock, model.eta.size, inner)
@@ -738,6 +763,7 @@ class Constants(NamedTuple):
     of_margin: bool
     of_rate: bool
     is_coupled: bool
+    plays_eight: bool
     fades_on_the_way: bool
 
 
@@ -873,6 +899,7 @@ def compiled_constants(rule, loss):
         has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
+        plays_eight=at_once(rule, loss) > 1,
         fades_on_the_way=rule.fades_on_the_way,
         **loss_constants(loss),
     )
