@@ -1,18 +1,27 @@
 """The loops over rows, dense and sparse, of all families that learn columns one by one.
 
-A family says by five functions what a row does to a model, and `bind` makes its loops of those here. Those whose models
-can forget have five more, those that hand over plain tuples another one. ``table`` has the columns that the row visits,
-``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
+A family says by five functions what a row does to a model, and `bind` makes its loops of those here. One that tells
+scales from weights has three more, one whose models can forget five, one that hands over plain tuples another one.
+``table`` has the columns that the row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and
+``intercept``.
+
+Dense rows are taken into the scales before the row before has moved the weights, where a family can do both apart: a
+processor does many columns in the time in which one exponential after the other says how far weights are to move.
 
 ========================================================================= ==============================================
 ``settle(table, heads, f, rule, model, clock, width, bias)``              does what is due before the row, by the scales
                                                                           of before; tells whether that changes weights
-``predict(table, heads, f, rule, model, clock, c, bias, rare, width, n)`` takes the row into the scales, and leaves
-                                                                          predictions and slopes in ``heads``; tells
-                                                                          whether they are finite; from ``rare`` on
-                                                                          columns are not frequent
+``take(table, heads, f, rule, clock, c, bias, rare, n)``                  takes the row into the scales; from ``rare``
+                                                                          on columns are not frequent
+``predict(table, heads, f, rule, model, clock, c, bias, rare, width, n)`` leaves predictions and slopes in ``heads``;
+                                                                          tells whether they are finite; does what
+                                                                          ``take`` does where there is none
 ``must_wait(heads, rule, model, c)``                                      whether the step needs preparation first
-``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights
+``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights, or finds how they are to
+                                                                          change, and leaves that to ``move``
+``move(table, heads, f, rule, model, clock, width, n, is_taken)``         changes them; whether the next row has been
+                                                                          taken, by which it may predict then
+``takes_ahead()``                                                         whether it may have been
 ``note(noted, row, heads, rule, c)``                                      writes down what the caller is to know of it
 ``due(rule, clock, c)``                                                   by what all fades after the row, mostly 1
 ``fade(table, n, f, rule, model, clock, factor, unseen)``                 lets the first columns fade, and what no
@@ -57,7 +66,8 @@ from .vectors import ask_for, ask_for_entry
 AHEAD = 4  # how many rows before it is learnt a row is asked for, whose turn is not that of its place in memory
 LINES = 16  # of the cache, that are asked for: what follows the processor finds out by itself
 
-settle = take = predict = must_wait = step = move = takes_ahead = note = named = UNBOUND  # of a family
+settle = predict = must_wait = step = note = named = UNBOUND  # of a family
+take = move = takes_ahead = UNBOUND  # of one that tells scales from weights
 due = fade = revive = suspend = must_renew = UNBOUND  # of one that forgets
 
 

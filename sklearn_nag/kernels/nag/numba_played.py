@@ -190,23 +190,24 @@ def play_eight(noted, at, rule, loss, trust, results):
 @strict_slow
 def lose(results, line, loss, p, y, of_target, unit):
     """Leave what eight predictions lose, as `loss_of`, of losses that do not compare heads."""
-    if OF_MARGIN and not HAS_TARGET_UNIT:
-        if loss.code == LOG and not anywhere(abs(y) < 1.0):
-            store(results, line, 0, log_loss(y * p, inverse_power(y * p)))
+    is_log = OF_MARGIN and not HAS_TARGET_UNIT and loss.code == LOG
+    if is_log:
+        store(results, line, 0, log_loss(y * p, inverse_power(y * p)))
+        if not anywhere(abs(y) < 1.0):
             return
-    elif not OF_RATE and loss.code == SQUARED:
+    elif not OF_MARGIN and not OF_RATE and loss.code == SQUARED:
         residual = (p - y) / unit
         store(results, line, 0, 0.5 * residual * residual)
         return
     else:
         p, y = p / unit, y / unit
-    store(results, line, 0, loss.parameter * (of_target / unit) if loss.scaled else eight(loss.parameter))
+        store(results, line, 0, loss.parameter * (of_target / unit) if loss.scaled else eight(loss.parameter))
     store(results, PREDICTED, 0, p)
     store(results, CAME_TRUE, 0, y)
     for i in range(WIDTH):
-        results[line, i], _ = loss_and_gradient(
-            loss.code, results[line, i], results[PREDICTED, i], results[CAME_TRUE, i]
-        )
+        y_i = results[CAME_TRUE, i]
+        if not is_log or abs(y_i) < 1.0:  # a soft label
+            results[line, i], _ = loss_and_gradient(loss.code, results[line, i], results[PREDICTED, i], y_i)
 
 
 @fast

@@ -95,7 +95,7 @@ from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
 from .forgetting import OF_AVERAGE, fading_powers, lasting
-from .numba_played import Player, at_once, note
+from .numba_played import Player, at_once, note, sizes_of
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
 
@@ -253,18 +253,6 @@ def products(table, f, k, i, inverse):
 
 
 @fast
-def heads_of(model):
-    """How many heads a model has."""
-    return np.int64(1) if HAS_ONE_HEAD else model.eta.size
-
-
-@fast
-def targets_of(rule):
-    """How many targets."""
-    return np.int64(1) if HAS_ONE_HEAD else rule.n_targets
-
-
-@fast
 def rate_of(rule, clock, c, squared):
     """The factor of eta after a row, whose features over their scales have such a sum of squares."""
     rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
@@ -300,12 +288,8 @@ def predicts_at_once():
 @fast
 def take(table, heads, f, rule, clock, c, bias, rare, n):
     """Normalise the row; leave the factor of eta in the clock."""
-    averaged = clock[AVERAGED]
-    clock[BEFORE], clock[AVERAGED_BEFORE], clock[INVERSE] = (
-        clock[T],
-        averaged,
-        1.0 / averaged if averaged > 0.0 else 0.0,
-    )
+    clock[BEFORE], clock[AVERAGED_BEFORE] = clock[T], clock[AVERAGED]
+    clock[INVERSE] = 1.0 / clock[AVERAGED] if clock[AVERAGED] > 0.0 else 0.0
     times = times_of(clock[T], c)
     clock[T] += c
     roots = roots_of(clock[T])
@@ -329,7 +313,7 @@ def take(table, heads, f, rule, clock, c, bias, rare, n):
 @fast
 def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """Predict for each head; derivatives are left in the row ``GRADIENT``. Tells whether predictions are finite."""
-    loss, n_heads, n_targets = model.loss, heads_of(model), targets_of(rule)
+    loss, (n_heads, n_targets) = model.loss, sizes_of(rule)
     before, inverse = clock[BEFORE], clock[INVERSE]
     if HAS_BOUNDS:
         fill_ends(table, f, clock, model.constraint[1], n)
@@ -366,9 +350,9 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
 
 
 @fast
-def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n):
+def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
     """One step of each head; see `numpy_rows`. Those by the last ``G`` are left to `move`, as factors of directions."""
-    sharing = rule.sharing if SHARES_G else 1
+    sharing, (_, n_targets) = rule.sharing if SHARES_G else 1, sizes_of(rule)
     weighted, rate = np.sqrt(c) if IS_IMPORTANCE_AWARE else c, clock[RATE]
     clock[AVERAGED_AFTER] = clock[AVERAGED] if IS_AVERAGED else 0.0
     for r in range(1 if HAS_ONE_HEAD else gradient_lift.size):
@@ -565,13 +549,13 @@ def must_wait(heads, rule, model, c):
 @fast
 def step(table, heads, f, rule, model, clock, c, bias, width, n):
     """One step of each head, but for what is left to `move`."""
-    descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, targets_of(rule), n)
+    descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, n)
 
 
 @fast
 def move(table, heads, f, rule, model, clock, width, n, is_taken):
     """Add the last steps, and hold weights in their set; predict by them, if the next row is taken."""
-    stop = heads_of(model)
+    stop, _ = sizes_of(rule)
     add_steps(table, heads, f, clock, stop - (rule.sharing if SHARES_G else 1), stop, n, is_taken)
     if HAS_CONSTRAINT:
         inner = width - rule.intercept
