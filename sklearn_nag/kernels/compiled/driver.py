@@ -11,8 +11,9 @@ processor does many columns in the time in which one exponential after the other
 ========================================================================= ==============================================
 ``settle(table, heads, f, rule, model, clock, width, bias)``              does what is due before the row, by the scales
                                                                           of before; tells whether that changes weights
-``take(table, heads, f, rule, clock, c, bias, rare, n)``                  takes the row into the scales; from ``rare``
-                                                                          on columns are not frequent
+``take(table, heads, f, rule, clock, c, bias, rare, n, has_moved)``       takes the row into the scales; from ``rare``
+                                                                          on columns are not frequent; whether weights
+                                                                          are by now those that the row predicts by
 ``predict(table, heads, f, rule, model, clock, c, bias, rare, width, n)`` leaves predictions and slopes in ``heads``;
                                                                           tells whether they are finite; does what
                                                                           ``take`` does where there is none
@@ -78,7 +79,7 @@ def nothing_due(table, heads, f, rule, model, clock, width, bias):
 
 
 @fast
-def nothing_taken(table, heads, f, rule, clock, c, bias, rare, n):
+def nothing_taken(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
     """``take`` of families that predict by what a row makes of the scales."""
 
 
@@ -215,7 +216,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
                     count_entries(table, f, c, n)
                 if grew:
                     update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
-                take(table, heads, f, rule, clock, c, bias, n, n)
+                take(table, heads, f, rule, clock, c, bias, n, n, not takes_ahead())
         if moves:
             move(table, heads, f, rule, model, clock, width, n, taken)
             if factor != 1.0:
@@ -279,7 +280,7 @@ def learn_sparse(
             if COUNTS_ENTRIES:
                 count_entries(subset, f, c, n)
             update_maxima(subset, f, n, NORM == MAX and not IS_CENTRED)
-            take(subset, heads, f, rule, clock, c, bias, rare, n)
+            take(subset, heads, f, rule, clock, c, bias, rare, n, True)
             if not predict(subset, heads, f, rule, model, clock, c, bias, rare, width, n):
                 stopped = -1
                 break

@@ -280,14 +280,9 @@ def steps_at_once():
 
 
 @fast
-def predicts_at_once():
-    """Whether weights are what a row predicts by when it is taken; then the first head predicts at once."""
-    return not HAS_BOUNDS and (steps_at_once() or not takes_ahead())
-
-
-@fast
-def take(table, heads, f, rule, clock, c, bias, rare, n):
-    """Normalise the row; leave the factor of eta in the clock."""
+def take(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
+    """Normalise the row; leave the factor of eta in the clock. The first head predicts at once, if it can."""
+    predicts = not HAS_BOUNDS and (has_moved or steps_at_once())
     clock[BEFORE], clock[AVERAGED_BEFORE] = clock[T], clock[AVERAGED]
     clock[INVERSE] = 1.0 / clock[AVERAGED] if clock[AVERAGED] > 0.0 else 0.0
     times = times_of(clock[T], c)
@@ -296,17 +291,17 @@ def take(table, heads, f, rule, clock, c, bias, rare, n):
     squared = of_latest = of_past = eight(0.0)
     for i in range(0, rare if HAS_RARE else n, WIDTH):
         squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
-        if predicts_at_once():
+        if predicts:
             latest, past = products(table, f, 0, i, clock[INVERSE])
             of_latest, of_past = of_latest + latest, of_past + past
     if HAS_RARE:
         for i in range(rare, n, WIDTH):
             squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
-            if predicts_at_once():
+            if predicts:
                 latest, past = products(table, f, 0, i, clock[INVERSE])
                 of_latest, of_past = of_latest + latest, of_past + past
     clock[RATE] = rate_of(rule, clock, c, total(squared))
-    if predicts_at_once():
+    if predicts:
         heads[LATEST, 0], heads[AVERAGE, 0], heads[IS_PREDICTED, 0] = total(of_latest), total(of_past), 1.0
 
 
