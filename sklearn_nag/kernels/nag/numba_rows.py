@@ -78,7 +78,7 @@ from ..compiled.heads import (
     compared,
     new_heads,
 )
-from ..compiled.jit import counted, fast, for_rule, slow, strict, strict_slow
+from ..compiled.jit import contracted, counted, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
@@ -237,19 +237,32 @@ def normalise(table, f, i, moved, roots, are_rare):
     return z * z
 
 
-@fast
-def products(table, f, k, i, inverse):
-    """Of eight columns, what they add to the prediction of a head, and how much less to that by its average.
+@contracted
+def predicted(table, f, i, w, past, inverse, of_latest, of_past):
+    """Add to predictions of a head what eight columns of some weights do, and how much less do those of the average.
 
-    ``inverse`` is 1 over the weight of the average. But for bounds the latter is still to be multiplied by it.
+    ``inverse`` is 1 over the weight of the average. But for bounds the latter is still to be multiplied by it. Rounding
+    must not depend on where a row predicts, so that nothing depends on how a stream is cut.
     """
-    w, z = load(table, f.weight + k, i), load(table, f.z, i)
+    z = load(table, f.z, i)
     if not IS_AVERAGED:
-        return w * z, eight(0.0)
-    past = load(table, f.past + k, i)
+        return of_latest + w * z, of_past
     if HAS_BOUNDS:  # as is the average of what was held by other scales
-        return w * z, (w - minimum(maximum(w - past * inverse, load(table, f.least, i)), load(table, f.most, i))) * z
-    return w * z, past * z
+        past = w - minimum(maximum(w - past * inverse, load(table, f.least, i)), load(table, f.most, i))
+    return of_latest + w * z, of_past + past * z
+
+
+@contracted
+def products(table, f, k, i, inverse, of_latest, of_past):
+    """As `predicted`, by weights as they are in the table."""
+    past = load(table, f.past + k, i) if IS_AVERAGED else eight(0.0)
+    return predicted(table, f, i, load(table, f.weight + k, i), past, inverse, of_latest, of_past)
+
+
+@strict
+def totals(of_latest, of_past):
+    """What `predicted` has added up, of all columns."""
+    return total(of_latest), total(of_past)
 
 
 @fast
@@ -292,17 +305,15 @@ def take(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
     for i in range(0, rare if HAS_RARE else n, WIDTH):
         squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
         if predicts:
-            latest, past = products(table, f, 0, i, clock[INVERSE])
-            of_latest, of_past = of_latest + latest, of_past + past
+            of_latest, of_past = products(table, f, 0, i, clock[INVERSE], of_latest, of_past)
     if HAS_RARE:
         for i in range(rare, n, WIDTH):
             squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
             if predicts:
-                latest, past = products(table, f, 0, i, clock[INVERSE])
-                of_latest, of_past = of_latest + latest, of_past + past
+                of_latest, of_past = products(table, f, 0, i, clock[INVERSE], of_latest, of_past)
     clock[RATE] = rate_of(rule, clock, c, total(squared))
     if predicts:
-        heads[LATEST, 0], heads[AVERAGE, 0], heads[IS_PREDICTED, 0] = total(of_latest), total(of_past), 1.0
+        (heads[LATEST, 0], heads[AVERAGE, 0]), heads[IS_PREDICTED, 0] = totals(of_latest, of_past), 1.0
 
 
 @fast
@@ -319,9 +330,8 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
         else:
             of_latest = of_past = eight(0.0)
             for i in range(0, n, WIDTH):
-                latest, past = products(table, f, k, i, inverse)
-                of_latest, of_past = of_latest + latest, of_past + past
-            value, behind = total(of_latest), total(of_past)
+                of_latest, of_past = products(table, f, k, i, inverse, of_latest, of_past)
+            value, behind = totals(of_latest, of_past)
         if not HAS_BOUNDS:
             behind *= inverse
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
@@ -331,7 +341,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     if OF_RATE:
         read_rates(heads, model.target, rule.clip, clock, before, c, n_heads)
     elif HAS_TARGET_UNIT:
-        read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads)
+        read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads, n_targets)
     elif HAS_TARGETS:
         clip_alone(heads, model.target, rule.intercept, rule.clip, before, n_heads)
     if IS_COUPLED:
@@ -405,10 +415,10 @@ def add_steps(table, heads, f, clock, start, stop, n, predicts):
         of_latest = of_past = eight(0.0)
         for i in range(0, n, WIDTH):
             w, past = after_step(table, f, k, i, heads[FACTOR, k], clock[AVERAGED_AFTER])
-            z = load(table, f.z, i)
-            of_latest, of_past = of_latest + w * z, of_past + past * z
+            if predicts:
+                of_latest, of_past = predicted(table, f, i, w, past, 0.0, of_latest, of_past)
         if predicts:
-            heads[LATEST, k], heads[AVERAGE, k], heads[IS_PREDICTED, k] = total(of_latest), total(of_past), 1.0
+            (heads[LATEST, k], heads[AVERAGE, k]), heads[IS_PREDICTED, k] = totals(of_latest, of_past), 1.0
 
 
 # In the order in which they are written: products of other pairs may leave the range, and so may ``1 / gain``.
