@@ -302,10 +302,15 @@ def take(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
     clock[T] += c
     roots = roots_of(clock[T])
     squared = of_latest = of_past = eight(0.0)
-    for i in range(0, rare if HAS_RARE else n, WIDTH):
-        squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
+    last = (rare if HAS_RARE else n) - WIDTH  # where the intercept is
+    for i in range(0, last, WIDTH):
+        squared += normalise(table, f, i, relative(table, f, i, times, bias, False), roots, False)
         if predicts:
             of_latest, of_past = products(table, f, 0, i, clock[INVERSE], of_latest, of_past)
+    if last >= 0:
+        squared += normalise(table, f, last, relative(table, f, last, times, bias), roots, False)
+        if predicts:
+            of_latest, of_past = products(table, f, 0, last, clock[INVERSE], of_latest, of_past)
     if HAS_RARE:
         for i in range(rare, n, WIDTH):
             squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
