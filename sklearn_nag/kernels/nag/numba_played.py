@@ -67,12 +67,6 @@ def sizes_of(rule):
 
 
 @fast
-def rows_at_once():
-    """How many rows are played at once."""
-    return WIDTH if PLAYS_EIGHT else 1
-
-
-@fast
 def put(noted, place, value):
     """Write at a place, without sign, as signed ones may count from the end."""
     noted[np.uint64(place)] = value
@@ -84,8 +78,9 @@ def note(noted, row, heads, rule, c):
 
     Of rows that are played at once each number lies together; what the next ones note comes after it all.
     """
-    (n_heads, n_targets), apart = sizes_of(rule), rows_at_once()
-    place = row // apart * (apart * (1 + PER_HEAD * n_heads + PER_TARGET * n_targets)) + row % apart
+    n_heads, n_targets = sizes_of(rule)
+    n, apart = 1 + PER_HEAD * n_heads + PER_TARGET * n_targets, WIDTH if HAS_ONE_HEAD or rule.plays_eight else 1
+    place = row // WIDTH * WIDTH * n + row % WIDTH if apart == WIDTH else row * n
     put(noted, place, c)
     for k in range(n_heads):
         for i, told in enumerate((LATEST, AVERAGE, LOSS)):
@@ -300,7 +295,7 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
         share_average(heads, trust)
     is_played = False  # whether results of the eight rows at hand are by the shares of now
     for step in range(n_rows):
-        at, own = step // rows_at_once() * width, step % rows_at_once()
+        at, own = (step // WIDTH * width, step % WIDTH) if PLAYS_EIGHT else (step * width, 0)
         if PLAYS_EIGHT:
             if own == 0 or not is_played:
                 play_eight(noted, at, rule, loss, trust, results)

@@ -702,6 +702,7 @@ class CompiledRule(NamedTuple):
     sharing: int
     degree: int
     clip: int
+    plays_eight: bool
     radius: float
     fades: float  # how often all fades for a weight of 1
     lasting: float
@@ -757,7 +758,6 @@ class Constants(NamedTuple):
     of_margin: bool
     of_rate: bool
     is_coupled: bool
-    plays_eight: bool
     fades_on_the_way: bool
 
 
@@ -893,7 +893,6 @@ def compiled_constants(rule, loss):
         has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
-        plays_eight=at_once(rule, loss) > 1,
         fades_on_the_way=rule.fades_on_the_way,
         **loss_constants(loss),
     )
@@ -906,7 +905,12 @@ def compiled(rule, loss, shared, per_head):
     The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
     rows, that for dense ones of which all columns are frequent, and that for other dense ones.
     """
-    derived = {"clip": compiled_clip(rule), "fades": fades_per_weight(rule), "lasting": lasting(rule)}
+    derived = {
+        "clip": compiled_clip(rule),
+        "plays_eight": at_once(rule, loss) > 1,
+        "fades": fades_per_weight(rule),
+        "lasting": lasting(rule),
+    }
     values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
     constants = compiled_constants(rule, loss)
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
