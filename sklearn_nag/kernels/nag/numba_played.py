@@ -123,36 +123,29 @@ def mix_and_hold(noted, at, own, heads, c, loss, mixture, n_heads, n_targets):
 
 
 @strict
-def play_one(noted, at, own, heads, rule, loss, mixture, trust, results):
-    """Leave in ``results`` what each head plays in a row, and what that, the latest weights and the average lose."""
-    n_targets, is_mixed = rule.n_targets, mixture is not None
-    read_note(noted, at, own, heads, trust, rule.n_heads, n_targets, is_mixed)
-    if mixture is not None:
-        mix_and_hold(noted, at, own, heads, noted[at, own], loss, mixture, rule.n_heads, n_targets)
-    row = LATEST if rule.plays_latest else PLAYED
-    for k in range(n_targets if is_mixed else rule.n_heads):
-        line, unit = PER_RESULT * k, heads[UNIT, k] if heads[UNIT, k] > 0.0 else 1.0
-        results[line + P, own] = heads[row, k]
-        known, share = rule.told, trust.share[trust.groups[k]]
-        if known and (share <= ALMOST_NONE or rule.plays_latest):
-            of_played = heads[LOSS, k]
+def play_one(heads, rule, loss, trust, k):
+    """What a head plays in a row, and what that, the latest weights and the average lose."""
+    row, n_targets, share = LATEST if rule.plays_latest else PLAYED, rule.n_targets, trust.share[trust.groups[k]]
+    of_target = heads[UNIT, k]
+    if rule.told and (share <= ALMOST_NONE or rule.plays_latest):
+        of_played = heads[LOSS, k]
+    else:
+        of_played = loss_of(heads, row, loss, of_target, 1.0, k, n_targets)
+    of_latest = of_average = of_played
+    if rule.judged:
+        unit = of_target if of_target > 0.0 else 1.0
+        if rule.told:
+            of_latest = heads[LOSS, k]
         else:
-            of_played = loss_of(heads, row, loss, heads[UNIT, k], 1.0, k, n_targets)
-        results[line + OF_PLAYED, own] = of_played
-        if rule.judged:
-            results[line + OF_LATEST, own] = (
-                heads[LOSS, k] if known else loss_of(heads, LATEST, loss, unit, unit, k, n_targets)
-            )
-            results[line + OF_AVERAGE, own] = (
-                of_played
-                if known and share >= 1.0 - ALMOST_NONE and not rule.plays_latest
-                else loss_of(heads, AVERAGE, loss, unit, unit, k, n_targets)
-            )
+            of_latest = loss_of(heads, LATEST, loss, unit, unit, k, n_targets)
+        if not (rule.told and share >= 1.0 - ALMOST_NONE and not rule.plays_latest):
+            of_average = loss_of(heads, AVERAGE, loss, unit, unit, k, n_targets)
+    return heads[row, k], of_played, of_latest, of_average
 
 
 @fast
 def play_eight(noted, at, rule, loss, trust, results):
-    """As `play_one`, of eight rows; of the last ones not all may have been noted."""
+    """Leave in ``results`` what `play_one` returns, of eight rows; of the last ones not all may have been noted."""
     n_heads, n_targets = sizes_of(rule)
     of_targets = at + 1 + PER_HEAD * n_heads
     for k in range(n_heads):
@@ -206,15 +199,9 @@ def lose(results, line, loss, p, y, of_target, unit):
 
 
 @fast
-def count(results, own, c, rule, losses, trust, n):
-    """Add up what a row of eight lost; of the latest weights and their average, until the round ends."""
-    for k in range(n):
-        line, group = PER_RESULT * k, trust.groups[k]
-        losses[k] = min(losses[k] + min(results[line + OF_PLAYED, own] * c, LARGEST), LARGEST)
-        if rule.judged:
-            for i in range(2):
-                lost = min(results[line + OF_LATEST + i, own] * c, LARGEST)
-                trust.due[group, i] = min(trust.due[group, i] + lost, LARGEST)
+def total_loss(before, loss, c):
+    """A sum of losses with that of a row of some weight."""
+    return min(before + min(loss * c, LARGEST), LARGEST)
 
 
 @strict_slow
@@ -296,16 +283,29 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
     is_played = False  # whether results of the eight rows at hand are by the shares of now
     for step in range(n_rows):
         at, own = (step // WIDTH * width, step % WIDTH) if PLAYS_EIGHT else (step * width, 0)
+        c = noted[at, own]
         if PLAYS_EIGHT:
             if own == 0 or not is_played:
                 play_eight(noted, at, rule, loss, trust, results)
                 is_played = True
         else:
-            play_one(noted, at, own, heads, rule, loss, mixture, trust, results)
-        c = noted[at, own]
-        count(results, own, c, rule, losses, trust, n_played)
+            read_note(noted, at, own, heads, trust, n_heads, n_targets, mixture is not None)
+            if mixture is not None:
+                mix_and_hold(noted, at, own, heads, c, loss, mixture, n_heads, n_targets)
         for k in range(n_played):
-            p = results[PER_RESULT * k + P, own]
+            if PLAYS_EIGHT:
+                line = PER_RESULT * k
+                p, of_played = results[line + P, own], results[line + OF_PLAYED, own]
+                of_latest, of_average = results[line + OF_LATEST, own], results[line + OF_AVERAGE, own]
+            else:
+                p, of_played, of_latest, of_average = play_one(heads, rule, loss, trust, k)
+            losses[k] = total_loss(losses[k], of_played, c)
+            if of_rows.size > 0:
+                of_rows[step, k] = of_played
+            if rule.judged:
+                group = trust.groups[k]
+                trust.due[group, 0] = total_loss(trust.due[group, 0], of_latest, c)
+                trust.due[group, 1] = total_loss(trust.due[group, 1], of_average, c)
             if OF_RATE:
                 p = min(max(p, heads[LOW, k]), heads[HIGH, k])
             elif HAS_TARGET_UNIT:
@@ -315,8 +315,6 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
             wrong |= not abs(p) <= LARGEST
             if played.size > 0:
                 played[step, k] = p
-            if of_rows.size > 0:
-                of_rows[step, k] = results[PER_RESULT * k + OF_PLAYED, own]
         if rule.judged:
             trust.waiting[0] += 1.0
             if trust.waiting[0] >= ROUND:
