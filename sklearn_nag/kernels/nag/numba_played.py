@@ -361,6 +361,8 @@ class Player:
         rule = state.rule
         self.width, self.at_once = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets, at_once(rule, loss)
         self.most_rows = max(1, AT_ONCE // (self.width * WIDTH)) * WIDTH
+        self.table = np.zeros((self.width, self.at_once))
+        self.small = self.table.ravel()  # the same numbers
         self.begins, self.waiting, self.ages = False, np.zeros(1), np.zeros(2)
         self.of_rows, self.done = NOTHING_KEPT, 0
         self.function, played_rule, groups, share = compiled(rule, type(loss))
@@ -382,13 +384,16 @@ class Player:
         self.begins, self.waiting[0], self.ages[:] = state.t == 0, state.waiting, (state.age, state.faded)
 
     def room(self, n_rows):
-        """Array for what rows note."""
+        """Array for what rows note; the same one for single rows, that come faster than it is made."""
+        if n_rows <= self.at_once:
+            return self.small
         return np.empty(-(-n_rows // self.at_once) * self.width * self.at_once)
 
     def play(self, noted, n_rows, kept):
         """Play rows; fill ``kept`` with the predictions, if it has room; tell whether they are finite."""
         rows = slice(self.done, self.done + n_rows)
-        ok = self.function(noted.reshape(-1, self.at_once), n_rows, *self.model, self.begins, kept, self.of_rows[rows])
+        table = self.table if noted is self.small else noted.reshape(-1, self.at_once)
+        ok = self.function(table, n_rows, *self.model, self.begins, kept, self.of_rows[rows])
         self.begins, self.done = False, rows.stop
         return ok
 
