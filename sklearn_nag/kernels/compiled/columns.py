@@ -73,17 +73,18 @@ def times_of(before, c):
 
 
 @strict
-def relative(table, f, i, times, bias):
+def relative(table, f, i, times, bias, may_be_bias=True):
     """Lift eight columns of the row ``x``, and centre those that are: by the mean with the row, which is counted first.
 
     Adds to ``squares``, where these are kept, by the mean before the row. Where some columns are rare, these are lifted
-    alone. The intercept is 1, as are its squares in each row. Returns what are ``x`` and ``squares`` now.
+    alone. The intercept is 1, as are its squares in each row; whether it may be among the eight is known when code is
+    compiled. Returns what are ``x`` and ``squares`` now.
     """
     inverse, kept, t, c = times
     x = load(table, f.x, i) * load(table, f.lift, i)
     squares = load(table, f.squares, i) if NORM >= RMS else x
     if IS_CENTRED:
-        own, sums = lane(bias - i), load(table, f.sum, i)
+        own, sums = lane(bias - i) if may_be_bias else nowhere(), load(table, f.sum, i)
         x = x - load(table, f.origin, i)
         mean, share = sums * inverse, kept
         if IS_SELECTIVE and HAS_RARE:

@@ -25,6 +25,7 @@ HAS_L1 = HAS_L2 = UNBOUND
 COUNTS_ENTRIES = UNBOUND  # whether rows in which a column is 0, or is not, are counted
 HAS_TARGETS = UNBOUND  # whether anything is learnt of targets: their unit, or their range
 HAS_RARE = UNBOUND  # whether not all columns are frequent; without rare ones "auto" is "rms"
+HAS_ONE_HEAD = UNBOUND  # whether there is one head, and one target
 SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
 HAS_TARGET_UNIT = UNBOUND
 FADES_ON_THE_WAY = UNBOUND  # whether compiled loops let what was learnt fade
@@ -32,4 +33,5 @@ OF_MARGIN = UNBOUND  # whether the loss is a function of ``y p``, not of ``p - y
 OF_RATE = UNBOUND  # whether predictions are logarithms of what is predicted
 UPDATE = REGULARIZER = HAS_CONSTRAINT = UNBOUND  # of single families
 HAS_BOUNDS = UNBOUND  # whether each weight has bounds of its own
+PLAYS_EIGHT = UNBOUND  # whether rows are played eight at a time
 IS_COUPLED = UNBOUND  # whether the loss compares the heads of a row

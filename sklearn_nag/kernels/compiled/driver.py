@@ -1,18 +1,28 @@
 """The loops over rows, dense and sparse, of all families that learn columns one by one.
 
-A family says by five functions what a row does to a model, and `bind` makes its loops of those here. Those whose models
-can forget have five more, those that hand over plain tuples another one. ``table`` has the columns that the row visits,
-``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
+A family says by five functions what a row does to a model, and `bind` makes its loops of those here. One that tells
+scales from weights has three more, one whose models can forget five, one that hands over plain tuples another one.
+``table`` has the columns that the row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and
+``intercept``.
+
+Dense rows are taken into the scales before the row before has moved the weights, where a family can do both apart: a
+processor does many columns in the time in which one exponential after the other says how far weights are to move.
 
 ========================================================================= ==============================================
 ``settle(table, heads, f, rule, model, clock, width, bias)``              does what is due before the row, by the scales
                                                                           of before; tells whether that changes weights
-``predict(table, heads, f, rule, model, clock, c, bias, rare, width, n)`` takes the row into the scales, and leaves
-                                                                          predictions and slopes in ``heads``; tells
-                                                                          whether they are finite; from ``rare`` on
-                                                                          columns are not frequent
+``take(table, heads, f, rule, clock, c, bias, rare, n, has_moved)``       takes the row into the scales; from ``rare``
+                                                                          on columns are not frequent; whether weights
+                                                                          are by now those that the row predicts by
+``predict(table, heads, f, rule, model, clock, c, bias, rare, width, n)`` leaves predictions and slopes in ``heads``;
+                                                                          tells whether they are finite; does what
+                                                                          ``take`` does where there is none
 ``must_wait(heads, rule, model, c)``                                      whether the step needs preparation first
-``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights
+``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights, or finds how they are to
+                                                                          change, and leaves that to ``move``
+``move(table, heads, f, rule, model, clock, width, n, is_taken)``         changes them; whether the next row has been
+                                                                          taken, by which it may predict then
+``takes_ahead()``                                                         whether it may have been
 ``note(noted, row, heads, rule, c)``                                      writes down what the caller is to know of it
 ``due(rule, clock, c)``                                                   by what all fades after the row, mostly 1
 ``fade(table, n, f, rule, model, clock, factor, unseen)``                 lets the first columns fade, and what no
@@ -58,6 +68,7 @@ AHEAD = 4  # how many rows before it is learnt a row is asked for, whose turn is
 LINES = 16  # of the cache, that are asked for: what follows the processor finds out by itself
 
 settle = predict = must_wait = step = note = named = UNBOUND  # of a family
+take = move = takes_ahead = UNBOUND  # of one that tells scales from weights
 due = fade = revive = suspend = must_renew = UNBOUND  # of one that forgets
 
 
@@ -65,6 +76,22 @@ due = fade = revive = suspend = must_renew = UNBOUND  # of one that forgets
 def nothing_due(table, heads, f, rule, model, clock, width, bias):
     """``settle`` of families to which nothing is due."""
     return False
+
+
+@fast
+def nothing_taken(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
+    """``take`` of families that predict by what a row makes of the scales."""
+
+
+@fast
+def always_ahead():
+    """``takes_ahead`` of families that leave nothing to ``move``."""
+    return True
+
+
+@fast
+def nothing_left(table, heads, f, rule, model, clock, width, n, is_taken):
+    """``move`` of these."""
 
 
 @fast
@@ -112,7 +139,8 @@ def named_already(f, rule, model):
 def bind(module, **functions):
     """The loops for dense and for sparse rows of a family, by its functions."""
     unseen = {"revive": nothing_unseen, "suspend": nothing_unseen, "must_renew": never_renews}
-    functions = {"due": never_due, "fade": nothing_fades, **unseen, "named": named_already, **functions}
+    whole = {"take": nothing_taken, "takes_ahead": always_ahead, "move": nothing_left}
+    functions = {**whole, "due": never_due, "fade": nothing_fades, **unseen, "named": named_already, **functions}
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
@@ -163,38 +191,51 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
     width = X.shape[1] + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
-    n_rows = order.size if order.size > 0 else X.shape[0]
+    end = order.size if order.size > 0 else X.shape[0]
     if NORM == MAX and not IS_CENTRED:  # for the other rules each row fills ``inverse`` anew
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
-    for place in range(first if first > 0 else 0, n_rows):
-        row = order[place] if order.size > 0 else place
-        ask_for_dense(X, y, codes, weights, order, place)
-        c = weights[row] if weights.size > 0 else 1.0
-        if clock[PENDING] == 0.0:
-            read_row(y, codes, row, heads, rule.n_targets)
+    place, moves, factor = max(first, 0), False, 1.0  # whether weights are still to be moved by the row before
+    while place < end or moves:
+        waited = clock[PENDING] != 0.0
+        taken = place < end and not (moves and (factor != 1.0 or not takes_ahead()))
+        row = place if order.size == 0 or not taken else order[place]
+        c = weights[row] if weights.size > 0 and taken else 1.0
+        if taken and not waited:
+            ask_for_dense(X, y, codes, weights, order, place)
             grew, is_unusual = read_dense(X, row, table, f, bias, n)
             settle(table, heads, f, rule, model, clock, width, bias)
-            if IS_LIFTED and grew and place != first and needs_lift(table, f, n):
-                return place
-            if COUNTS_ENTRIES and is_unusual:
-                if IS_SELECTIVE and place != first and switches(table, f, clock[T], c, n):
+            stops = place != first and (
+                (IS_LIFTED and grew and needs_lift(table, f, n))
+                or (IS_SELECTIVE and is_unusual and switches(table, f, clock[T], c, n))
+            )
+            if stops:
+                taken, end = False, place
+            else:
+                if COUNTS_ENTRIES and is_unusual:
+                    count_entries(table, f, c, n)
+                if grew:
+                    update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
+                take(table, heads, f, rule, clock, c, bias, n, n, not takes_ahead())
+        if moves:
+            move(table, heads, f, rule, model, clock, width, n, taken)
+            if factor != 1.0:
+                fade(table, n, f, rule, model, clock, factor, False)
+        moves = taken
+        if taken:
+            if not waited:
+                read_row(y, codes, row, heads, rule.n_targets)
+                if not predict(table, heads, f, rule, model, clock, c, bias, n, width, n):
+                    return -1
+                note(noted, place, heads, rule, c)
+                if must_wait(heads, rule, model, c):
+                    clock[PENDING] = 1.0
                     return place
-                count_entries(table, f, c, n)
-            if grew:
-                update_maxima(table, f, n, NORM == MAX and not IS_CENTRED)
-            if not predict(table, heads, f, rule, model, clock, c, bias, n, width, n):
-                return -1
-            note(noted, place, heads, rule, c)
-            if must_wait(heads, rule, model, c):
-                clock[PENDING] = 1.0
-                return place
-        clock[PENDING] = 0.0
-        step(table, heads, f, rule, model, clock, c, bias, width, n)
-        factor = due(rule, clock, c)
-        if factor != 1.0:
-            fade(table, n, f, rule, model, clock, factor, False)
-    return n_rows if all_finite(table, f.lift, f.x, n) else -1
+            clock[PENDING] = 0.0
+            step(table, heads, f, rule, model, clock, c, bias, width, n)
+            factor = due(rule, clock, c)
+            place += 1
+    return end if all_finite(table, f.lift, f.x, n) else -1
 
 
 @entry
@@ -239,6 +280,7 @@ def learn_sparse(
             if COUNTS_ENTRIES:
                 count_entries(subset, f, c, n)
             update_maxima(subset, f, n, NORM == MAX and not IS_CENTRED)
+            take(subset, heads, f, rule, clock, c, bias, rare, n, True)
             if not predict(subset, heads, f, rule, model, clock, c, bias, rare, width, n):
                 stopped = -1
                 break
@@ -248,6 +290,7 @@ def learn_sparse(
                 break
         n = padded(width)
         step(subset, heads, f, rule, model, clock, c, bias, width, n)
+        move(subset, heads, f, rule, model, clock, width, n, False)
         if not all_finite(subset, f.largest + 1, fields, n):
             stopped = -1
             break

@@ -214,7 +214,7 @@ def _learnt(learn, arrays, targets, order, model, kept, prepare, player):
             prepared(*arrays, row, weight[row] if len(weight) else 1.0)
         first = _called(learn, *args, first)
         if not 0 <= first < n:
-            return first == n and (player is None or _called(player.play, room, kept))
+            return first == n and (player is None or _called(player.play, room, n, kept))
 
 
 def _called(function, *args):

@@ -27,8 +27,10 @@ from .jit import fast
     LATEST,  # predictions by the latest weights
     AVERAGE,  # those by the average; while a row is learnt, by how much they are less
     RATIO,  # targets over their mean, where predictions are logarithms
-) = map(np.int64, range(17))
-N_ROWS = 17
+    FACTOR,  # of a direction in a step that is still to be made
+    IS_PREDICTED,  # whether ``LATEST`` and ``AVERAGE`` are those of the row that is learnt next
+) = map(np.int64, range(19))
+N_ROWS = 19
 
 
 @fast

@@ -23,6 +23,7 @@ from .arithmetic import exp, exp_minus_1, log_1_plus, near_exp_minus_1
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
 from .jit import contracted, fast, slow, strict, strict_slow
+from .vectors import maximum, minimum
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX, TWEEDIE = range(5, 13)
@@ -86,14 +87,25 @@ def loss_and_gradient(loss, parameter, p, y):
     return loss_of_residual(loss, parameter, p - y)
 
 
+@fast
+def inverse_power(margin):
+    """``e^-|margin|``, of a number or of eight."""
+    return exp(-minimum(abs(margin), LARGEST_POWER))
+
+
+@fast
+def log_loss(margin, e):
+    """Log loss of a margin, whose `inverse_power` is ``e``."""
+    return log_1_plus(e) + maximum(-margin, 0.0)
+
+
 @slow
 def loss_of_margin(loss, margin, y):
     """As `loss_and_gradient`."""
     if loss in (LOG, SOFTMAX):
-        e = exp(-min(abs(margin), LARGEST_POWER))
+        e = inverse_power(margin)
         share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
-        value = log_1_plus(e) + max(0.0, -margin) if loss == LOG or y > 0 else 0.0
-        return value, -y * share
+        return log_loss(margin, e) if loss == LOG or y > 0 else 0.0, -y * share
     if loss == HINGE:
         return (1.0 - margin, -y) if margin < 1.0 else (0.0, 0.0)
     if loss == SQUARED_HINGE:
@@ -249,16 +261,21 @@ def move_of_margin(loss, margin, a):
 def short_move_of_log(slope, a):
     """As `move_of_margin`, of the log loss, by its slope ``1 / (1 + e^margin)``, where that would move up to `SHORT`.
 
-    ``d`` solves ``slope d + (1 - slope) (e^d - 1) = slope a``: by the first terms of its series, and a step of
-    Householder's method of the fourth order, which is exact to rounding from there and needs no exponential.
+    ``d`` solves ``f(d) = slope d + q (e^d - 1) - slope a = 0`` with ``q = 1 - slope``. It begins with the first terms
+    of its series. What that leaves, ``u = f / (1 + x - slope d)``, is below 5e-4, and the series of the root in ``u``
+    ends the work: as ``f' - f`` is that divisor, and all further derivatives are ``f' - slope``, its coefficients need
+    no exponential, and are there when ``u`` is.
     """
     x, q = slope * a, 1.0 - slope
     xx = x * x
     d = x - q * xx * (1 / 2 + x * (1 / 6 - 0.5 * q) + xx * (1 / 24 + q * (5 / 8 * q - 5 / 12)))
-    grown = q * near_exp_minus_1(d)
-    excess, first, second = (slope * d - x) + grown, 1.0 + grown, q + grown  # and the third derivative is the second
-    change = excess * (first * first - 0.5 * excess * second)
-    return d - change / (first * first * first - excess * second * (first - excess * (1 / 6)))
+    beyond = slope * d - x
+    inverse = 1.0 / (1.0 - beyond)
+    s = 1.0 - slope * inverse
+    second, third = 0.5 * s - 1.0, 3 / 2 + s * (0.5 * s - 5 / 3)
+    fourth = s * (113 / 24 + s * (5 / 8 * s - 35 / 12)) - 8 / 3
+    u = (beyond + q * near_exp_minus_1(d)) * inverse
+    return d - (u + u * u * (second + u * (third + u * fourth)))
 
 
 @fast

@@ -105,13 +105,12 @@ def read_row(y, codes, row, heads, n_targets):
             heads[TARGET, j] = 1.0 if codes[row] == (j if n_targets > 1 else 1) else -1.0
 
 
-@slow
-def read_targets(heads, target, intercept, clip, clock, before, c, n_heads):
+@fast
+def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_targets):
     """As `vectorized.targets.read_targets`, for one row: targets become relative to the first.
 
     The mean of the targets with the row is added to ``PREDICTION``; `heads.held` adds that without it to the others.
     """
-    n_targets = target.shape[1]
     for j in range(n_targets):
         if before == 0 and intercept:
             target[ORIGIN, j] = heads[TARGET, j]

@@ -245,7 +245,7 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is
         heads[PREDICTION, k] = 0.0 if is_new else inner / root + (leverage - 1.0) * mean
         heads[CLIPPED, k] = heads[PREDICTION, k]
     if HAS_TARGET_UNIT:
-        read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size)
+        read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size, losses.size)
     elif rule.clip != FREE:
         clip_alone(heads, target, rule.intercept, rule.clip, before, losses.size)
     for k in range(losses.size):

@@ -2,7 +2,7 @@
 
 None of it changes what is learnt, as slopes are those of the latest weights. So compiled loops over rows note what each
 row needs for it, and one function plays them all: it is compiled once, whatever rules learn, and whatever rows they
-read.
+read. Eight rows at a time, where rows do not wait for one another, as they do where experts are mixed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, OF_RATE
+from ..compiled.constants import FADES_ON_THE_WAY, HAS_ONE_HEAD, HAS_TARGET_UNIT, OF_MARGIN, OF_RATE, PLAYS_EIGHT
 from ..compiled.fading import factor_due
 from ..compiled.handover import NOTHING_KEPT, plain
 from ..compiled.heads import (
@@ -32,81 +32,176 @@ from ..compiled.heads import (
     UNIT,
 )
 from ..compiled.jit import entry, fast, for_rule, strict, strict_slow
-from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants, loss_of
+from ..compiled.losses import (
+    LOG,
+    SQUARED,
+    CompiledLoss,
+    compiled_loss,
+    inverse_power,
+    log_loss,
+    loss_and_gradient,
+    loss_constants,
+    loss_of,
+)
 from ..compiled.mixture import expert_shares, judge, mix, suffer
 from ..compiled.targets import ORIGIN
+from ..compiled.vectors import WIDTH, anywhere, eight, load, maximum, minimum, store, where
 from ..state.fading import fades_per_weight
 from ..state.lifts import LARGEST
 from .rule import ROUND
 
 AT_ONCE = 2**17  # numbers that are noted before rows are played, which then are in a cache still
 PER_HEAD, PER_TARGET = 3, 5  # numbers that are noted, after the weight of the row
+# Lines of results: two for a loss that is taken number by number; then, of each head, what it plays, and what that, the
+# latest weights and their average lose.
+PREDICTED, CAME_TRUE, FIRST = range(3)
+P, OF_PLAYED, OF_LATEST, OF_AVERAGE = range(FIRST, FIRST + 4)
+PER_RESULT = 4
 ALMOST_NONE = 1e-15  # a share that changes no digit: what is played alone has been judged then
 
 
 @fast
-def note(noted, row, heads, rule, c):
-    """Note the weight of a row; predictions by the latest weights and how much less the average predicts; targets."""
-    noted[row, 0], place = c, 1
-    for k in range(rule.n_heads):
-        noted[row, place], noted[row, place + 1] = heads[LATEST, k], heads[AVERAGE, k]
-        noted[row, place + 2] = heads[LOSS, k]
-        place += PER_HEAD
-    for j in range(rule.n_targets):
-        noted[row, place], noted[row, place + 1] = heads[TARGET, j], heads[MEAN_BEFORE, j]
-        noted[row, place + 2], noted[row, place + 3] = heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j]
-        noted[row, place + 4] = heads[UNIT, j]
-        place += PER_TARGET
+def sizes_of(rule):
+    """How many heads there are, and how many targets."""
+    return (1, 1) if HAS_ONE_HEAD else (rule.n_heads, rule.n_targets)
 
 
 @fast
-def read_note(noted, step, heads, trust, n_heads, n_targets, is_mixed):
-    """Fill the table of heads from what has been noted."""
-    of_targets = 1 + PER_HEAD * n_heads
-    place = of_targets
+def put(noted, place, value):
+    """Write at a place, without sign, as signed ones may count from the end."""
+    noted[np.uint64(place)] = value
+
+
+@fast
+def note(noted, row, heads, rule, c):
+    """Note the weight of a row; predictions by the latest weights and how much less the average predicts; targets.
+
+    Of rows that are played at once each number lies together; what the next ones note comes after it all.
+    """
+    n_heads, n_targets = sizes_of(rule)
+    n, apart = 1 + PER_HEAD * n_heads + PER_TARGET * n_targets, WIDTH if HAS_ONE_HEAD or rule.plays_eight else 1
+    place = row // WIDTH * WIDTH * n + row % WIDTH if apart == WIDTH else row * n
+    put(noted, place, c)
     for k in range(n_heads):
-        own = 1 + PER_HEAD * k
-        latest, behind = noted[step, own], noted[step, own + 1]
-        heads[LOSS, k] = noted[step, own + 2]
-        mean, least, most = noted[step, place + 1], noted[step, place + 2], noted[step, place + 3]
+        for i, told in enumerate((LATEST, AVERAGE, LOSS)):
+            put(noted, place + apart * (1 + PER_HEAD * k + i), heads[told, k])
+    place += apart * (1 + PER_HEAD * n_heads)
+    for j in range(n_targets):
+        for i, told in enumerate((TARGET, MEAN_BEFORE, PLAYED_LEAST, PLAYED_MOST, UNIT)):
+            put(noted, place + apart * (PER_TARGET * j + i), heads[told, j])
+
+
+@fast
+def read_note(noted, at, own, heads, trust, n_heads, n_targets, is_mixed):
+    """Fill the table of heads from what has been noted of one row."""
+    of_targets = at + 1 + PER_HEAD * n_heads
+    for k in range(n_heads):
+        line, place = at + 1 + PER_HEAD * k, of_targets + PER_TARGET * (k % n_targets)
+        latest, behind = noted[line, own], noted[line + 1, own]
+        heads[LOSS, k] = noted[line + 2, own]
+        mean, least, most = noted[place + 1, own], noted[place + 2, own], noted[place + 3, own]
         average, played = latest - behind, latest - trust.share[trust.groups[k]] * behind
-        heads[TARGET, k], heads[UNIT, k] = noted[step, place], noted[step, place + 4]
+        heads[TARGET, k], heads[UNIT, k] = noted[place, own], noted[place + 4, own]
         held = min(max(played + mean, least), most)
         if is_mixed:
             heads[LATEST, k], heads[AVERAGE, k], heads[PLAYED, k], heads[CLIPPED, k] = latest, average, played, held
         else:
             heads[LATEST, k], heads[PLAYED, k] = min(max(latest + mean, least), most), held
             heads[AVERAGE, k] = min(max(average + mean, least), most)
-        place += PER_TARGET
-        place = of_targets if place == noted.shape[1] else place
 
 
 @strict_slow
-def mix_and_hold(noted, step, heads, c, loss, mixture, n_heads, n_targets):
+def mix_and_hold(noted, at, own, heads, c, loss, mixture, n_heads, n_targets):
     """Make one prediction of those of all experts, and hold it within its range; count the losses of the experts."""
     mix(heads, mixture, n_targets)
     for j in range(n_targets):
-        place = 1 + PER_HEAD * n_heads + PER_TARGET * j
+        place = at + 1 + PER_HEAD * n_heads + PER_TARGET * j
         for row in (LATEST, AVERAGE, PLAYED):
-            value = heads[row, j] + noted[step, place + 1]
-            heads[row, j] = min(max(value, noted[step, place + 2]), noted[step, place + 3])
+            value = heads[row, j] + noted[place + 1, own]
+            heads[row, j] = min(max(value, noted[place + 2, own]), noted[place + 3, own])
     judge(heads, loss, c, mixture, n_targets)
 
 
 @strict
-def judge_average(heads, rule, loss, c, trust, of_played, of_target, k, n_targets):
-    """Count the losses of predictions by the latest weights and by their average, in units of the target."""
-    group, unit = trust.groups[k], of_target if of_target > 0.0 else 1.0
-    if rule.told:
-        of_latest = heads[LOSS, k]
+def play_one(heads, rule, loss, trust, k):
+    """What a head plays in a row, and what that, the latest weights and the average lose."""
+    row, n_targets, share = LATEST if rule.plays_latest else PLAYED, rule.n_targets, trust.share[trust.groups[k]]
+    of_target = heads[UNIT, k]
+    if rule.told and (share <= ALMOST_NONE or rule.plays_latest):
+        of_played = heads[LOSS, k]
     else:
-        of_latest = loss_of(heads, LATEST, loss, unit, unit, k, n_targets)
-    if rule.told and trust.share[group] >= 1.0 - ALMOST_NONE and not rule.plays_latest:
-        of_average = of_played
+        of_played = loss_of(heads, row, loss, of_target, 1.0, k, n_targets)
+    of_latest = of_average = of_played
+    if rule.judged:
+        unit = of_target if of_target > 0.0 else 1.0
+        if rule.told:
+            of_latest = heads[LOSS, k]
+        else:
+            of_latest = loss_of(heads, LATEST, loss, unit, unit, k, n_targets)
+        if not (rule.told and share >= 1.0 - ALMOST_NONE and not rule.plays_latest):
+            of_average = loss_of(heads, AVERAGE, loss, unit, unit, k, n_targets)
+    return heads[row, k], of_played, of_latest, of_average
+
+
+@fast
+def play_eight(noted, at, rule, loss, trust, results):
+    """Leave in ``results`` what `play_one` returns, of eight rows; of the last ones not all may have been noted."""
+    n_heads, n_targets = sizes_of(rule)
+    of_targets = at + 1 + PER_HEAD * n_heads
+    for k in range(n_heads):
+        line, place, own = at + 1 + PER_HEAD * k, of_targets + PER_TARGET * (k % n_targets), PER_RESULT * k
+        share = trust.share[trust.groups[k]]
+        latest, behind, told = load(noted, line, 0), load(noted, line + 1, 0), load(noted, line + 2, 0)
+        y, mean, of_target = load(noted, place, 0), load(noted, place + 1, 0), load(noted, place + 4, 0)
+        least, most = load(noted, place + 2, 0), load(noted, place + 3, 0)
+        played = minimum(maximum(latest - share * behind + mean, least), most)
+        average = minimum(maximum(latest - behind + mean, least), most)
+        latest = minimum(maximum(latest + mean, least), most)
+        played = latest if rule.plays_latest else played
+        unit = where(of_target > 0.0, of_target, 1.0)
+        store(results, own + P, 0, played)
+        if rule.told and (share <= ALMOST_NONE or rule.plays_latest):
+            store(results, own + OF_PLAYED, 0, told)
+        else:
+            lose(results, own + OF_PLAYED, loss, played, y, of_target, eight(1.0))
+        if rule.judged:
+            if rule.told:
+                store(results, own + OF_LATEST, 0, told)
+            else:
+                lose(results, own + OF_LATEST, loss, latest, y, unit, unit)
+            if rule.told and share >= 1.0 - ALMOST_NONE and not rule.plays_latest:
+                store(results, own + OF_AVERAGE, 0, load(results, own + OF_PLAYED, 0))
+            else:
+                lose(results, own + OF_AVERAGE, loss, average, y, unit, unit)
+
+
+@strict_slow
+def lose(results, line, loss, p, y, of_target, unit):
+    """Leave what eight predictions lose, as `loss_of`, of losses that do not compare heads."""
+    is_log = OF_MARGIN and not HAS_TARGET_UNIT and loss.code == LOG
+    if is_log:
+        store(results, line, 0, log_loss(y * p, inverse_power(y * p)))
+        if not anywhere(abs(y) < 1.0):
+            return
+    elif not OF_MARGIN and not OF_RATE and loss.code == SQUARED:
+        residual = (p - y) / unit
+        store(results, line, 0, 0.5 * residual * residual)
+        return
     else:
-        of_average = loss_of(heads, AVERAGE, loss, unit, unit, k, n_targets)
-    trust.due[group, 0] = min(trust.due[group, 0] + min(of_latest * c, LARGEST), LARGEST)
-    trust.due[group, 1] = min(trust.due[group, 1] + min(of_average * c, LARGEST), LARGEST)
+        p, y = p / unit, y / unit
+        store(results, line, 0, loss.parameter * (of_target / unit) if loss.scaled else eight(loss.parameter))
+    store(results, PREDICTED, 0, p)
+    store(results, CAME_TRUE, 0, y)
+    for i in range(WIDTH):
+        y_i = results[CAME_TRUE, i]
+        if not is_log or abs(y_i) < 1.0:  # a soft label
+            results[line, i], _ = loss_and_gradient(loss.code, results[line, i], results[PREDICTED, i], y_i)
+
+
+@fast
+def total_loss(before, loss, c):
+    """A sum of losses with that of a row of some weight."""
+    return min(before + min(loss * c, LARGEST), LARGEST)
 
 
 @strict_slow
@@ -170,10 +265,10 @@ class PlayedRule(NamedTuple):
 
 
 @entry
-def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, begins, played, of_rows):
+def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, ages, results, begins, played, of_rows):
     """Play the rows that were noted; ``begins`` tells whether the first of them is the first of all.
 
-    Predictions go to ``played``, and what they lose to ``of_rows``, where these have room.
+    Predictions go to ``played``, and what they lose to ``of_rows``, where these have room. ``results`` is scratch.
 
     ``ages`` is the total weight of the rows before, and by how many parts of a half-life what was learnt has faded.
 
@@ -181,28 +276,36 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, be
     predictions are finite. ``rule``, ``loss`` and ``trust`` are plain tuples, which are handed over sooner.
     """
     rule, loss, trust = PlayedRule(*rule), CompiledLoss(*loss), Trust(*trust)
-    n_targets, n_heads, wrong = rule.n_targets, rule.n_heads, 0
+    n_heads, n_targets = sizes_of(rule)
+    n_played, width, wrong = 1 if HAS_ONE_HEAD else losses.size, 1 + PER_HEAD * n_heads + PER_TARGET * n_targets, 0
     if rule.judged:
         share_average(heads, trust)
-    for step in range(noted.shape[0]):
-        c = noted[step, 0]
-        read_note(noted, step, heads, trust, n_heads, n_targets, mixture is not None)
-        if mixture is not None:
-            mix_and_hold(noted, step, heads, c, loss, mixture, n_heads, n_targets)
-        row = LATEST if rule.plays_latest else PLAYED
-        for k in range(losses.size):
-            of_target = heads[UNIT, k]
-            share = trust.share[trust.groups[k]]
-            if rule.told and (share <= ALMOST_NONE or rule.plays_latest):
-                of_played = heads[LOSS, k]
+    is_played = False  # whether results of the eight rows at hand are by the shares of now
+    for step in range(n_rows):
+        at, own = (step // WIDTH * width, step % WIDTH) if PLAYS_EIGHT else (step * width, 0)
+        c = noted[at, own]
+        if PLAYS_EIGHT:
+            if own == 0 or not is_played:
+                play_eight(noted, at, rule, loss, trust, results)
+                is_played = True
+        else:
+            read_note(noted, at, own, heads, trust, n_heads, n_targets, mixture is not None)
+            if mixture is not None:
+                mix_and_hold(noted, at, own, heads, c, loss, mixture, n_heads, n_targets)
+        for k in range(n_played):
+            if PLAYS_EIGHT:
+                line = PER_RESULT * k
+                p, of_played = results[line + P, own], results[line + OF_PLAYED, own]
+                of_latest, of_average = results[line + OF_LATEST, own], results[line + OF_AVERAGE, own]
             else:
-                of_played = loss_of(heads, row, loss, of_target, 1.0, k, n_targets)
-            losses[k] = min(losses[k] + min(of_played * c, LARGEST), LARGEST)
+                p, of_played, of_latest, of_average = play_one(heads, rule, loss, trust, k)
+            losses[k] = total_loss(losses[k], of_played, c)
             if of_rows.size > 0:
                 of_rows[step, k] = of_played
             if rule.judged:
-                judge_average(heads, rule, loss, c, trust, of_played, of_target, k, n_targets)
-            p = heads[row, k]
+                group = trust.groups[k]
+                trust.due[group, 0] = total_loss(trust.due[group, 0], of_latest, c)
+                trust.due[group, 1] = total_loss(trust.due[group, 1], of_average, c)
             if OF_RATE:
                 p = min(max(p, heads[LOW, k]), heads[HIGH, k])
             elif HAS_TARGET_UNIT:
@@ -216,16 +319,20 @@ def play_rows(noted, heads, rule, loss, losses, mixture, trust, target, ages, be
             trust.waiting[0] += 1.0
             if trust.waiting[0] >= ROUND:
                 end_round(heads, trust)
+                is_played = False
         if FADES_ON_THE_WAY:
             factor = factor_due(ages, 0, rule.fades, c)
             if factor != 1.0:
                 fade_played(heads, rule, mixture, trust, factor)
+                is_played = False
     return wrong == 0
 
 
 class Constants(NamedTuple):
     """What code is compiled for; see `compiled.constants`."""
 
+    plays_eight: bool
+    has_one_head: bool
     has_target_unit: bool
     of_margin: bool
     of_rate: bool
@@ -252,8 +359,10 @@ class Player:
 
     def __init__(self, state, loss, losses, target, heads):
         rule = state.rule
-        self.width = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets
-        self.most_rows = max(1, AT_ONCE // self.width)
+        self.width, self.at_once = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets, at_once(rule, loss)
+        self.most_rows = max(1, AT_ONCE // (self.width * WIDTH)) * WIDTH
+        self.table = np.zeros((self.width, self.at_once))
+        self.small = self.table.ravel()  # the same numbers
         self.begins, self.waiting, self.ages = False, np.zeros(1), np.zeros(2)
         self.of_rows, self.done = NOTHING_KEPT, 0
         self.function, played_rule, groups, share = compiled(rule, type(loss))
@@ -266,6 +375,7 @@ class Player:
             plain(Trust(state.trust.excess, state.trust.gap, state.due, self.waiting, share.copy(), groups)),
             target,
             self.ages,
+            np.zeros((FIRST + PER_RESULT * rule.n_heads, WIDTH)),
         )
 
     def begin(self, state, of_rows=None):
@@ -274,21 +384,35 @@ class Player:
         self.begins, self.waiting[0], self.ages[:] = state.t == 0, state.waiting, (state.age, state.faded)
 
     def room(self, n_rows):
-        """Array for what rows note."""
-        return np.empty((n_rows, self.width))
+        """Array for what rows note; the same one for single rows, that come faster than it is made."""
+        if n_rows <= self.at_once:
+            return self.small
+        return np.empty(-(-n_rows // self.at_once) * self.width * self.at_once)
 
-    def play(self, noted, kept):
+    def play(self, noted, n_rows, kept):
         """Play rows; fill ``kept`` with the predictions, if it has room; tell whether they are finite."""
-        rows = slice(self.done, self.done + len(noted))
-        ok = self.function(noted, *self.model, self.begins, kept, self.of_rows[rows])
+        rows = slice(self.done, self.done + n_rows)
+        table = self.table if noted is self.small else noted.reshape(-1, self.at_once)
+        ok = self.function(table, n_rows, *self.model, self.begins, kept, self.of_rows[rows])
         self.begins, self.done = False, rows.stop
         return ok
+
+
+def at_once(rule, loss):
+    """How many rows are played at once."""
+    return WIDTH if rule.n_played == rule.n_heads and not loss.coupled else 1
 
 
 @functools.lru_cache
 def compiled(rule, loss):
     """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
-    constants = Constants(rule.target_unit, fades_on_the_way=rule.fades_on_the_way, **loss_constants(loss))
+    constants = Constants(
+        at_once(rule, loss) > 1,
+        rule.n_heads == 1,
+        rule.target_unit,
+        fades_on_the_way=rule.fades_on_the_way,
+        **loss_constants(loss),
+    )
     function = for_rule(play_rows, constants)
     told = not rule.target_unit and rule.clip is None and rule.n_played == rule.n_heads
     groups = rule.groups(np.arange(rule.n_heads))

@@ -29,6 +29,7 @@ from ..compiled.constants import (
     HAS_CONSTRAINT,
     HAS_L1,
     HAS_L2,
+    HAS_ONE_HEAD,
     HAS_RARE,
     HAS_TARGET_UNIT,
     HAS_TARGETS,
@@ -65,8 +66,19 @@ from ..compiled.handover import (
     table_layout,
     workspace,
 )
-from ..compiled.heads import AVERAGE, GRADIENT, LATEST, LOSS, PREDICTION, UNIT, compared, new_heads
-from ..compiled.jit import counted, fast, for_rule, slow, strict, strict_slow
+from ..compiled.heads import (
+    AVERAGE,
+    FACTOR,
+    GRADIENT,
+    IS_PREDICTED,
+    LATEST,
+    LOSS,
+    PREDICTION,
+    UNIT,
+    compared,
+    new_heads,
+)
+from ..compiled.jit import contracted, counted, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
@@ -83,15 +95,17 @@ from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
 from .forgetting import OF_AVERAGE, fading_powers, lasting
-from .numba_played import Player, note
+from .numba_played import Player, at_once, note, sizes_of
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
 
-# Further entries of ``clock``; ``RATE`` is the factor of eta, ``FADED`` is read by `factor_due`. The last are
-# `Columns.units`.
-N, SHRINKAGE, AVERAGED, RATE, AGE, FADED, OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST = range(2, 12)
+# Further entries of ``clock``; ``FADED`` is read by `factor_due`. After it come `Columns.units`. The last are of a row:
+# ``T`` and ``AVERAGED`` before it, 1 over the latter, ``AVERAGED`` when it moves the weights, and the factor of eta.
+N, SHRINKAGE, AVERAGED, AGE, FADED, OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST = range(2, 11)
 UNITS = slice(OF_SUMS, OF_SUMS + len(PLAIN))
+BEFORE, AVERAGED_BEFORE, INVERSE, AVERAGED_AFTER, RATE = range(UNITS.stop, UNITS.stop + 5)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
+LEAST_GAIN = 1e-280  # between this and its inverse, a gain may be inverted
 SMALL = 2**16  # numbers of a table, up to which it is kept beside its model
 FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further ones
 
@@ -223,19 +237,32 @@ def normalise(table, f, i, moved, roots, are_rare):
     return z * z
 
 
-@fast
-def products(table, f, k, i, inverse):
-    """Of eight columns, what they add to the prediction of a head, and how much less to that by its average.
+@contracted
+def predicted(table, f, i, w, past, inverse, of_latest, of_past):
+    """Add to predictions of a head what eight columns of some weights do, and how much less do those of the average.
 
-    ``inverse`` is 1 over the weight of the average. But for bounds the latter is still to be multiplied by it.
+    ``inverse`` is 1 over the weight of the average. But for bounds the latter is still to be multiplied by it. Rounding
+    must not depend on where a row predicts, so that nothing depends on how a stream is cut.
     """
-    w, z = load(table, f.weight + k, i), load(table, f.z, i)
+    z = load(table, f.z, i)
     if not IS_AVERAGED:
-        return w * z, eight(0.0)
-    past = load(table, f.past + k, i)
+        return of_latest + w * z, of_past
     if HAS_BOUNDS:  # as is the average of what was held by other scales
-        return w * z, (w - minimum(maximum(w - past * inverse, load(table, f.least, i)), load(table, f.most, i))) * z
-    return w * z, past * z
+        past = w - minimum(maximum(w - past * inverse, load(table, f.least, i)), load(table, f.most, i))
+    return of_latest + w * z, of_past + past * z
+
+
+@contracted
+def products(table, f, k, i, inverse, of_latest, of_past):
+    """As `predicted`, by weights as they are in the table."""
+    past = load(table, f.past + k, i) if IS_AVERAGED else eight(0.0)
+    return predicted(table, f, i, load(table, f.weight + k, i), past, inverse, of_latest, of_past)
+
+
+@strict
+def totals(of_latest, of_past):
+    """What `predicted` has added up, of all columns."""
+    return total(of_latest), total(of_past)
 
 
 @fast
@@ -254,40 +281,62 @@ def rate_of(rule, clock, c, squared):
 
 
 @fast
-def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
-    """Normalise the row and predict for each head.
+def takes_ahead():
+    """Whether a row may be taken into the scales before the one before it has moved the weights."""
+    return not (HAS_L1 or HAS_L2 or HAS_CONSTRAINT or HAS_BOUNDS)
 
-    Derivatives are left in the row ``GRADIENT``, the factor of eta in the clock. Tells whether predictions are finite.
-    """
-    loss, n_heads, n_targets = model.loss, model.eta.size, rule.n_targets
-    before, averaged = clock[T], clock[AVERAGED]
-    inverse = 1.0 / averaged if averaged > 0.0 else 0.0
-    times = times_of(before, c)
+
+@fast
+def steps_at_once():
+    """Whether `descend` leaves nothing to `move`."""
+    return IS_ADAPTIVE and not IS_IMPORTANCE_AWARE and not IS_AVERAGED and not SHARES_G
+
+
+@fast
+def take(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
+    """Normalise the row; leave the factor of eta in the clock. The first head predicts at once, if it can."""
+    predicts = not HAS_BOUNDS and (has_moved or steps_at_once())
+    clock[BEFORE], clock[AVERAGED_BEFORE] = clock[T], clock[AVERAGED]
+    clock[INVERSE] = 1.0 / clock[AVERAGED] if clock[AVERAGED] > 0.0 else 0.0
+    times = times_of(clock[T], c)
     clock[T] += c
     roots = roots_of(clock[T])
     squared = of_latest = of_past = eight(0.0)
-    for i in range(0, rare if HAS_RARE else n, WIDTH):
-        squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
-        if not HAS_BOUNDS:  # the first head at once
-            latest, past = products(table, f, 0, i, inverse)
-            of_latest, of_past = of_latest + latest, of_past + past
+    last = (rare if HAS_RARE else n) - WIDTH  # where the intercept is
+    for i in range(0, last, WIDTH):
+        squared += normalise(table, f, i, relative(table, f, i, times, bias, False), roots, False)
+        if predicts:
+            of_latest, of_past = products(table, f, 0, i, clock[INVERSE], of_latest, of_past)
+    if last >= 0:
+        squared += normalise(table, f, last, relative(table, f, last, times, bias), roots, False)
+        if predicts:
+            of_latest, of_past = products(table, f, 0, last, clock[INVERSE], of_latest, of_past)
     if HAS_RARE:
         for i in range(rare, n, WIDTH):
             squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
-            if not HAS_BOUNDS:
-                latest, past = products(table, f, 0, i, inverse)
-                of_latest, of_past = of_latest + latest, of_past + past
+            if predicts:
+                of_latest, of_past = products(table, f, 0, i, clock[INVERSE], of_latest, of_past)
     clock[RATE] = rate_of(rule, clock, c, total(squared))
+    if predicts:
+        (heads[LATEST, 0], heads[AVERAGE, 0]), heads[IS_PREDICTED, 0] = totals(of_latest, of_past), 1.0
+
+
+@fast
+def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
+    """Predict for each head; derivatives are left in the row ``GRADIENT``. Tells whether predictions are finite."""
+    loss, (n_heads, n_targets) = model.loss, sizes_of(rule)
+    before, inverse = clock[BEFORE], clock[INVERSE]
     if HAS_BOUNDS:
         fill_ends(table, f, clock, model.constraint[1], n)
-        hold(table, f, averaged, n_heads, n)
+        hold(table, f, clock[AVERAGED_BEFORE], n_heads, n)
     for k in range(n_heads):
-        if k > 0 or HAS_BOUNDS:
+        if heads[IS_PREDICTED, k] != 0.0:
+            value, behind, heads[IS_PREDICTED, k] = heads[LATEST, k], heads[AVERAGE, k], 0.0
+        else:
             of_latest = of_past = eight(0.0)
             for i in range(0, n, WIDTH):
-                latest, past = products(table, f, k, i, inverse)
-                of_latest, of_past = of_latest + latest, of_past + past
-        value, behind = total(of_latest), total(of_past)
+                of_latest, of_past = products(table, f, k, i, inverse, of_latest, of_past)
+            value, behind = totals(of_latest, of_past)
         if not HAS_BOUNDS:
             behind *= inverse
         if not (abs(value) <= LARGEST and abs(value - behind) <= LARGEST):
@@ -297,7 +346,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     if OF_RATE:
         read_rates(heads, model.target, rule.clip, clock, before, c, n_heads)
     elif HAS_TARGET_UNIT:
-        read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads)
+        read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads, n_targets)
     elif HAS_TARGETS:
         clip_alone(heads, model.target, rule.intercept, rule.clip, before, n_heads)
     if IS_COUPLED:
@@ -311,13 +360,15 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
 
 
 @fast
-def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets, n):
-    """One step of each head; see `numpy_rows`."""
-    sharing = rule.sharing if SHARES_G else 1
-    weighted = np.sqrt(c) if IS_IMPORTANCE_AWARE else c
-    rate, averaged = clock[RATE], clock[AVERAGED] if IS_AVERAGED else 0.0
-    for r in range(gradient_lift.size):
+def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
+    """One step of each head; see `numpy_rows`. Those by the last ``G`` are left to `move`, as factors of directions."""
+    sharing, (_, n_targets) = rule.sharing if SHARES_G else 1, sizes_of(rule)
+    weighted, rate = np.sqrt(c) if IS_IMPORTANCE_AWARE else c, clock[RATE]
+    clock[AVERAGED_AFTER] = clock[AVERAGED] if IS_AVERAGED else 0.0
+    for r in range(1 if HAS_ONE_HEAD else gradient_lift.size):
         own, first = f.G + r, r * sharing
+        for k in range(first, first + sharing):
+            heads[FACTOR, k] = 0.0
         gradient_size = shared_gradient(heads, r, sharing)
         if gradient_size == 0.0:
             continue
@@ -343,6 +394,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
             store(table, f.direction, i, direction)
             gains += direction * load(table, f.z, i)
         gain = total(gains)
+        inverse = 1.0 / gain  # while it is made, the move is
         for k in range(first, first + sharing):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
             step = rate * eta[k] * (unit if IS_ADAPTIVE or rule.degree == 1 else 1.0)
@@ -352,10 +404,26 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n_targets
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
                 p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
                 far = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
-                factor = over(far, gain)
+                heads[FACTOR, k] = far * inverse if LEAST_GAIN < gain < 1.0 / LEAST_GAIN else over(far, gain)
             else:
-                factor = -step * lifted(g, weighted, lift)
-            add_step(table, f.weight + k, f.past + k, f.direction, factor, averaged, n)
+                heads[FACTOR, k] = -step * lifted(g, weighted, lift)
+        if not HAS_ONE_HEAD and r + 1 < gradient_lift.size:
+            add_steps(table, heads, f, clock, first, first + sharing, n, False)
+
+
+@fast
+def add_steps(table, heads, f, clock, start, stop, n, predicts):
+    """Add to the weights of some heads the last steps that `descend` has found; they may predict the row ``z``."""
+    for k in range(start, stop):
+        if heads[FACTOR, k] == 0.0:
+            continue
+        of_latest = of_past = eight(0.0)
+        for i in range(0, n, WIDTH):
+            w, past = after_step(table, f, k, i, heads[FACTOR, k], clock[AVERAGED_AFTER])
+            if predicts:
+                of_latest, of_past = predicted(table, f, i, w, past, 0.0, of_latest, of_past)
+        if predicts:
+            (heads[LATEST, k], heads[AVERAGE, k]), heads[IS_PREDICTED, k] = totals(of_latest, of_past), 1.0
 
 
 # In the order in which they are written: products of other pairs may leave the range, and so may ``1 / gain``.
@@ -378,13 +446,16 @@ def over(far, gain):
 
 
 @strict
-def add_step(table, weight, past, direction, factor, averaged, n):
-    """Add a step to the weights of a head and, where they are averaged, to ``past``."""
-    for i in range(0, n, WIDTH):
-        move = factor * load(table, direction, i)
-        store(table, weight, i, load(table, weight, i) + move)
-        if IS_AVERAGED:
-            store(table, past, i, load(table, past, i) + averaged * move)
+def after_step(table, f, k, i, factor, averaged):
+    """Add a step to the weights of eight columns and to the sums that averages are made of; return both."""
+    move = factor * load(table, f.direction, i)
+    w = load(table, f.weight + k, i) + move
+    store(table, f.weight + k, i, w)
+    if not IS_AVERAGED:
+        return w, eight(0.0)
+    past = load(table, f.past + k, i) + averaged * move
+    store(table, f.past + k, i, past)
+    return w, past
 
 
 @strict
@@ -460,7 +531,7 @@ def needs_gradient_lift(gradient_lift, heads, rule, c):
     """Whether gradients need other lifts, of those that can change."""
     factor = np.sqrt(c) if IS_IMPORTANCE_AWARE else c
     sharing = rule.sharing if SHARES_G else 1
-    for r in range(gradient_lift.size):
+    for r in range(1 if HAS_ONE_HEAD else gradient_lift.size):
         lifted_gradient = abs(shared_gradient(heads, r, sharing) * factor) * gradient_lift[r]
         if lifted_gradient >= HIGHEST and gradient_lift[r] > 1.0 / LARGEST_LIFT:
             return True
@@ -487,8 +558,15 @@ def must_wait(heads, rule, model, c):
 
 @fast
 def step(table, heads, f, rule, model, clock, c, bias, width, n):
-    """One step of each head, held in its set."""
-    descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, rule.n_targets, n)
+    """One step of each head, but for what is left to `move`."""
+    descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, n)
+
+
+@fast
+def move(table, heads, f, rule, model, clock, width, n, is_taken):
+    """Add the last steps, and hold weights in their set; predict by them, if the next row is taken."""
+    stop, _ = sizes_of(rule)
+    add_steps(table, heads, f, clock, stop - (rule.sharing if SHARES_G else 1), stop, n, is_taken)
     if HAS_CONSTRAINT:
         inner = width - rule.intercept
         constrain(table, heads, f, rule, model.constraint, clock, model.eta.size, inner)
@@ -624,6 +702,7 @@ class CompiledRule(NamedTuple):
     sharing: int
     degree: int
     clip: int
+    plays_eight: bool
     radius: float
     fades: float  # how often all fades for a weight of 1
     lasting: float
@@ -649,7 +728,8 @@ def named(f, rule, model):
 
 
 learn_dense, learn_sparse = bind(
-    __name__, settle=settle, predict=predict, must_wait=must_wait, step=step, note=note, named=named,
+    __name__, settle=settle, take=take, predict=predict, must_wait=must_wait, step=step, move=move,
+    takes_ahead=takes_ahead, note=note, named=named,
     due=due, fade=fade, revive=revive, suspend=suspend, must_renew=must_renew,
 )  # fmt: skip
 
@@ -668,6 +748,7 @@ class Constants(NamedTuple):
     has_l1: bool
     has_l2: bool
     has_rare: bool
+    has_one_head: bool
     shares_g: bool
     counts_entries: bool
     has_constraint: bool
@@ -700,7 +781,7 @@ class Bench:
         self.made_of, self.is_whole = parts_of(state, loss), False
         self.rule, self.tables = rule, tables
         self.own = columns_of(state, tables[0]) if len(tables) == 1 else None  # for dense rows
-        self.clock = in_own_lines(np.zeros(UNITS.stop))
+        self.clock = in_own_lines(np.zeros(RATE + 1))
         self.losses, self.target = in_own_lines(state.loss), in_own_lines(state.targets.table)
         self.before = new_heads(state)
         self.heads = in_own_lines(self.before)
@@ -723,8 +804,8 @@ class Bench:
         if self.is_whole and self.own is not None:  # a new one has them
             self.own.table[:] = state.columns.table
         self.is_whole = False
-        clock = state.t, 0.0, state.N, state.shrinkage, state.averaged, 0.0, state.age, state.faded
-        self.clock[:] = *clock, *state.columns.units[:-1], state.rule.intercept
+        clock = state.t, 0.0, state.N, state.shrinkage, state.averaged, state.age, state.faded
+        self.clock[: UNITS.stop] = *clock, *state.columns.units[:-1], state.rule.intercept
         self.losses[:], self.target[:], self.heads[:] = state.loss, state.targets.table, self.before
         if state.rule.target_unit:
             self.heads[UNIT, : state.rule.n_heads] = state.unit()
@@ -736,7 +817,7 @@ class Bench:
             put_back(state, self.tables)
         state.loss[:], state.targets.table[:] = self.losses, self.target
         clock = self.clock.tolist()
-        state.t, _, state.N, state.shrinkage, state.averaged, _, state.age, state.faded, *units = clock
+        state.t, _, state.N, state.shrinkage, state.averaged, state.age, state.faded, *units = clock[: UNITS.stop]
         if self.own is None and state.rule.forgets:
             state.columns.set_units(tuple(units))
         state.waiting = float(self.player.waiting[0])
@@ -805,6 +886,7 @@ def compiled_constants(rule, loss):
         has_l1=rule.l1 > 0,
         has_l2=rule.l2 > 0,
         has_rare=rule.counts_entries,
+        has_one_head=rule.n_heads == 1,
         shares_g=rule.sharing > 1,
         counts_entries=rule.counts_entries,
         has_constraint=rule.projected,
@@ -823,7 +905,12 @@ def compiled(rule, loss, shared, per_head):
     The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
     rows, that for dense ones of which all columns are frequent, and that for other dense ones.
     """
-    derived = {"clip": compiled_clip(rule), "fades": fades_per_weight(rule), "lasting": lasting(rule)}
+    derived = {
+        "clip": compiled_clip(rule),
+        "plays_eight": at_once(rule, loss) > 1,
+        "fades": fades_per_weight(rule),
+        "lasting": lasting(rule),
+    }
     values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
     constants = compiled_constants(rule, loss)
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)

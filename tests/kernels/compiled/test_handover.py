@@ -39,12 +39,14 @@ def test_few_rows_leave_the_compiled_loop_whatever_they_are(rng, monkeypatch, co
 
 
 @needs_numba
+@pytest.mark.parametrize("soft", [slice(0), slice(None, None, 5)], ids=["hard", "some soft"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_long_streams_are_learnt_call_by_call(rng, monkeypatch, container):
-    """With and without an order of rows: the bits of one call."""
+def test_long_streams_are_learnt_call_by_call(rng, monkeypatch, container, soft):
+    """With and without an order of rows, and soft labels among hard ones: the bits of one call."""
     from sklearn_nag.kernels.compiled import handover
 
     X, y = make_data(rng, n=60)
+    y[soft] *= 0.4
     order, weights = rng.permutation(60), rng.random(60) + 0.5
     found = []
     for at_once in (2**22, 40):
