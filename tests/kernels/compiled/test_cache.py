@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
 import warnings
 
 import pytest
@@ -12,6 +10,8 @@ pytest.importorskip("numba")
 
 from sklearn_nag import NAGRegressor, config_context, kernels
 from sklearn_nag.kernels.compiled import cache
+
+from ...processes import run_code
 
 KEY = ("types", "processor", ("bytes",))
 
@@ -126,11 +126,8 @@ FADE = (
 )
 
 
-def run(folder, code=FADE):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "SKLEARN_NAG_KERNEL": "numba"}
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True, timeout=300
-    )
+def run(folder, code=FADE, n=1):
+    return run_code(code, n, NUMBA_CACHE_DIR=str(folder), SKLEARN_NAG_KERNEL="numba")
 
 
 def pipe(path):
@@ -145,14 +142,7 @@ EXPECTED = "[[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]\n"  # what it prints
 def started_together(tmp_path_factory):
     """The folder of two processes that start cold together, and what each of them prints."""
     folder = tmp_path_factory.mktemp("together")
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "SKLEARN_NAG_KERNEL": "numba"}
-    started = [
-        subprocess.Popen([sys.executable, "-c", FADE], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    found = [process.communicate() for process in started]
-    assert all(process.returncode == 0 for process in started), found
-    return folder, {out.decode() for out, _ in found}
+    return folder, {process.stdout for process in run(folder, n=2)}
 
 
 def test_processes_that_start_cold_together(started_together):
@@ -166,12 +156,12 @@ def test_damaged_files_are_replaced_with_one_warning(tmp_path, started_together)
     for damage in [lambda path: path.write_bytes(b"garbage"), *[pipe] * hasattr(os, "mkfifo")]:
         (path,) = tmp_path.rglob("*.nbc")
         damage(path)
-        damaged = run(tmp_path)
+        (damaged,) = run(tmp_path)
         assert damaged.stdout == EXPECTED
         assert damaged.stderr.count("RuntimeWarning") == 1
         content = path.read_bytes()
         assert content[: cache._DIGEST] == cache._digest(path, content[cache._DIGEST :])
-    again = run(tmp_path)
+    (again,) = run(tmp_path)
     assert again.stdout == EXPECTED
     assert "Warning" not in again.stderr
 
@@ -179,7 +169,7 @@ def test_damaged_files_are_replaced_with_one_warning(tmp_path, started_together)
 def test_a_full_disk_is_no_error(tmp_path):
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); import signal;"
     limited += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);" + FADE
-    assert run(tmp_path, limited).stdout == EXPECTED
+    assert run(tmp_path, limited)[0].stdout == EXPECTED
 
 
 def test_a_first_call_says_that_it_compiles(caplog):
@@ -230,6 +220,6 @@ print(hits, misses)
 
 
 def test_a_second_process_finds_what_the_first_has_compiled(tmp_path):
-    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["0", "3"]
-    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["3", "0"]
+    assert run(tmp_path, RULES_AND_LOSSES)[0].stdout.split() == ["0", "3"]
+    assert run(tmp_path, RULES_AND_LOSSES)[0].stdout.split() == ["3", "0"]
     assert len(list(tmp_path.rglob("*.nbc"))) == 3

@@ -1,0 +1,88 @@
+"""Code in processes of its own, of which each is forked from one that has imported what takes long.
+
+NumPy, scikit-learn and Numba are there by then, none of which tests of processes are about, and nothing of this
+package: it finds the environment that it is imported in.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from typing import NamedTuple
+
+# Takes lines of JSON: environments and code, one for each process of those that run together; answers by lines that
+# have their exit codes and what they print.
+SERVER = """
+import importlib.util, json, os, sys, traceback
+import numpy, scipy.stats, sklearn.linear_model
+reload = lambda: None
+if importlib.util.find_spec("numba"):
+    import numba
+    numba.njit(lambda x: x + 1)(1)
+    reload = numba.core.config.reload_config
+
+def forked(environment, code):
+    ends = [os.pipe() for _ in range(2)]
+    process = os.fork()
+    if process == 0:
+        for place, (reader, writer) in enumerate(ends, 1):
+            os.close(reader)
+            os.dup2(writer, place)
+        exit_code = 1
+        try:
+            os.environ.clear()
+            os.environ.update(environment)
+            reload()
+            exec(code, {"__name__": "__main__"})
+            exit_code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(exit_code)
+    for _, writer in ends:
+        os.close(writer)
+    return process, [reader for reader, _ in ends]
+
+for line in sys.stdin:
+    started, answer = [forked(*one) for one in json.loads(line)], []
+    for process, readers in started:
+        printed = [os.fdopen(reader, encoding="utf-8").read() for reader in readers]
+        answer.append([os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), *printed])
+    os.write(1, (json.dumps(answer) + chr(10)).encode())
+"""
+
+
+class Ended(NamedTuple):
+    """What has become of a process."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@cache
+def server():
+    """The process that they are forked from, which ends with this one."""
+    pipes = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    atexit.register(pipes.communicate)
+    return pipes
+
+
+def run_code(code, n=1, **environment):
+    """What becomes of so many processes that run the code at the same time, with more in their environment."""
+    environment = {**os.environ, **environment}
+    if hasattr(os, "fork"):
+        pipes = server()
+        pipes.stdin.write(json.dumps([[environment, code]] * n) + "\n")
+        pipes.stdin.flush()
+        ended = [Ended(*one) for one in json.loads(pipes.stdout.readline())]
+    else:
+        command = {"args": [sys.executable, "-c", code], "env": environment, "text": True}
+        started = [subprocess.Popen(**command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(n)]
+        ended = [Ended(process.wait(), *process.communicate()) for process in started]
+    assert all(one.returncode == 0 for one in ended), ended
+    return ended
