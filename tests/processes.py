@@ -7,13 +7,15 @@ package: it finds the environment that it is imported in.
 import atexit
 import json
 import os
+import select
 import subprocess
 import sys
 from functools import cache
 from typing import NamedTuple
 
-# Takes lines of JSON: environments and code, one for each process of those that run together; answers by lines that
-# have their exit codes and what they print.
+SECONDS = 300  # that processes may take
+# Takes lines of JSON: environments, folders, arguments and code, for each process of those that run together; answers
+# by lines that have their exit codes and what they print.
 SERVER = """
 import importlib.util, json, os, sys, traceback
 import numpy, scipy.stats, sklearn.linear_model
@@ -23,7 +25,7 @@ if importlib.util.find_spec("numba"):
     numba.njit(lambda x: x + 1)(1)
     reload = numba.core.config.reload_config
 
-def forked(environment, code):
+def forked(environment, folder, arguments, code):
     ends = [os.pipe() for _ in range(2)]
     process = os.fork()
     if process == 0:
@@ -34,6 +36,8 @@ def forked(environment, code):
         try:
             os.environ.clear()
             os.environ.update(environment)
+            os.chdir(folder)
+            sys.argv[1:] = arguments
             reload()
             exec(code, {"__name__": "__main__"})
             exit_code = 0
@@ -72,16 +76,20 @@ def server():
     return pipes
 
 
-def run_code(code, n=1, **environment):
+def run_code(code, *arguments, n=1, **environment):
     """What becomes of so many processes that run the code at the same time, with more in their environment."""
     environment = {**os.environ, **environment}
     if hasattr(os, "fork"):
         pipes = server()
-        pipes.stdin.write(json.dumps([[environment, code]] * n) + "\n")
+        pipes.stdin.write(json.dumps([[environment, os.getcwd(), arguments, code]] * n) + "\n")
         pipes.stdin.flush()
+        if not select.select([pipes.stdout], [], [], SECONDS)[0]:
+            server.cache_clear()
+            pipes.kill()
+            raise TimeoutError(f"processes do not end within {SECONDS} s")
         ended = [Ended(*one) for one in json.loads(pipes.stdout.readline())]
     else:
-        command = {"args": [sys.executable, "-c", code], "env": environment, "text": True}
+        command = {"args": [sys.executable, "-c", code, *arguments], "env": environment, "text": True}
         started = [subprocess.Popen(**command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(n)]
         ended = [Ended(process.wait(), *process.communicate()) for process in started]
     assert all(one.returncode == 0 for one in ended), ended

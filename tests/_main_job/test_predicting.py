@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 
 import joblib
 import numpy as np
@@ -13,6 +11,8 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag import __main__ as command
 from sklearn_nag.preprocessing import prepare
+
+from ..processes import run_code
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
@@ -138,7 +138,7 @@ def test_killed_and_started_again(run, tmp_path):
         "    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL\n"
         "    assert not os.path.exists('out.parquet')\n"
     )
-    subprocess.run([sys.executable, "-c", script, "predict", *options], cwd=tmp_path, timeout=100, check=True)
+    run_code(script, "predict", *options)
     code, err = run(*options, "--decision")
     assert code == 2
     assert "out.parquet.parts has parts of another run: its setting 'decision'" in err

@@ -5,8 +5,6 @@ import gzip
 import os
 import pickle
 import re
-import subprocess
-import sys
 
 import joblib
 import numpy as np
@@ -20,6 +18,7 @@ from sklearn_nag.preprocessing import prepare
 from sklearn_nag.streams import _csv, _read, fit_stream, read_batches
 
 from ..estimators.helpers import bits
+from ..processes import run_code
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
@@ -176,7 +175,7 @@ def test_killed_and_started_again(run, tmp_path):
         "        assert pickle.load(file)[1] == rows\n"
         "    assert not os.path.exists('model.joblib')\n"
     )
-    subprocess.run([sys.executable, "-c", script, "train", *options], cwd=tmp_path, timeout=100, check=True)
+    run_code(script, "train", *options)
     run(*options)
     np.testing.assert_array_equal(bits(joblib.load("model.joblib")[-1]), bits(joblib.load("undisturbed.joblib")[-1]))
     assert "nothing was left to learn: kept is from a run that has ended" in run(*options)

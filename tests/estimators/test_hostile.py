@@ -2,10 +2,8 @@
 
 import copy
 import itertools
-import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 from functools import partial
@@ -26,6 +24,7 @@ from sklearn_nag import (
 )
 
 from ..kernels.helpers import HAVE_NUMBA, KERNELS, on_both, some
+from ..processes import run_code
 
 LEARNERS = [
     FTRLClassifier,
@@ -469,5 +468,5 @@ for n_jobs, n_classes in (1, 2), (2, 9):
         assert clf.t_ % 2_000_000 == 100  # whole calls only
         print("heeded", n_jobs)
 """
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    (out,) = run_code(code)
     assert out.stdout.splitlines() == ["heeded 1", "heeded 2"]

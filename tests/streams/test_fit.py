@@ -27,6 +27,7 @@ from sklearn_nag.streams._fit import _load
 
 from ..estimators.helpers import bits
 from ..preprocessing.helpers import Centred
+from ..processes import run_code
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2000, 4)) * [1.0, 100.0, 1e-3, 5.0]
@@ -192,10 +193,8 @@ print(run(path, 0) == undisturbed)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments(tmp_path):
     """SIGKILL, three times; each run goes on from the one before, and ends with the bits of an undisturbed one."""
-    environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(tmp_path / "model")]
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True).stdout
-    *learnt, same = output.split()
+    (process,) = run_code(SCRIPT, str(tmp_path / "model"), SKLEARN_NAG_KERNEL="numpy")
+    *learnt, same = process.stdout.split()
     learnt = [int(n) for n in learnt]
     assert 0 < learnt[0] < learnt[1] < learnt[2] < 3000
     assert same == "True"

@@ -127,7 +127,7 @@ FADE = (
 
 
 def run(folder, code=FADE, n=1):
-    return run_code(code, n, NUMBA_CACHE_DIR=str(folder), SKLEARN_NAG_KERNEL="numba")
+    return run_code(code, n=n, NUMBA_CACHE_DIR=str(folder), SKLEARN_NAG_KERNEL="numba")
 
 
 def pipe(path):
