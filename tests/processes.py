@@ -17,7 +17,7 @@ SECONDS = 300  # that processes may take
 # Takes lines of JSON: environments, folders, arguments and code, for each process of those that run together; answers
 # by lines that have their exit codes and what they print.
 SERVER = """
-import importlib.util, json, os, sys, traceback
+import gc, importlib.util, json, os, sys
 import numpy, scipy.stats, sklearn.linear_model
 reload = lambda: None
 if importlib.util.find_spec("numba"):
@@ -25,38 +25,42 @@ if importlib.util.find_spec("numba"):
     numba.njit(lambda x: x + 1)(1)
     reload = numba.core.config.reload_config
 
+gc.freeze()  # for it is looked through at the end of each process, too
+
+class Forked(Exception):
+    pass
+
 def forked(environment, folder, arguments, code):
     ends = [os.pipe() for _ in range(2)]
     process = os.fork()
     if process == 0:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for place, (reader, writer) in enumerate(ends, 1):
             os.close(reader)
             os.dup2(writer, place)
-        exit_code = 1
-        try:
-            os.environ.clear()
-            os.environ.update(environment)
-            os.chdir(folder)
-            sys.argv[1:] = arguments
-            reload()
-            exec(code, {"__name__": "__main__"})
-            exit_code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(exit_code)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        sys.argv[1:] = arguments
+        reload()
+        raise Forked(code)
     for _, writer in ends:
         os.close(writer)
     return process, [reader for reader, _ in ends]
 
-for line in sys.stdin:
-    started, answer = [forked(*one) for one in json.loads(line)], []
+def answer(line):
+    started = [forked(*one) for one in json.loads(line)]
     for process, readers in started:
         printed = [os.fdopen(reader, encoding="utf-8").read() for reader in readers]
-        answer.append([os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), *printed])
-    os.write(1, (json.dumps(answer) + chr(10)).encode())
+        yield os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), *printed
+
+code = ""
+try:
+    for line in sys.stdin:
+        os.write(1, (json.dumps([*answer(line)]) + chr(10)).encode())
+except Forked as begun:
+    code = begun.args[0]
+exec(code, {"__name__": "__main__"})  # and ends as any process does
 """
 
 
