@@ -26,7 +26,7 @@ def pytest_collection_finish(session):
     do not copy what is not looked through.
     """
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
+    gc.set_threshold(50_000, 20, 10)
     gc.enable()
 
 

@@ -75,12 +75,14 @@ class Ended(NamedTuple):
 @cache
 def server():
     """The process that they are forked from, which ends with this one."""
-    pipes = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = {"args": [sys.executable, "-c", SERVER], "env": environment, "text": True}
+    pipes = subprocess.Popen(**command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(pipes.communicate)
     return pipes
 
 
-def run_code(code, *arguments, n=1, **environment):
+def run_code(code, *arguments, n=1, returncode=0, **environment):
     """What becomes of so many processes that run the code at the same time, with more in their environment."""
     environment = {**os.environ, **environment}
     if hasattr(os, "fork"):
@@ -96,5 +98,5 @@ def run_code(code, *arguments, n=1, **environment):
         command = {"args": [sys.executable, "-c", code, *arguments], "env": environment, "text": True}
         started = [subprocess.Popen(**command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(n)]
         ended = [Ended(process.wait(), *process.communicate()) for process in started]
-    assert all(one.returncode == 0 for one in ended), ended
+    assert all(one.returncode == returncode for one in ended), ended
     return ended
