@@ -12,22 +12,25 @@ from . import shared_rules
 shared_rules.share()  # before any test imports `learn`
 collect_ignore = ["typing"]  # scripts for type checkers, which would train models wherever doctests are looked for
 
-gc.disable()  # while tests are collected, which leaves little
 threadpool_limits(1)  # there is a worker for each processor, and threads of BLAS would wait for one another
 settings.register_profile("deterministic", derandomize=True, database=None)
 settings.load_profile("deterministic")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish(session):
-    """Have garbage looked for again, less often, and not among what lasts to the end.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Have no garbage looked for meanwhile, and less often later, and then not among what lasts to the end.
 
     Otherwise a tenth of the time goes into it, most of it while functions are compiled. And processes that are forked
     do not copy what is not looked through.
     """
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 10)
-    gc.enable()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 10)
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
