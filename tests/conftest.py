@@ -1,3 +1,5 @@
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -13,6 +15,22 @@ collect_ignore = ["typing"]  # scripts for type checkers, which would train mode
 threadpool_limits(1)  # there is a worker for each processor, and threads of BLAS would wait for one another
 settings.register_profile("deterministic", derandomize=True, database=None)
 settings.load_profile("deterministic")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Have no garbage looked for meanwhile, and less often later, and then not among what lasts to the end.
+
+    Otherwise a tenth of the time goes into it, most of it while functions are compiled. And processes that are forked
+    do not copy what is not looked through.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 10)
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -85,22 +86,25 @@ def read_modules():
 MODULES = read_modules()
 
 
-def imported_names(module):
+@cache
+def names_imported(name):
     """What any import statement of a file names, wherever it stands: in full, ``a.b.c`` for ``from a.b import c``."""
-    parts = [PACKAGE, *filter(None, module.name.split("."))]
+    module, found = MODULES[name], []
+    parts = [PACKAGE, *filter(None, name.split("."))]
     package = parts if module.is_package else parts[:-1]
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             start = package[: len(package) - node.level + 1] if node.level else []
             origin = ".".join([*start, node.module] if node.module else start)
-            yield from (f"{origin}.{alias.name}" for alias in node.names)
+            found += [f"{origin}.{alias.name}" for alias in node.names]
+    return found
 
 
 def imported_modules(module):
     """The files of this package that a file imports, with a package's ``__init__`` only for names defined there."""
-    for name in imported_names(module):
+    for name in names_imported(module.name):
         top, _, rest = name.partition(".")
         if top == PACKAGE:
             yield rest if rest in MODULES else rest.rpartition(".")[0]
@@ -136,13 +140,13 @@ def test_no_import_runs_in_a_circle():
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.split(".")[0] in ("kernels", "losses")])
 def test_kernels_know_no_estimators(name):
-    for imported in imported_names(MODULES[name]):
+    for imported in names_imported(name):
         assert not f"{imported}.".startswith(("sklearn.", f"{PACKAGE}.estimators.")), imported
 
 
 @pytest.mark.parametrize("name", MODULES, ids=lambda name: name or PACKAGE)
 def test_of_scikit_learn_only_public_names_are_imported(name):
-    for imported in imported_names(MODULES[name]):
+    for imported in names_imported(name):
         first, *others = imported.split(".")
         if first == "sklearn":
             assert not any(part.startswith("_") for part in others), imported

@@ -1,5 +1,6 @@
 """Training on Dask is training by shards, whoever works, and whoever dies."""
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -228,10 +229,14 @@ def test_a_cluster_that_loses_a_worker(tmp_path):
     bag = db.from_delayed([dask.delayed(slow_part, pure=False)(i, str(tmp_path)) for i in range(0, 1300, 100)])
     options = {"classes": [0, 1], "n_shards": 4, "rounds": 3}
     expected = by_hand(NAGClassifier(), X, Y, 4, 3, classes=[0, 1])
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=None
-    )
-    with cluster, distributed.Client(cluster) as client, dask.config.set(scheduler=None):
+    local = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    # What workers begin with is imported once, where they can be forked from a process that has it.
+    way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    with (
+        dask.config.set({"scheduler": None, "distributed.worker.multiprocessing-method": way}),
+        distributed.LocalCluster(**local, memory_limit=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         client.run(os.putenv, "SKLEARN_NAG_KERNEL", "numpy")
         workers = set(client.run(os.getpid).values())
         assert len(workers) == 2

@@ -39,11 +39,12 @@ def without_numba(monkeypatch):
     monkeypatch.setattr(cases, "HAVE_NUMBA", False)
 
 
-def campaign(name, n_cases=40, says=None, most=9, seed=3):
-    """Try some cases of a promise until the reproducer of one that is broken has the words; give the reproducers.
+def campaign(name, n_cases=40, says=None, most=9, seed=3, small=False):
+    """Try some cases of a promise until the reproducer of one that is broken has the words; give the reproducer.
 
     Without words, no case may be broken. A campaign that goes on after what was looked for finds nothing more. The
-    ``seed`` is one by which what is looked for comes soon.
+    ``seed`` is one by which what is looked for comes soon. Cases are made ``small`` where a test looks at what is left
+    of them.
     """
     shown = []
 
@@ -55,7 +56,9 @@ def campaign(name, n_cases=40, says=None, most=9, seed=3):
     table = None
     with pytest.MonkeyPatch.context() as patch, suppress(Found):
         patch.setitem(promises.PROMISES, name, replace(promises.PROMISES[name], every=1))
-        table = tool.campaign(seed, n_cases=n_cases, names=[name], show=show, most_shown=most, shrink_seconds=60.0)
+        table = tool.campaign(
+            seed, n_cases=n_cases, names=[name], show=show, most_shown=most, shrink_seconds=60.0 * small
+        )
     if says is None:
         assert table[name][:2] == [n_cases, 0], shown
     else:
@@ -180,7 +183,7 @@ def test_a_number_that_is_not_finite(monkeypatch):
             state.columns.weight[0, 0] = np.nan
 
     learning(monkeypatch, change)
-    X, _ = rows_of(campaign("numbers_stay_finite", says="columns"))
+    X, _ = rows_of(campaign("numbers_stay_finite", says="columns", small=True))
     assert X.shape == (1, 1)
     assert np.abs(X) > 1e200
 
@@ -193,7 +196,7 @@ def test_a_refusal_within_the_bounds(monkeypatch):
         return weight
 
     monkeypatch.setattr(_online, "check_weights", check_weights)
-    shown = campaign("nothing_fails", 60, "too heavy")
+    shown = campaign("nothing_fails", 60, "too heavy", small=True)
     assert rows_of(shown)[0].shape == (1, 1)
 
 
@@ -217,7 +220,8 @@ def test_a_call_that_leaves_a_trace(monkeypatch):
         state.t *= 1.0 + 1e-15
 
     learning(monkeypatch, change)
-    X, _ = rows_of(campaign("batches_do_not_matter", says=r"for rows in slice\(0, (\d)\), slice\(\1, \d\):"))
+    says = r"for rows in slice\(0, (\d)\), slice\(\1, \d\):"
+    X, _ = rows_of(campaign("batches_do_not_matter", says=says, small=True))
     assert len(X) <= 3
     assert X.shape[1] == 1
 
@@ -233,7 +237,7 @@ def test_an_order_that_matters(monkeypatch):
             state.t *= 1.0 + 1e-15
 
     learning(monkeypatch, change)
-    shown = campaign("storage_does_not_matter", says="models of C and F differ")
+    shown = campaign("storage_does_not_matter", says="models of C and F differ", small=True)
     assert rows_of(shown)[0].size <= 4  # as smaller ones lie in both orders
 
 
@@ -274,7 +278,7 @@ def test_kernels_that_differ_for_one_parameter(monkeypatch):
         change(state, X, sample_weight)
 
     monkeypatch.setattr(kernels, "learn", learn)
-    shown = campaign("kernels_agree", 120, "numpy and numba differ by")
+    shown = campaign("kernels_agree", 120, "numpy and numba differ by", small=True)
     X, options = rows_of(shown)
     assert options.count("learning_rate='invscaling'") == 1
     assert X.shape[1] == 1
@@ -308,7 +312,7 @@ def test_a_crash_and_what_comes_after_it(monkeypatch):
             os.kill(os.getpid(), signal.SIGKILL)
 
     learning(monkeypatch, change)
-    shown = campaign("batches_do_not_matter", says=r"crashes \(SIGKILL\)")
+    shown = campaign("batches_do_not_matter", says=r"crashes \(SIGKILL\)", small=True)
     assert rows_of(shown)[0].shape == (1, 1)
     assert "weight = np.array([0.0])" in shown
 

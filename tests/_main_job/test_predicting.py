@@ -1,9 +1,7 @@
 """``python -m sklearn_nag predict``: what it writes is what the model predicts, also after it was killed."""
 
+import os
 import re
-import signal
-import subprocess
-import sys
 
 import joblib
 import numpy as np
@@ -13,6 +11,8 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag import __main__ as command
 from sklearn_nag.preprocessing import prepare
+
+from ..processes import run_code
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
@@ -115,26 +115,30 @@ def test_columns_are_filled_with_a_note(run):
     assert pd.read_csv("filled.csv")["prediction"].tolist() == expected.tolist()
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_and_started_again(run, tmp_path):
     options = ["model.joblib", "rows.csv", "--keep", "key", "sold", "--proba", "--batch-size", "30", "--part", "60"]
     run(*options, "--out", "undisturbed.parquet")
     options += ["--out", "out.parquet"]
+    # One process has imported what there is, and has one after another, each killed before some part, go on from it.
     script = (
         "import os, signal, sys; from sklearn_nag import __main__ as command\n"
         "from sklearn_nag._main_job import predicting\n"
         "write = predicting.write_part\n"
         "def last(parts, number, tables):\n"
-        "    if number == int(sys.argv[1]):\n"
+        "    if number == killed_before:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return write(parts, number, tables)\n"
         "predicting.write_part = last\n"
-        "command.main(sys.argv[2:])\n"
+        "for killed_before in 1, 3:\n"
+        "    process = os.fork()\n"
+        "    if process == 0:\n"
+        "        command.main(sys.argv[1:])\n"
+        "        os._exit(0)\n"
+        "    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL\n"
+        "    assert not os.path.exists('out.parquet')\n"
     )
-    for number in ("1", "3"):
-        process = subprocess.run([sys.executable, "-c", script, number, "predict", *options], cwd=tmp_path, timeout=100)
-        assert process.returncode == -signal.SIGKILL
-        assert not (tmp_path / "out.parquet").exists()
+    run_code(script, "predict", *options)
     code, err = run(*options, "--decision")
     assert code == 2
     assert "out.parquet.parts has parts of another run: its setting 'decision'" in err

@@ -2,11 +2,9 @@
 
 import bz2
 import gzip
+import os
 import pickle
 import re
-import signal
-import subprocess
-import sys
 
 import joblib
 import numpy as np
@@ -20,6 +18,7 @@ from sklearn_nag.preprocessing import prepare
 from sklearn_nag.streams import _csv, _read, fit_stream, read_batches
 
 from ..estimators.helpers import bits
+from ..processes import run_code
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
@@ -149,29 +148,34 @@ def test_classes_given_save_a_pass(run, monkeypatch):
     np.testing.assert_array_equal(joblib.load("model.joblib").classes_, ["bad", "good"])
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_and_started_again(run, tmp_path):
     """A run that is killed at a checkpoint goes on from it, to the same bits; one that has ended says so."""
     FRAME.to_csv("rows.csv", index=False)
     options = ["rows.csv", "--target", "sold", "--columns", "size", "--passes", "3", "--batch-size", "50"]
     run(*options, "--model", "undisturbed.joblib")
     options += ["--checkpoint", "kept", "--checkpoint-every", "100"]
+    # One process has imported what there is, and has one after another, each killed at some rows, go on from it.
     script = (
-        "import os, signal, sys; from sklearn_nag import __main__ as command; from sklearn_nag.streams import _fit\n"
+        "import os, pickle, signal, sys; from sklearn_nag import __main__ as command\n"
+        "from sklearn_nag.streams import _fit\n"
         "save = _fit._save\n"
         "def last(path, checkpoint):\n"
         "    save(path, checkpoint)\n"
-        "    if checkpoint.n_rows == int(sys.argv[1]):\n"
+        "    if checkpoint.n_rows == rows:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "_fit._save = last\n"
-        "command.main(sys.argv[2:])\n"
+        "for rows in 300, 900:\n"
+        "    process = os.fork()\n"
+        "    if process == 0:\n"
+        "        command.main(sys.argv[1:])\n"
+        "        os._exit(0)\n"
+        "    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL\n"
+        "    with open('kept', 'rb') as file:\n"
+        "        assert pickle.load(file)[1] == rows\n"
+        "    assert not os.path.exists('model.joblib')\n"
     )
-    for rows in ("300", "900"):
-        process = subprocess.run([sys.executable, "-c", script, rows, "train", *options], cwd=tmp_path, timeout=100)
-        assert process.returncode == -signal.SIGKILL
-        with open("kept", "rb") as file:
-            assert pickle.load(file)[1] == int(rows)
-        assert not (tmp_path / "model.joblib").exists()
+    run_code(script, "train", *options)
     run(*options)
     np.testing.assert_array_equal(bits(joblib.load("model.joblib")[-1]), bits(joblib.load("undisturbed.joblib")[-1]))
     assert "nothing was left to learn: kept is from a run that has ended" in run(*options)

@@ -9,7 +9,8 @@ import pytest
 from sklearn_nag import __main__ as command
 from sklearn_nag._main_job import warm_up
 
-from ..kernels.helpers import HAVE_NUMBA, fresh, needs_numba
+from ..kernels.helpers import HAVE_NUMBA, needs_numba
+from ..processes import run_code
 
 PLAIN = ["normalization=None", "adaptive=False", "centering=False", "importance_aware=False", "average=False"]
 PLAIN += ["multi_class='ovr'"]  # by which several classes are learnt by the code for two
@@ -29,11 +30,11 @@ print(len(said))
 def test_a_process_compiles_nothing_after_it(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "SKLEARN_NAG_KERNEL": "numba"}
     warm = "from sklearn_nag._main_job import warm_up; warm_up.kinds = lambda dtype: [warm_up.np.ones((8, 3))];"
-    said = fresh(f"{warm} warm_up.main({['NAGClassifier', '--set', *PLAIN]!r})", **environment)
-    found = re.fullmatch(r"(\d+) compiled functions, [\d.]+ MB, are kept in (.+)", said)
+    (said,) = run_code(f"{warm} warm_up.main({['NAGClassifier', '--set', *PLAIN]!r})", **environment)
+    found = re.fullmatch(r"(\d+) compiled functions, [\d.]+ MB, are kept in (.+)\n", said.stdout)
     assert int(found[1]) == len(list(Path(found[2]).glob("*.nbc"))) > 0
     assert tmp_path in Path(found[2]).parents
-    assert fresh(FIRST_CALL % ", ".join(PLAIN), **environment) == "0"
+    assert run_code(FIRST_CALL % ", ".join(PLAIN), **environment)[0].stdout == "0\n"
 
 
 @needs_numba

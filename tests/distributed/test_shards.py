@@ -192,7 +192,7 @@ def test_first_rows_of_which_nothing_can_be_learnt(estimator, n_shards, rounds, 
         return np.mean((model.predict(X[test]) - y[test]) ** 2)
 
     one = clone(estimator).partial_fit(X[train], y[train], **({"classes": [False, True]} if is_classifier else {}))
-    shards = shard_fit(estimator, X[train], y[train], n_shards=n_shards, rounds=rounds, n_jobs=2)
+    shards = shard_fit(estimator, X[train], y[train], n_shards=n_shards, rounds=rounds)
     assert shards.t_ == 20000
     assert loss(shards) < most * loss(one)
 

@@ -327,7 +327,7 @@ def test_foreign_learners_are_judged_by_batch():
 # -- how the stream is cut, kinds of rows, weights
 
 
-@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize("size", [1, 7, 50])
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
 def test_batches_make_no_difference(size, kernel):
     if kernel == "numba":
@@ -338,7 +338,7 @@ def test_batches_make_no_difference(size, kernel):
             (HedgeClassifier, DIGITS, "hedge"),
             (HedgeRegressor, DIABETES, "adahedge"),
         ):
-            X, y = X[:110], y[:110]
+            X, y = X[:60], y[:60]
             options = {"classes": np.unique(y)} if make is HedgeClassifier else {}
             whole, parts = make(update=update).partial_fit(X, y, **options), make(update=update)
             for start in range(0, len(y), size):

@@ -142,7 +142,7 @@ def test_batches_of_rows_change_no_bit_with_defaults():
     every_pair(itertools.product(["max", "rms"], [False, True]), [None, "l1", "l2", "elasticnet"], [False, True]),
 )
 def test_sparse_rows_are_dense_rows(rule, penalty, average):
-    (normalization, adaptive), (X, y) = rule, (a[:100] for a in load_digits(return_X_y=True))
+    (normalization, adaptive), (X, y) = rule, (a[:60] for a in load_digits(return_X_y=True))
     parameters = {"normalization": normalization, "adaptive": adaptive, "penalty": penalty, "average": average}
     parameters |= {"centering": False}
     alpha = 1e-4 if penalty is None else 1e-3

@@ -4,8 +4,6 @@ import copy
 import io
 import itertools
 import pickle
-import subprocess
-import sys
 import warnings
 
 import joblib
@@ -19,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
 
 from ..kernels.helpers import flat, on_both
+from ..processes import run_code
 from .helpers import PLAIN, RNG, X, Y, bits, first_call
 
 # -- attributes
@@ -186,10 +185,10 @@ def test_a_pickle_goes_on_in_another_process(tmp_path):
     path = tmp_path / "model.joblib"
     joblib.dump(clf, path)
     code = (
-        "import joblib, sys; from sklearn.datasets import load_wine; X, y = load_wine(return_X_y=True);"
-        "clf = joblib.load(sys.argv[1]).partial_fit(X[90:], y[90:]); joblib.dump(clf, sys.argv[1])"
+        "import joblib; from sklearn.datasets import load_wine; X, y = load_wine(return_X_y=True);"
+        f"clf = joblib.load({str(path)!r}).partial_fit(X[90:], y[90:]); joblib.dump(clf, {str(path)!r})"
     )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    run_code(code)
     assert np.array_equal(bits(joblib.load(path)), bits(clf.partial_fit(X[90:], y[90:])))
 
 

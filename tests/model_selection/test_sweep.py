@@ -34,18 +34,18 @@ SWEPT = {
 @pytest.mark.parametrize("case", SWEPT)
 def test_a_sweep_gives_what_learning_one_by_one_gives(rng, case, container, weighted):
     learner, (X, y) = SWEPT[case]
-    n = min(len(y), 230)
+    n = min(len(y), 130)
     X, y = X[:n], y[:n]
     weight = rng.integers(0, 3, n) * rng.random(n) if weighted else None
     X = container(X)
     classes = {"classes": np.unique(y)} if isinstance(learner, NAGClassifier) else {}
     swept = eta_sweep(learner, X, y, ETA0S, sample_weight=weight)
-    in_batches = eta_sweep(learner, cut(X, y, 1, 50, weight=weight), None, ETA0S, **classes)
+    in_batches = eta_sweep(learner, cut(X, y, 1, 30, weight=weight), None, ETA0S, **classes)
     for i, eta0 in enumerate(ETA0S):
         alone = clone(learner).set_params(eta0=eta0)
         batches = clone(alone)
         alone.partial_fit(X, y, sample_weight=weight, **classes)
-        for part in cut(X, y, 1, 50, weight=weight):
+        for part in cut(X, y, 1, 30, weight=weight):
             options = {} if weight is None else {"sample_weight": part[2]}
             batches.partial_fit(*part[:2], **classes, **options)
         for sweep, expected in [(swept, alone), (in_batches, batches)]:

@@ -3,8 +3,6 @@
 import gc
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -14,10 +12,12 @@ import pytest
 from sklearn_nag.streams import read_batches
 from sklearn_nag.streams._aside import Aside, Stopped, apart
 
+from ..processes import run_code
+
 SOON = 5.0  # seconds, on a busy machine; what stalls here does so for ever
 
 SCRIPT = """
-import signal, sys, threading, time
+import os, signal, sys, threading, time, warnings
 from sklearn_nag import NAGClassifier
 from sklearn_nag.streams import _csv, fit_stream, read_batches
 
@@ -40,27 +40,24 @@ class Stalling:
     def __exit__(self, *error):
         self.close()
 
+def interrupt():
+    print(time.monotonic(), flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
 _csv.open = Stalling
+warnings.simplefilter("ignore")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 batches = read_batches(path, "y") if ".csv" in path else read_batches(path, n_features=2)
 if how == "leave":
     print(len(next(iter(batches))[1]), flush=True)
     sys.exit()
-threading.Timer(0.4, lambda: print("begun", flush=True)).start()  # when what can be read has been
+threading.Timer(0.8, interrupt).start()  # when what can be read has been, and is learnt, for the most part
 try:
     fit_stream(NAGClassifier(), batches, classes=[0, 1])
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     raise
 """
-
-
-def started(path, how):
-    environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", SCRIPT, str(path), how], env=environment, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
 
 
 @pytest.fixture(params=["rows.svm", "rows.svm.gz", "unopened.csv", "rows.csv"])
@@ -83,28 +80,17 @@ def stalled(request, tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_an_interrupt_ends_a_run_whose_file_stalls(stalled):
-    process = started(stalled, "learn")
-    try:
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(0.4)  # and learnt, for the most part
-        process.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert (out, process.returncode) == ("interrupted\n", -signal.SIGINT), err
-    assert err.rstrip().endswith("KeyboardInterrupt")
-    assert time.monotonic() - start < SOON
+    (process,) = run_code(SCRIPT, str(stalled), "learn", returncode=-signal.SIGINT, SKLEARN_NAG_KERNEL="numpy")
+    start, said = process.stdout.split()
+    assert said == "interrupted"
+    assert process.stderr.rstrip().endswith("KeyboardInterrupt")
+    assert time.monotonic() - float(start) < SOON
 
 
 @pytest.mark.parametrize("stalled", ["rows.csv"], indirect=True)
 def test_a_file_that_stalls_does_not_keep_a_process_from_ending(stalled):
-    process = started(stalled, "leave")
-    try:
-        out, err = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert (out, err, process.returncode) == ("8192\n", "", 0)
+    (process,) = run_code(SCRIPT, str(stalled), "leave", SKLEARN_NAG_KERNEL="numpy")
+    assert process == (0, "8192\n", "")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

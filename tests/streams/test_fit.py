@@ -27,6 +27,7 @@ from sklearn_nag.streams._fit import _load
 
 from ..estimators.helpers import bits
 from ..preprocessing.helpers import Centred
+from ..processes import run_code
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2000, 4)) * [1.0, 100.0, 1e-3, 5.0]
@@ -192,10 +193,8 @@ print(run(path, 0) == undisturbed)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments(tmp_path):
     """SIGKILL, three times; each run goes on from the one before, and ends with the bits of an undisturbed one."""
-    environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(tmp_path / "model")]
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True).stdout
-    *learnt, same = output.split()
+    (process,) = run_code(SCRIPT, str(tmp_path / "model"), SKLEARN_NAG_KERNEL="numpy")
+    *learnt, same = process.stdout.split()
     learnt = [int(n) for n in learnt]
     assert 0 < learnt[0] < learnt[1] < learnt[2] < 3000
     assert same == "True"
@@ -285,15 +284,18 @@ def test_a_checkpoint_is_known_in_another_process(tmp_path):
         "from sklearn_nag.constraints import L2Ball; from sklearn_nag.streams import fit_stream\n"
         "step = FunctionTransformer(np.clip, kw_args={'a_min': -9, 'a_max': 9})\n"
         "model = make_pipeline(step, NAGClassifier(constraint=L2Ball(2.0)))\n"
-        "rows = [(np.eye(2), np.array([0, 1]))] if sys.argv[2] == 'learn' else iter([])\n"
-        "print(fit_stream(model, rows, classes=[0, 1], checkpoint=sys.argv[1])[-1].t_)\n"
+        "print(fit_stream(model, iter([]), classes=[0, 1], checkpoint=sys.argv[1])[-1].t_)\n"
     )
-    for hash_seed, what in (("1", "learn"), ("2", "go on")):
-        environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path),
-                       "PYTHONHASHSEED": hash_seed}  # fmt: skip
-        command = [sys.executable, "-W", "ignore", "-c", script, str(tmp_path / "model"), what]
-        output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
-        assert output.stdout == "2.0\n"
+    step, path = FunctionTransformer(np.clip, kw_args={"a_min": -9, "a_max": 9}), tmp_path / "model"
+    model = make_pipeline(step, NAGClassifier(constraint=L2Ball(2.0)))
+    with sklearn_nag.config_context(kernel="numpy"):
+        fit_stream(model, [(np.eye(2), np.array([0, 1]))], classes=[0, 1], checkpoint=path)
+    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"  # not that of this process
+    environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path),
+                   "PYTHONHASHSEED": hash_seed}  # fmt: skip
+    command = [sys.executable, "-W", "ignore", "-c", script, str(path)]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+    assert output.stdout == "2.0\n"
 
 
 def test_what_cannot_be_pickled_is_refused_before_the_first_row(tmp_path):

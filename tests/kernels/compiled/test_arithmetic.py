@@ -15,7 +15,7 @@ def test_inverse_roots():
     def roots(x):
         found = np.empty((2, x.size))
         for i in range(x.size):
-            found[:, i] = inverse_sqrt_of_any(x[i]), inverse_sqrt(x[i])
+            found[0, i], found[1, i] = inverse_sqrt_of_any(x[i]), inverse_sqrt(x[i])
         return found
 
     least, most = np.finfo(float).tiny, np.finfo(float).max
@@ -35,7 +35,7 @@ def test_exponentials_and_logarithms():
     def all_three(x, share):
         found = np.empty((3, x.size))
         for i in range(x.size):
-            found[:, i] = exp(x[i]), log_1_plus(share[i]), exp_minus_1(x[i])
+            found[0, i], found[1, i], found[2, i] = exp(x[i]), log_1_plus(share[i]), exp_minus_1(x[i])
         return found
 
     x = np.concatenate([np.linspace(-708.0, 708.0, 10_000), [0.0, -1e-300, np.log(2.0) / 2.0]])

@@ -2,17 +2,16 @@
 
 import os
 import shutil
-import subprocess
-import sys
 import warnings
 
-import numpy as np
 import pytest
 
 pytest.importorskip("numba")
 
 from sklearn_nag import NAGRegressor, config_context, kernels
 from sklearn_nag.kernels.compiled import cache
+
+from ...processes import run_code
 
 KEY = ("types", "processor", ("bytes",))
 
@@ -121,16 +120,14 @@ def test_the_version_follows_every_file(monkeypatch):
 
 
 # The smallest function that Python calls, as each process compiles it.
-FIT = (
-    "import numpy as np; from sklearn_nag.kernels import Mixture, mix; print(mix(Mixture.new(3), np.eye(3)).tolist());"
+FADE = (
+    "import numpy as np; from sklearn_nag.kernels.compiled.fading import multiply_columns;"
+    "columns = np.ones((2, 3)); multiply_columns(columns, 0, np.arange(3.0), np.zeros(3)); print(columns.tolist());"
 )
 
 
-def run(folder, code=FIT):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "SKLEARN_NAG_KERNEL": "numba"}
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True, timeout=300
-    )
+def run(folder, code=FADE, n=1):
+    return run_code(code, n=n, NUMBA_CACHE_DIR=str(folder), SKLEARN_NAG_KERNEL="numba")
 
 
 def pipe(path):
@@ -138,52 +135,41 @@ def pipe(path):
     os.mkfifo(path)
 
 
-@pytest.fixture(scope="module")
-def expected():
-    """What `FIT` prints."""
-    with config_context(kernel="numba"):
-        return f"{kernels.mix(kernels.Mixture.new(3), np.eye(3)).tolist()}\n"
+EXPECTED = "[[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]\n"  # what it prints
 
 
 @pytest.fixture(scope="module")
 def started_together(tmp_path_factory):
     """The folder of two processes that start cold together, and what each of them prints."""
     folder = tmp_path_factory.mktemp("together")
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "SKLEARN_NAG_KERNEL": "numba"}
-    started = [
-        subprocess.Popen([sys.executable, "-c", FIT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    found = [process.communicate() for process in started]
-    assert all(process.returncode == 0 for process in started), found
-    return folder, {out.decode() for out, _ in found}
+    return folder, {process.stdout for process in run(folder, n=2)}
 
 
-def test_processes_that_start_cold_together(started_together, expected):
+def test_processes_that_start_cold_together(started_together):
     folder, printed = started_together
-    assert printed == {expected}
+    assert printed == {EXPECTED}
     assert len(list(folder.rglob("*.nbc"))) == 1
 
 
-def test_damaged_files_are_replaced_with_one_warning(tmp_path, started_together, expected):
+def test_damaged_files_are_replaced_with_one_warning(tmp_path, started_together):
     shutil.copytree(started_together[0], tmp_path, dirs_exist_ok=True)
     for damage in [lambda path: path.write_bytes(b"garbage"), *[pipe] * hasattr(os, "mkfifo")]:
         (path,) = tmp_path.rglob("*.nbc")
         damage(path)
-        damaged = run(tmp_path)
-        assert damaged.stdout == expected
+        (damaged,) = run(tmp_path)
+        assert damaged.stdout == EXPECTED
         assert damaged.stderr.count("RuntimeWarning") == 1
         content = path.read_bytes()
         assert content[: cache._DIGEST] == cache._digest(path, content[cache._DIGEST :])
-    again = run(tmp_path)
-    assert again.stdout == expected
+    (again,) = run(tmp_path)
+    assert again.stdout == EXPECTED
     assert "Warning" not in again.stderr
 
 
-def test_a_full_disk_is_no_error(tmp_path, expected):
+def test_a_full_disk_is_no_error(tmp_path):
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); import signal;"
-    limited += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);" + FIT
-    assert run(tmp_path, limited).stdout == expected
+    limited += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);" + FADE
+    assert run(tmp_path, limited)[0].stdout == EXPECTED
 
 
 def test_a_first_call_says_that_it_compiles(caplog):
@@ -234,6 +220,6 @@ print(hits, misses)
 
 
 def test_a_second_process_finds_what_the_first_has_compiled(tmp_path):
-    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["0", "3"]
-    assert run(tmp_path, RULES_AND_LOSSES).stdout.split() == ["3", "0"]
+    assert run(tmp_path, RULES_AND_LOSSES)[0].stdout.split() == ["0", "3"]
+    assert run(tmp_path, RULES_AND_LOSSES)[0].stdout.split() == ["3", "0"]
     assert len(list(tmp_path.rglob("*.nbc"))) == 3

@@ -6,7 +6,8 @@ import pytest
 from sklearn_nag import config_context
 from sklearn_nag.kernels import Mixture, _backend, mix
 
-from ..helpers import fresh, needs_numba
+from ...processes import run_code
+from ..helpers import needs_numba
 
 # The smallest function that Python calls, as each process compiles it.
 FIT = "import numpy as np; from sklearn_nag.kernels import Mixture, mix; print(mix(Mixture.new(3), np.eye(3))[2, 0]);"
@@ -27,7 +28,7 @@ def test_where_nothing_can_be_cached():
         "NUMBA_CACHE_DIR": "/proc/nonexistent",
         "XDG_CACHE_HOME": "/nonexistent",
     }
-    assert float(fresh(FIT, **nowhere)) == mixed()
+    assert float(run_code(FIT, **nowhere)[0].stdout) == mixed()
 
 
 @needs_numba
@@ -35,7 +36,7 @@ def test_a_numba_that_was_not_tried_compiles_by_itself(tmp_path):
     environment = {_backend.ENVIRONMENT: "numba", "NUMBA_CACHE_DIR": str(tmp_path)}
     newer = "import numba; numba.version_info = numba.version_info._replace(short=(99, 0));"
     seen = "import sys; print('sklearn_nag.kernels.compiled.linking' in sys.modules)"
-    share, loaded = fresh(f"{newer} {FIT} {seen}", **environment).split()
+    share, loaded = run_code(f"{newer} {FIT} {seen}", **environment)[0].stdout.split()
     assert (float(share), loaded) == (mixed(), "False")
 
 

@@ -1,6 +1,7 @@
 """The compiled losses against those in NumPy."""
 
 from collections import namedtuple
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,17 +11,15 @@ from sklearn_nag import losses
 from ..helpers import BY_ITSELF, needs_numba
 
 
-@needs_numba
-@pytest.mark.parametrize("name", BY_ITSELF)
-def test_compiled_losses_are_those_in_numpy(rng, name):
+@cache
+def play_for(constants):
+    """What plays values, gradients and moves of losses that are compiled for the same constants."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled import losses as compiled_losses
     from sklearn_nag.kernels.compiled.jit import for_rule
 
-    loss = BY_ITSELF[name]()
-    constants = compiled_losses.loss_constants(loss)
-    constants = namedtuple("Constants", constants)(**constants)
+    constants = namedtuple("Constants", [name for name, _ in constants])(**dict(constants))
     loss_and_gradient = for_rule(compiled_losses.loss_and_gradient, constants)
     importance_aware_move = for_rule(compiled_losses.importance_aware_move, constants)
 
@@ -30,6 +29,16 @@ def test_compiled_losses_are_those_in_numpy(rng, name):
             out[0, i], out[1, i] = loss_and_gradient(code, parameter[i], p[i], y[i])
             out[2, i] = importance_aware_move(code, parameter[i], p[i], y[i], out[1, i], a[i])
 
+    return play
+
+
+@needs_numba
+@pytest.mark.parametrize("name", BY_ITSELF)
+def test_compiled_losses_are_those_in_numpy(rng, name):
+    from sklearn_nag.kernels.compiled import losses as compiled_losses
+
+    loss = BY_ITSELF[name]()
+    play = play_for(tuple(compiled_losses.loss_constants(loss).items()))
     p, y, a = rng.normal(scale=3.0, size=300), rng.normal(scale=3.0, size=300), 10.0 ** rng.uniform(-6, 40, 300)
     a[1::3] = 10.0 ** rng.uniform(-3, 1, 100)
     y = np.sign(y) if name in losses.CLASSIFICATION else y
@@ -68,9 +77,9 @@ def test_every_loss_has_a_code_of_its_own():
     assert len(set(CODES.values())) == len(CODES) - 2
 
 
-@needs_numba
-@pytest.mark.parametrize("power", [1.0, 1.0000001, 1.05, 1.5, 1.7, 1.99, 2.0])
-def test_compiled_deviances_are_those_in_numpy(rng, power):
+@cache
+def play_deviances():
+    """What plays values, gradients and moves of deviances."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled import losses as compiled_losses
@@ -78,18 +87,24 @@ def test_compiled_deviances_are_those_in_numpy(rng, power):
     value, slope, move = compiled_losses.deviance, compiled_losses.deviance_slope, compiled_losses.move_of_rate
 
     @njit
-    def play(p, y, a, out):
+    def play(power, p, y, a, out):
         for i in range(p.size):
             out[0, i], out[1, i] = value(power, p[i], y[i]), slope(power, p[i], y[i])
             out[2, i] = move(power, p[i], y[i], a[i])
 
+    return play
+
+
+@needs_numba
+@pytest.mark.parametrize("power", [1.0, 1.0000001, 1.05, 1.5, 1.7, 1.99, 2.0])
+def test_compiled_deviances_are_those_in_numpy(rng, power):
     p, a = rng.normal(scale=10.0, size=300), 10.0 ** rng.uniform(-20, 40, 300)
     y = np.exp(rng.normal(scale=10.0, size=300))
     if power < 2.0:
         y[::7] = 0.0
     p[:4], y[0], y[3] = [1e4, -1e4, 1e300, -1e300], 1e300, 1e-300
     loss, out = losses.Tweedie(power), np.empty((3, 300))
-    play(p, y, a, out)
+    play_deviances()(power, p, y, a, out)
     assert np.isfinite(out).all()
     np.testing.assert_allclose(out[0], loss.value(p, y), rtol=1e-12)
     np.testing.assert_allclose(out[1], loss.gradient(p, y), rtol=1e-12)

@@ -69,7 +69,7 @@ def test_equals_the_formulas_on_faded_weights(make):
 def test_batches_and_pickles_change_no_bit(model, make, kernel):
     if kernel == "numba" and model.penalty in ("l1", "elasticnet") and not os.environ.get("EVERY_RULE"):
         pytest.skip("three rules are compiled for this, the others with EVERY_RULE")
-    X, z, weight = mixed_rows()
+    X, z, weight = mixed_rows(150)
     y = z if isinstance(model, NAGRegressor) else z > 0
     if model.normalization == "rms":  # which centres dense rows only
         X = X[:, 4:]

@@ -21,7 +21,7 @@ from . import reference
     ("rule", "loss", "weighted", "intercept"), every_pair(RULES, BY_ITSELF, [True, False], [True, False])
 )
 def test_agrees_with_the_paper(rng, rule, loss, weighted, intercept):
-    (normalization, adaptive), (X, y) = rule, make_data(rng, n=250, d=4, loss=loss)
+    (normalization, adaptive), (X, y) = rule, make_data(rng, n=150, d=4, loss=loss)
     eta = 0.1 if adaptive else 0.02
     if normalization is None:
         X /= np.abs(X).max(axis=0)
@@ -125,12 +125,12 @@ def test_any_factors_change_only_rounding(normalization, adaptive, exponents, se
 
 @pytest.mark.parametrize(("normalization", "adaptive"), [rule for rule in RULES if rule[0]])
 def test_the_ends_of_the_range_learn_as_well_as_the_middle(rng, normalization, adaptive):
-    X = rng.normal(size=(2000, 4))
+    X = rng.normal(size=(1000, 4))
     y = np.where(X @ [1.0, -1.0, 0.5, 2.0] > 0, 1.0, -1.0)
     middle, ends = make_state(4, normalization, adaptive), make_state(4, normalization, adaptive)
     p = progressive(middle, X, y)
     q = progressive(ends, X * [1e-300, 1e300, 1e-300, 1.0], y)
-    assert np.mean(np.sign(p[1000:, 0]) == y[1000:]) > 0.9
+    assert np.mean(np.sign(p[500:, 0]) == y[500:]) > 0.9
     np.testing.assert_allclose(p, q, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(predict(middle, X), predict(ends, X * [1e-300, 1e300, 1e-300, 1.0]), rtol=1e-6)
 

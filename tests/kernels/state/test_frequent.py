@@ -149,7 +149,7 @@ def test_sparse_rows_predict_what_dense_ones_do(name):
 @BY_KERNEL
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_batches_change_no_bit(name, make):
-    X, z, weight = mixed_rows()
+    X, z, weight = mixed_rows(150)
     whole, parts = (learn(name, make(X), z, weight, size) for size in (None, 7))
     np.testing.assert_array_equal(bits(parts), bits(whole))
 

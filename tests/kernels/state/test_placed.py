@@ -50,7 +50,7 @@ MODELS = [
 ]
 
 
-def text(rng, n=150, d=4500):
+def text(rng, n=100, d=4500):
     """Hashed words, some of them in most rows, and classes that a few of them tell."""
     y = rng.integers(0, N_CLASSES, n)
     X = sparse.random_array((n, d), density=0.004, rng=rng, format="lil")
@@ -141,7 +141,7 @@ def test_so_it_is_compiled(rng, place, model, kernel):
     ids=str,
 )
 def test_fit_too(rng, place, model):
-    X, y = text(rng, n=220)
+    X, y = text(rng, n=140)
     model = clone(model).set_params(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -334,7 +334,7 @@ def test_whoever_reads_meanwhile_sees_the_model_before_the_call(rng, place, monk
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[3], MODELS[10], MODELS[11]], ids=str)
 @pytest.mark.parametrize("mixed", [False, True])
 def test_models_are_merged(rng, place, model, mixed):
-    X, y = text(rng, n=240)
+    X, y = text(rng, n=150)
     parts = [stream(model, X[i::3], y[i::3])[0] for i in range(3)]
     base, _ = stream(model, X[:60], y[:60])
     later = [copy.deepcopy(base).partial_fit(X[i::2][30:], y[i::2][30:]) for i in range(2)]

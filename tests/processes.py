@@ -1,0 +1,102 @@
+"""Code in processes of its own, of which each is forked from one that has imported what takes long.
+
+NumPy, scikit-learn and Numba are there by then, none of which tests of processes are about, and nothing of this
+package: it finds the environment that it is imported in.
+"""
+
+import atexit
+import json
+import os
+import select
+import subprocess
+import sys
+from functools import cache
+from typing import NamedTuple
+
+SECONDS = 300  # that processes may take
+# Takes lines of JSON: environments, folders, arguments and code, for each process of those that run together; answers
+# by lines that have their exit codes and what they print.
+SERVER = """
+import gc, importlib.util, json, os, sys
+import numpy, scipy.stats, sklearn.linear_model
+reload = lambda: None
+if importlib.util.find_spec("numba"):
+    import numba
+    numba.njit(lambda x: x + 1)(1)
+    reload = numba.core.config.reload_config
+
+gc.freeze()  # for it is looked through at the end of each process, too
+
+class Forked(Exception):
+    pass
+
+def forked(environment, folder, arguments, code):
+    ends = [os.pipe() for _ in range(2)]
+    process = os.fork()
+    if process == 0:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for place, (reader, writer) in enumerate(ends, 1):
+            os.close(reader)
+            os.dup2(writer, place)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        sys.argv[1:] = arguments
+        reload()
+        raise Forked(code)
+    for _, writer in ends:
+        os.close(writer)
+    return process, [reader for reader, _ in ends]
+
+def answer(line):
+    started = [forked(*one) for one in json.loads(line)]
+    for process, readers in started:
+        printed = [os.fdopen(reader, encoding="utf-8").read() for reader in readers]
+        yield os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), *printed
+
+code = ""
+try:
+    for line in sys.stdin:
+        os.write(1, (json.dumps([*answer(line)]) + chr(10)).encode())
+except Forked as begun:
+    code = begun.args[0]
+exec(code, {"__name__": "__main__"})  # and ends as any process does
+"""
+
+
+class Ended(NamedTuple):
+    """What has become of a process."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@cache
+def server():
+    """The process that they are forked from, which ends with this one."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = {"args": [sys.executable, "-c", SERVER], "env": environment, "text": True}
+    pipes = subprocess.Popen(**command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(pipes.communicate)
+    return pipes
+
+
+def run_code(code, *arguments, n=1, returncode=0, **environment):
+    """What becomes of so many processes that run the code at the same time, with more in their environment."""
+    environment = {**os.environ, **environment}
+    if hasattr(os, "fork"):
+        pipes = server()
+        pipes.stdin.write(json.dumps([[environment, os.getcwd(), arguments, code]] * n) + "\n")
+        pipes.stdin.flush()
+        if not select.select([pipes.stdout], [], [], SECONDS)[0]:
+            server.cache_clear()
+            pipes.kill()
+            raise TimeoutError(f"processes do not end within {SECONDS} s")
+        ended = [Ended(*one) for one in json.loads(pipes.stdout.readline())]
+    else:
+        command = {"args": [sys.executable, "-c", code, *arguments], "env": environment, "text": True}
+        started = [subprocess.Popen(**command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(n)]
+        ended = [Ended(process.wait(), *process.communicate()) for process in started]
+    assert all(one.returncode == returncode for one in ended), ended
+    return ended
