@@ -307,7 +307,7 @@ class Columns:
         In the order "C" all is as it is.
         """
         flags = self.table.flags
-        if order == "C":
+        if order == "C" and not self.is_plain:
             self.settle()
         if not (flags.c_contiguous if order == "C" else flags.f_contiguous and begins_in_line(self.table)):
             layout = (getattr(self, name) for name in LAYOUT[1:])
