@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import contracted, fast, strict
+from .jit import fast, strict
 from .vectors import IS_CLOSE, guess_inverse_sqrt, power_of_2, where
 
 SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
@@ -14,7 +14,7 @@ NEAR_0 = 0.35
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 
-@contracted
+@fast
 def inverse_sqrt(x):
     """``1 / sqrt(x)`` of normal numbers, to rounding, by Newton's method from a guess by the bits (Lomont, 2003).
 
@@ -30,7 +30,7 @@ def inverse_sqrt(x):
     return y
 
 
-@contracted
+@fast
 def inverse_sqrt_of_any(x):
     """As `inverse_sqrt`, of any positive numbers."""
     if IS_CLOSE:
@@ -47,7 +47,7 @@ def length(a, b):
     return np.sqrt(squared) if LEAST < squared < MOST else np.hypot(a, b)
 
 
-@contracted
+@fast
 def exp(x):
     """Exponential for ``|x| <= 708``, to 4e-16; unlike NumPy's it becomes vector instructions, and needs no call.
 
@@ -64,7 +64,7 @@ def exp(x):
     return (low + rrrr * (middle + rrrr * high)) * power_of_2(shifted)
 
 
-@contracted
+@fast
 def log_1_plus(x):
     """``log(1 + x)`` for ``0 <= x <= 1``, to rounding: ``2 artanh(s)`` with ``s = x / (2 + x)``.
 
@@ -79,7 +79,7 @@ def log_1_plus(x):
     return 2.0 * s * (low + yy * yy * (middle + yy * yy * high))
 
 
-@contracted
+@fast
 def near_exp_minus_1(x):
     """``exp(x) - 1`` for ``|x| <= NEAR_0``, to rounding: odd powers and even ones."""
     y = x * x

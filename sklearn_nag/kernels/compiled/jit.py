@@ -1,7 +1,8 @@
 """How functions are compiled, and for which rules.
 
-Where nothing else is said, sums may be reordered and products contracted. NaN and infinity are kept, as they tell that
-a model diverges.
+Where nothing else is said, a product and a sum may become one instruction, which rounds once. Sums stay in their order:
+were they rearranged, that would depend on what else a loop has, and one output would not learn the same bits by itself
+as it does among others. NaN and infinity are kept, as they tell that a model diverges.
 
 What a rule can never change is known when code is compiled: `for_rule` makes copies of functions, in which the names
 of `constants` have the values of the rule.
@@ -23,7 +24,7 @@ from .constants import UNBOUND
 
 # Versions of Numba with which `linking`, which builds on its private parts, was tried: the oldest and the newest.
 TRIED = (0, 60), (0, 68)
-FAST = {"reassoc", "contract", "arcp", "nsz"}
+FAST = {"contract"}
 _options: dict[Dispatcher, dict] = {}  # what each function was compiled with
 _copies: dict[tuple, Dispatcher] = {}  # of functions, by the constants that they read
 
@@ -56,10 +57,9 @@ def inner(**options):
     return lambda function: _compiled(function, options)
 
 
-# By how freely arithmetic may be rearranged, and whether a function becomes part of its caller. ``strict`` has to say
+# By whether products may be contracted, and whether a function becomes part of its caller. ``strict`` has to say
 # ``fastmath=False``, as a function that says nothing of it is compiled with the flags of its caller.
 fast, slow = inner(fastmath=FAST, forceinline=True), inner(fastmath=FAST)
-contracted = inner(fastmath={"contract"}, forceinline=True)
 strict, strict_slow = inner(fastmath=False, forceinline=True), inner(fastmath=False)
 
 

@@ -22,7 +22,7 @@ from ..state.bounded import LARGEST_POWER
 from .arithmetic import exp, exp_minus_1, log_1_plus, near_exp_minus_1
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
-from .jit import contracted, fast, slow, strict, strict_slow
+from .jit import fast, slow, strict, strict_slow
 from .vectors import maximum, minimum
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
@@ -257,7 +257,7 @@ def move_of_margin(loss, margin, a):
     return steep + gap * fallen(2.0 * (a - steep / 4.0))
 
 
-@contracted
+@fast
 def short_move_of_log(slope, a):
     """As `move_of_margin`, of the log loss, by its slope ``1 / (1 + e^margin)``, where that would move up to `SHORT`.
 

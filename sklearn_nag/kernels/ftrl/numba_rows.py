@@ -39,7 +39,7 @@ from ..compiled.handover import (
     workspace,
 )
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, UNIT, new_heads
-from ..compiled.jit import contracted, fast, for_rule, slow, strict_slow
+from ..compiled.jit import fast, for_rule, slow, strict_slow
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import compiled_clip, suffer
@@ -169,7 +169,7 @@ def play_entropy(table, f, k, rule, factor, growth, bias, width):
     return p
 
 
-@contracted
+@fast
 def growth_of_root(root, gradient, power, inverse):
     """As `numpy_rows.growth_of_root`, of a gradient that is lifted by ``power``, the inverse of ``inverse``."""
     near, squared = minimum(root * power, FAR), gradient * gradient

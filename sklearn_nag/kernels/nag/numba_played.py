@@ -403,12 +403,17 @@ def at_once(rule, loss):
     return WIDTH if rule.n_played == rule.n_heads and not loss.coupled else 1
 
 
+def has_one_head(rule, loss):
+    """Whether loops know that there is one head; not of rates, where they would round otherwise than those of more."""
+    return rule.n_heads == 1 and not loss.log_link
+
+
 @functools.lru_cache
 def compiled(rule, loss):
     """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
     constants = Constants(
         at_once(rule, loss) > 1,
-        rule.n_heads == 1,
+        has_one_head(rule, loss),
         rule.target_unit,
         fades_on_the_way=rule.fades_on_the_way,
         **loss_constants(loss),

@@ -78,7 +78,7 @@ from ..compiled.heads import (
     compared,
     new_heads,
 )
-from ..compiled.jit import contracted, counted, fast, for_rule, slow, strict, strict_slow
+from ..compiled.jit import counted, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
@@ -95,7 +95,7 @@ from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
 from .forgetting import OF_AVERAGE, fading_powers, lasting
-from .numba_played import Player, at_once, note, sizes_of
+from .numba_played import Player, at_once, has_one_head, note, sizes_of
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
 
@@ -237,7 +237,7 @@ def normalise(table, f, i, moved, roots, are_rare):
     return z * z
 
 
-@contracted
+@fast
 def predicted(table, f, i, w, past, inverse, of_latest, of_past):
     """Add to predictions of a head what eight columns of some weights do, and how much less do those of the average.
 
@@ -252,7 +252,7 @@ def predicted(table, f, i, w, past, inverse, of_latest, of_past):
     return of_latest + w * z, of_past + past * z
 
 
-@contracted
+@fast
 def products(table, f, k, i, inverse, of_latest, of_past):
     """As `predicted`, by weights as they are in the table."""
     past = load(table, f.past + k, i) if IS_AVERAGED else eight(0.0)
@@ -886,7 +886,7 @@ def compiled_constants(rule, loss):
         has_l1=rule.l1 > 0,
         has_l2=rule.l2 > 0,
         has_rare=rule.counts_entries,
-        has_one_head=rule.n_heads == 1,
+        has_one_head=has_one_head(rule, loss),
         shares_g=rule.sharing > 1,
         counts_entries=rule.counts_entries,
         has_constraint=rule.projected,
@@ -913,7 +913,10 @@ def compiled(rule, loss, shared, per_head):
     }
     values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
     constants = compiled_constants(rule, loss)
+    several = constants._replace(has_one_head=False)  # where a row costs so much that this makes no difference
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
-    dense = (for_rule(learn_dense, constants._replace(has_rare=has_rare)) for has_rare in (False, rule.counts_entries))
+    dense = for_rule(learn_dense, constants._replace(has_rare=False))
+    with_rare = for_rule(learn_dense, several) if rule.counts_entries else dense
     fading = fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), fading_powers(rule))
-    return (fields, CompiledRule(**values)), constant(rule.eta), fading, for_rule(learn_sparse, constants), *dense
+    sparse = for_rule(learn_sparse, several)
+    return (fields, CompiledRule(**values)), constant(rule.eta), fading, sparse, dense, with_rare
