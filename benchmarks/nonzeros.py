@@ -91,12 +91,10 @@ def play(room, f, n_rows, n):
         times, roots, rare = times_of(NOBODY, 1e-9), roots_of(NOBODY), whole_vectors(n // 5)
         for i in range(0, rare, WIDTH):
             squared += normalise(room, f, i, relative(room, f, i, times, 0), roots, False)
-            added = products(room, f, 0, i, 1e-9)
-            latest, past = latest + added[0], past + added[1]
+            latest, past = products(room, f, 0, i, 1e-9, latest, past)
         for i in range(rare, n, WIDTH):
             squared += normalise(room, f, i, relative_of_rare(room, f, i, 1e-9), roots, True)
-            added = products(room, f, 0, i, 1e-9)
-            latest, past = latest + added[0], past + added[1]
+            latest, past = products(room, f, 0, i, 1e-9, latest, past)
     return total(squared + latest + past)
 
 

@@ -138,7 +138,7 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_ta
 def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
     """As `read_targets`, where predictions are ``sum u z`` in units of the target; one head for each target.
 
-    It repeats what the two have in common, because the compiler rearranges that together with what follows it: a
+    It repeats what the two have in common, because the compiler contracts that together with what follows it: a
     function that both call would round otherwise, and cost a call for each target.
     """
     for j in range(target.shape[1]):
