@@ -404,7 +404,7 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
                 p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
                 far = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
-                heads[FACTOR, k] = far * inverse if LEAST_GAIN < gain < 1.0 / LEAST_GAIN else over(far, gain)
+                heads[FACTOR, k] = far * inverse if LEAST_GAIN < gain < 1.0 / LEAST_GAIN else far / gain
             else:
                 heads[FACTOR, k] = -step * lifted(g, weighted, lift)
         if not HAS_ONE_HEAD and r + 1 < gradient_lift.size:
@@ -426,7 +426,7 @@ def add_steps(table, heads, f, clock, start, stop, n, predicts):
             (heads[LATEST, k], heads[AVERAGE, k]), heads[IS_PREDICTED, k] = totals(of_latest, of_past), 1.0
 
 
-# In the order in which they are written: products of other pairs may leave the range, and so may ``1 / gain``.
+# In the order in which they are written, as products of other pairs may leave the range.
 @strict
 def lifted(g, weighted, lift):
     """The gradient of a row of some weight, lifted."""
@@ -437,12 +437,6 @@ def lifted(g, weighted, lift):
 def reach(step, lift, gain, c):
     """How far a step of a head would move its prediction at the slope of the moment, were that 1."""
     return step * lift * gain * c
-
-
-@strict
-def over(far, gain):
-    """What the direction is to be multiplied by, to move the prediction so far."""
-    return far / gain
 
 
 @strict
