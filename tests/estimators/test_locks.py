@@ -99,7 +99,17 @@ def test_what_a_function_reads_is_the_model_so_far():
 
 
 @pytest.mark.parametrize(
-    "estimator", [NAGRegressor(), ScaleInvariantRegressor(), HEDGE, NAGClassifier(), HEDGE_OF_CLASSES], ids=str
+    "estimator",
+    [
+        NAGRegressor(),
+        NAGRegressor(half_life="auto"),
+        ScaleInvariantRegressor(),
+        HEDGE,
+        NAGClassifier(),
+        NAGClassifier(half_life="auto"),
+        HEDGE_OF_CLASSES,
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_a_signal_handler_reads_the_model_before_the_call(monkeypatch, estimator, method):

@@ -189,7 +189,7 @@ class MixedUndo:
     """
 
     def __init__(self, first, others):
-        self.first, self.others = first, others
+        self.state, self.first, self.others = first.state, first, others
 
     def end(self):
         """As of one model."""
