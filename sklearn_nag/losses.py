@@ -27,6 +27,9 @@ LEAST_LOG, MOST_LOG = math.log(5e-324), math.log(np.finfo(np.float64).max)  # of
 NEAR = 1e-6  # a power so near 1 or 2 counts as that
 N_TERMS, NEWTON_STEPS = 50, 8  # of `deviance_move`: halves of the range take no more
 SOFT_STEPS = 12  # of `soft_move`, at most
+# Margins at which the hinge loss is flat. Steps end at its kink, and rounding does not decide of the next row whether
+# anything is learnt from it.
+FLAT = 1.0 - 1e-9
 
 
 class Loss:
@@ -123,7 +126,7 @@ class Hinge(Lipschitz):
         return np.maximum(0.0, 1.0 - y * p)
 
     def gradient(self, p, y, unit=1.0):
-        return -y * (y * p < 1.0)
+        return -y * (y * p < FLAT)
 
     def move(self, p, y, a, unit=1.0):
         return y * np.minimum(a, np.maximum(0.0, 1.0 - y * p))

@@ -493,3 +493,18 @@ def test_shares_of_the_average_merge_and_fade():
     kernels.nag.forgetting.fade(type(state.columns).multiply, state, 0.5)
     np.testing.assert_allclose(state.trust.gap, gap / 2)
     np.testing.assert_allclose(state.share_of_latest(), share)
+
+
+@needs_numba
+@pytest.mark.parametrize("options", [{}, {"eta0": "auto"}, {"half_life": "auto"}], ids=str)
+def test_after_a_step_that_ends_at_the_kink_rounding_decides_nothing(rng, options):
+    X = rng.normal(size=(60, 4))
+    y = rng.integers(0, 2, 60)
+    y[:3] = 1  # after the first row the margin of the next ones is 1
+    learnt = []
+    for kernel in ("numpy", "numba"):
+        with config_context(kernel=kernel):
+            learnt.append(NAGClassifier("hinge", **options).partial_fit(X, y, classes=[0, 1]))
+    one, other = learnt
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
+    np.testing.assert_allclose(one.progressive_loss_, other.progressive_loss_, rtol=1e-9)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numba
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 logger = logging.getLogger("sklearn_nag")
@@ -166,7 +167,10 @@ class KernelCache(FunctionCache):
         """Compiled code for a signature, or None."""
         found = None
         try:
-            found = super().load_overload(sig, target_context)
+            # Numba would first import all that it compiles by, of which code that is found needs this alone.
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(sig, target_context)
         except Exception as error:
             _warn_once(f"compiled code cannot be read ({error}); it is compiled anew.")
         if found is None:

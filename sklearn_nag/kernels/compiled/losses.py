@@ -8,6 +8,7 @@ import numpy as np
 
 from ...losses import (
     FARTHEST,
+    FLAT,
     HALLEY_STEPS,
     LARGEST,
     LEAST_MARGIN,
@@ -107,7 +108,7 @@ def loss_of_margin(loss, margin, y):
         share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
         return log_loss(margin, e) if loss == LOG or y > 0 else 0.0, -y * share
     if loss == HINGE:
-        return (1.0 - margin, -y) if margin < 1.0 else (0.0, 0.0)
+        return max(0.0, 1.0 - margin), -y if margin < FLAT else 0.0
     if loss == SQUARED_HINGE:
         gap = max(0.0, 1.0 - margin)
         return gap * gap, -2.0 * y * gap
