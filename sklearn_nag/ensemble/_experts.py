@@ -14,7 +14,6 @@ from ..estimators._saved import check_integer
 from ..estimators._validation import shown
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 from ..preprocessing._base import OnlineTransformer
-from ..preprocessing._steps import is_by_row
 
 GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
 
@@ -173,11 +172,6 @@ class Expert(StreamPipeline):
             raise ValueError(f"{self.name!r} has a snapshot of a model of other targets")
 
     @property
-    def by_row(self):
-        """Whether what is played does not depend on how rows are cut into batches."""
-        return isinstance(self.learner, OnlineLinear) and all(is_by_row(step) for _, step in self.transformers)
-
-    @property
     def n_forecasts(self):
         """Number of forecasts of each row, once something has been learnt."""
         return 1 + self.averages
@@ -212,8 +206,9 @@ class Expert(StreamPipeline):
         own, has_learnt = isinstance(self.learner, OnlineLinear), self.n_rows > 0
         if own and judged and self.apart:
             return self._play_and_look(method, X, y, weight, options)
-        if own and judged:
-            played = self.learner._play(X, y, sample_weight=weight, expendable=True, **options)
+        if self.plays and judged:
+            how = {"expendable": True} if own else {}
+            played = self.learner._play(X, y, sample_weight=weight, **how, **options)
             responses = [self.learner._respond(method, played)]
         else:
             responses = [getattr(self.learner, method)(X)] if has_learnt and judged else None

@@ -77,7 +77,7 @@ max_iter : int, default=1
 batch_size : int, default=100
     Rows that estimators of other packages, and pipelines, predict before they learn the first of them. Larger batches,
     in `partial_fit` as well, are cut to this size. It has no effect where all estimators are learners of this package,
-    which predict each row just before they learn it.
+    or mixtures of such, which predict each row just before they learn it.
 weights_ : ndarray of shape (n_estimators,)
     How much each estimator is trusted: the share of its forecasts in a prediction, those in the blend included. They
     add up to 1.
@@ -101,10 +101,10 @@ _NOTES = {
 Rows that come before anything has been learnt are not judged: the first row, or the first batch with estimators of
 other packages, which cannot predict before.
 
-A learner of this package whose ``predict`` averages the weights of all rows counts as two experts. The one is its
-latest weights, by which its kernel predicts each row just before it learns it. The other is what its ``predict`` has,
-looked at after numbers of rows that grow by a quarter. Which of them is better depends on the data, and on how many
-rows there were: averages are far behind where features are rare, and far better where targets are noisy.
+A linear learner of this package whose ``predict`` averages the weights of all rows counts as two experts. The one is
+its latest weights, by which its kernel predicts each row just before it learns it. The other is what its ``predict``
+has, looked at after numbers of rows that grow by a quarter. Which of them is better depends on the data, and on how
+many rows there were: averages are far behind where features are rare, and far better where targets are noisy.
 
 A call works on copies of the estimators, so that it can be undone when one of them fails. Give rows in batches.
 
@@ -218,7 +218,12 @@ class _Hedge(NamedEstimators):
     @property
     def _plays(self):
         """Whether each row is predicted just before it is learnt, so that cuts make no difference to what is played."""
-        return all(Expert(*named, self._apart).by_row for named in self._named())
+        if self.__sklearn_is_fitted__():
+            return all(expert.by_row for expert in self._experts)
+        try:
+            return all(Expert(*named, self._apart).by_row for named in self._named())
+        except (TypeError, ValueError):
+            return False  # as these estimators will be refused
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None):
@@ -959,6 +964,8 @@ class HedgeRegressor(RegressorMixin, _Hedge):
     def _check_targets(self, y, first):
         y = as_floats(y, "y")
         check_finite(y, "y", type(self).__name__)
+        if y.ndim == 2 and y.shape[1] == 1 and (first or self._n_outputs != 1):  # as it is in earlier models
+            y = column_or_1d(y, warn=True)
         n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
             self._n_outputs = n_outputs

@@ -184,6 +184,7 @@ def _shapes_of_classifier(operator):
 
     calculate_linear_classifier_output_shapes(operator)
     probabilities = operator.outputs[1]
+    probabilities.type = _type_of_output(operator, probabilities.type.shape)
     others = operator.scope_inst.operators.values()
     if any(other.type == "SklearnZipMap" and probabilities in other.inputs for other in others):
         probabilities.type = FloatTensorType(probabilities.type.shape)  # ONNX's ZipMap takes no other
@@ -191,8 +192,15 @@ def _shapes_of_classifier(operator):
 
 @_between_calls
 def _shapes_of_regressor(operator):
-    n_outputs = len(operator.raw_operator._state.linear()[0])
-    operator.outputs[0].type.shape = [operator.inputs[0].get_first_dimension(), n_outputs]
+    shape = [operator.inputs[0].get_first_dimension(), len(operator.raw_operator._state.linear()[0])]
+    operator.outputs[0].type = _type_of_output(operator, shape)
+
+
+def _type_of_output(operator, shape):
+    """As precise as the rows of the model; skl2onnx takes the first column that goes into the graph, be it of words."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    return (DoubleTensorType if isinstance(operator.inputs[0].type, DoubleTensorType) else FloatTensorType)(shape)
 
 
 @_between_calls

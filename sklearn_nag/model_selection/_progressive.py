@@ -179,8 +179,7 @@ def progressive_validation(
     alarm = None if false_alarm_rate is None else LossAlarm(false_alarm_rate)
     if alarm is not None:
         judge.kept.setdefault("predict", [])
-    plays = getattr(pipeline.learner, "_plays", False)
-    in_kernel = plays and delay == 0
+    in_kernel = pipeline.plays and delay == 0
     intervals: list[tuple[np.ndarray, np.ndarray]] = []
     if coverages is not None and not (in_kernel and _has_coverage(pipeline.learner)):
         raise ValueError(
@@ -216,7 +215,7 @@ def progressive_validation(
     final = {name: float(value[-1]) for name, value in values.items()}
     return ProgressiveValidation(
         score=final["score"] if judge.is_single else final,
-        loss=pipeline.learner.progressive_loss_ if plays else None,
+        loss=pipeline.learner.progressive_loss_ if pipeline.plays else None,
         curve=curve,
         n_rows=n_rows,
         n_scored=n_scored,

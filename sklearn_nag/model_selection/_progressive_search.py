@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._locks import between_calls
-from ..estimators._online import OnlineLinear
 from ..estimators._rates import common_deviance
 from ..estimators._validation import (
     Rows,
@@ -39,7 +38,6 @@ from ..estimators._validation import (
     unchanged_on_error,
 )
 from ..losses import LEAST_LOG
-from ..preprocessing._steps import is_by_row
 from ._best import AnswersOfTheBest
 from ._judge import count_unscored
 from ._streams import StreamPipeline, count_rows, cut_batches
@@ -79,11 +77,6 @@ class Candidate(StreamPipeline):
         self.n_rows, self.n_cuts, self.seconds = 0, 0, 0.0
 
     @property
-    def by_row(self):
-        """Whether what is predicted does not depend on how rows are cut into batches."""
-        return isinstance(self.learner, OnlineLinear) and all(is_by_row(step) for _, step in self.transformers)
-
-    @property
     def mean_loss(self):
         """Mean loss since the last cut but one; infinite before a row has been judged."""
         weight = sum(self.weight)
@@ -93,7 +86,7 @@ class Candidate(StreamPipeline):
         """Learn a batch; return what ``method`` said of its rows before, None where nothing had been learnt."""
         start = time.perf_counter()
         rows, learner = self.transform(X), self.learner
-        if isinstance(learner, OnlineLinear):
+        if self.plays:
             response = learner._respond(method, learner._play(rows, y, sample_weight=weight, **options))
         else:
             response = getattr(learner, method)(rows) if self.n_rows > 0 else None

@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length
 
 from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._validation import InvalidParameterError, as_labels, as_numpy, raise_for_masked
-from ..preprocessing._steps import check_step, is_left_out, learn_step, tell_numeric
+from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, tell_numeric
 
 
 @contextlib.contextmanager
@@ -22,7 +22,8 @@ def saying(where):
     try:
         yield
     except InvalidParameterError as error:
-        raise error.of(f"{error.args[-1]} ({where})") from error
+        owner = error.args[-1]
+        raise error.of(f"{owner} ({where})" if owner else where) from error
     except Exception as error:
         if len(error.args) == 1 and isinstance(error.args[0], str):
             error.args = (f"{where}: {error.args[0]}",)
@@ -156,6 +157,16 @@ class StreamPipeline:
         self.transformers = [(name, step) for name, step in before if not is_left_out(step)]
         for name, step in self.transformers:
             check_step(name, step)
+
+    @property
+    def plays(self):
+        """Whether the learner can tell what it predicts for each row just before it learns it, however rows are cut."""
+        return getattr(self.learner, "_plays", False)
+
+    @property
+    def by_row(self):
+        """Whether what is played does not depend on how rows are cut into batches."""
+        return self.plays and all(is_by_row(step) for _, step in self.transformers)
 
     def transform(self, X):
         """Rows for the learner. Each transformer learns them, if it can; see `OnlinePipeline`."""

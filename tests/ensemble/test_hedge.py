@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.decomposition import PCA
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import Ridge, SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
@@ -26,6 +26,7 @@ from sklearn_nag import (
     FTRLRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    NAGCellsRegressor,
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
@@ -346,6 +347,35 @@ def test_batches_make_no_difference(size, kernel):
             np.testing.assert_array_equal(whole.weights_, parts.weights_)
             assert (whole.regret_, whole.progressive_loss_) == (parts.regret_, parts.progressive_loss_)
             np.testing.assert_array_equal(whole.predict(X), parts.predict(X))
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        HedgeRegressor([("a", NAGRegressor()), ("b", ScaleInvariantRegressor())]),
+        NAGCellsRegressor(n_trees=5, first_rows=40, random_state=0),
+    ],
+    ids=lambda member: type(member).__name__,
+)
+def test_mixtures_are_members_that_batches_make_no_difference_to(member):
+    X, y = (rows[:150] for rows in DIABETES)
+    mixture = HedgeRegressor([("lines", NAGRegressor()), ("mixture", member)])
+    whole, parts = clone(mixture).partial_fit(X, y), clone(mixture)
+    for rows in (slice(0, 1), slice(1, 60), slice(60, 150)):
+        parts.partial_fit(X[rows], y[rows])
+    assert whole.t_ == parts.t_ == 149  # the first row alone is not judged
+    np.testing.assert_array_equal(whole.expert_losses_, parts.expert_losses_)
+    np.testing.assert_array_equal(whole.predict(X), parts.predict(X))
+    alone = clone(member).partial_fit(X, y)
+    assert whole.expert_losses_[1] == pytest.approx(alone.progressive_loss_, rel=1e-12)
+
+
+def test_targets_of_one_column_are_a_flat_array():
+    X, y = DIABETES
+    with pytest.warns(DataConversionWarning, match="column-vector") as warned:
+        model = HedgeRegressor().partial_fit(X, y[:, None])
+    assert len(warned) == 1
+    np.testing.assert_array_equal(model.predict(X), HedgeRegressor().partial_fit(X, y).predict(X))
 
 
 def test_sparse_rows():

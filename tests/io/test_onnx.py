@@ -26,6 +26,7 @@ from sklearn_nag.preprocessing import (
     OnlineOneHotEncoder,
     OnlineTfidf,
     make_online_pipeline,
+    prepare,
 )
 
 from ..estimators.test_exporting import CASES, QUICK
@@ -175,6 +176,18 @@ def test_columns_of_words_and_numbers_with_gaps(run):
     plain = make_online_pipeline(OnlineImputer(), NAGRegressor()).partial_fit([[1.0, np.nan], [3.0, 2.0]], [1.0, 2.0])
     rows = np.array([[np.nan, 5.0], [2.0, np.nan]])
     np.testing.assert_allclose(run(to_onnx(plain), rows)[0][:, 0], plain.predict(rows))
+
+
+@pytest.mark.parametrize("names", [["town", "size"], ["size", "town"]])
+def test_predictions_have_all_their_digits_be_words_first_or_last(run, names):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"town": np.where(CANCER[0][:, 1] > 20, "Bath", "York"), "size": CANCER[0][:, 0]})[names]
+    given = {"town": frame[["town"]].to_numpy(dtype=object), "size": frame[["size"]].to_numpy()}
+    for model, y in ((NAGRegressor(), 1.7e9 + frame["size"]), (NAGClassifier(), CANCER[1])):
+        model = prepare(frame, model).partial_fit(frame, y, **({"classes": [0, 1]} if is_classifier(model) else {}))
+        *_, last = run(to_onnx(model), given)
+        assert last.dtype == np.float64
+        np.testing.assert_allclose(last, expected(model, frame)[-1], rtol=1e-14, atol=1e-14)
 
 
 def test_transformers_that_graphs_cannot_hold_are_named():
