@@ -236,8 +236,8 @@ class _Hedge(NamedEstimators):
         for run in np.split(np.arange(len(y)), np.flatnonzero(np.diff(counts)) + 1):
             if counts[run[0]]:
                 self._learn(X, y, weight, run, played=played)
-            else:
-                played.append(self._mixed_response(_take(X, run)))
+            else:  # one by one, as the last bit of products may depend on how many rows there are
+                played.extend(self._mixed_response(_take(X, run[i : i + 1])) for i in range(len(run)))
         return np.concatenate(played)
 
     def _responded(self, method, mixed, y, weight, before):

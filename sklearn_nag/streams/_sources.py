@@ -241,12 +241,12 @@ def object_tables(source, columns, batch_size) -> Iterator:
         reader = pyarrow.RecordBatchReader.from_stream(source)
         check_names(reader.schema.names, columns, f"the {type(source).__name__}")
         for batch in reader:
-            yield batch if columns is None else batch.select(columns)
+            yield _without_views(batch if columns is None else batch.select(columns))
         return
     if hasattr(source, "__arrow_c_array__"):
         batch = pyarrow.record_batch(source)
         check_names(batch.schema.names, columns, f"the {type(source).__name__}")
-        yield batch if columns is None else batch.select(columns)
+        yield _without_views(batch if columns is None else batch.select(columns))
         return
     if type(source).__module__.startswith("pandas"):  # before version 2.2
         yield from object_tables(pyarrow.Table.from_pandas(source, preserve_index=False), columns, batch_size)
@@ -262,6 +262,16 @@ def object_tables(source, columns, batch_size) -> Iterator:
         if isinstance(frame, tuple | list | str | bytes | dict):
             raise TypeError(f"source yields a {type(frame).__name__}; it must yield data frames or Arrow tables.")
         yield from object_tables(frame, columns, batch_size)
+
+
+def _without_views(batch):
+    """A record batch with strings in place of views of strings, as polars has them, of which Arrow takes no rows."""
+    pyarrow = import_pyarrow()
+    is_view = getattr(pyarrow.types, "is_string_view", lambda kind: False)  # since pyarrow 16
+    if not any(is_view(field.type) for field in batch.schema):
+        return batch
+    arrays = [array.cast(pyarrow.large_string()) if is_view(array.type) else array for array in batch.columns]
+    return pyarrow.record_batch(arrays, names=batch.schema.names)
 
 
 def object_names(source):

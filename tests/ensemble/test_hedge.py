@@ -370,6 +370,15 @@ def test_mixtures_are_members_that_batches_make_no_difference_to(member):
     assert whole.expert_losses_[1] == pytest.approx(alone.progressive_loss_, rel=1e-12)
 
 
+def test_what_is_played_of_rows_of_weight_0_has_the_same_bits_however_they_are_cut(in_numpy):
+    X = 1e6 * np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9999995145626484], [0.9998610483255361, 0.9999985392821801]])
+    y, weight, classes = np.array([0, 1, 0, 0]), np.array([0.3, 0.6, 0.0, 0.0]), [0, 1]
+    whole = HedgeClassifier()._play(X, y, weight, classes)
+    model = HedgeClassifier()
+    played = [model._play(X[rows], y[rows], weight[rows], classes) for rows in (slice(0, 3), slice(3, 4))]
+    np.testing.assert_array_equal(np.concatenate(played), whole)
+
+
 def test_targets_of_one_column_are_a_flat_array():
     X, y = DIABETES
     with pytest.warns(DataConversionWarning, match="column-vector") as warned:

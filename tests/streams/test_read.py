@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from sklearn_nag import NAGClassifier
+from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
 from sklearn_nag.streams import fit_stream, read_batches
 from sklearn_nag.streams._sources import _numbered
@@ -554,3 +554,16 @@ def test_words_are_read_by_number_where_they_are_few(tmp_path):
     empty = pa.Table.from_pandas(frame[:0])
     parquet.write_table(empty, tmp_path / "empty.parquet")
     assert list(read_batches(tmp_path / "empty.parquet", "y", frames=True)) == []
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_words_of_polars_can_be_left_out_and_shuffled(lazy):
+    frame = pl.from_pandas(WORDS[["a", "colour"]]).with_columns(label=pl.when(pl.col("a") < 1.0).then(pl.col("a")))
+    frame = frame.lazy() if lazy else frame
+    if lazy and not hasattr(frame, "collect_batches"):
+        pytest.skip("this polars cannot collect in batches")
+    batches = read_batches(frame, "label", frames=True, missing_target="drop")
+    colours = [colour for rows, _ in batches for colour in rows["colour"].to_pylist()]
+    assert colours == WORDS["colour"][WORDS["a"] < 1.0].tolist()
+    model = fit_stream(batches.prepare(NAGRegressor()), batches, shuffle_buffer=70, random_state=0)
+    assert model[-1].t_ == len(colours)
