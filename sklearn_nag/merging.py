@@ -39,7 +39,7 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     -------
     estimator
         A new model. Where only one has learnt anything (after ``base``), a copy of that one, with the same bits. The
-        order of the models changes nothing but rounding.
+        order of the models changes nothing but rounding, unless they know more words than there is room for.
 
     Raises
     ------
@@ -91,6 +91,11 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         return merged(models, base)
     if models and isinstance(models[0], Pipeline):
         return _merge_pipelines(models, base)
+    return _merge_alike(models, base)
+
+
+def _merge_alike(models, base):
+    """One learner of several, be they made of others or not."""
     if models and hasattr(models[0], "_merged"):
         return models[0]._merged(models, base)
     return merge_learners(models, base)
@@ -110,13 +115,20 @@ def _merge_pipelines(pipelines, base):
     known = [*pipelines, *([] if base is None else [base])]
     learners = [_moved(pipeline.steps[-1][1], of_one) for pipeline, of_one in zip(known, places)]
     models, before = learners[: len(pipelines)], None if base is None else learners[-1]
-    result.steps = [*steps, (result.steps[-1][0], merge_learners(models, before))]
+    result.steps = [*steps, (result.steps[-1][0], _merge_alike(models, before))]
     return result
 
 
 def _moved(learner, places):
     """The learner, or a copy whose features are in other places."""
-    if places is None or not hasattr(learner, "_state"):
+    if places is None:
+        return learner
+    if hasattr(learner, "_merged"):
+        raise ValueError(
+            f"{type(learner).__name__} models cannot be merged where words have other columns: let one of them see the "
+            "words first, and let all go on from it."
+        )
+    if not hasattr(learner, "_state"):
         return learner
     moved = copy.copy(learner)
     try:

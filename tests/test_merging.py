@@ -12,6 +12,7 @@ from sklearn_nag import (
     FTRLRegressor,
     NAGClassifier,
     NAGRegressor,
+    OnlineBootstrap,
     ScaleInvariantRegressor,
     merge,
 )
@@ -189,3 +190,19 @@ def test_what_a_base_knows_is_counted_once(frame, target):
     merged_one = merge(imputers[1:], imputers[0])
     assert merged_one._state.known.counts == ({"a": 4, "b": 2},)
     assert merged_one.statistics_.tolist() == ["a"]
+
+
+def test_pipelines_of_what_is_made_of_several_learners():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60.0)
+    shards = [
+        make_online_pipeline(OnlineImputer(), OnlineBootstrap(NAGRegressor(), 3, shard=i)).partial_fit(X[i::2], y[i::2])
+        for i in range(2)
+    ]
+    whole, alone = merge(shards), merge([shard[-1] for shard in shards])
+    np.testing.assert_array_equal(whole.predict(X), alone.predict(X))
+    new = make_online_pipeline(OnlineOneHotEncoder(), OnlineBootstrap(NAGRegressor(), 3))
+    words = [
+        clone(new).set_params(onlinebootstrap__shard=i).partial_fit([[w]] * 3, [0, 1, 2]) for i, w in enumerate("ab")
+    ]
+    with pytest.raises(ValueError, match="OnlineBootstrap models cannot be merged where words have other columns"):
+        merge(words)

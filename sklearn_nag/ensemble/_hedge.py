@@ -61,6 +61,7 @@ from ._experts import Expert, NamedEstimators
 
 _LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
+_ROUNDING = 1e-13  # of forecasts, relative to what they can be
 _MOST_ROWS = 2**14  # played at a time, to bound memory, where this makes no difference
 _MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns of each row
 
@@ -209,6 +210,7 @@ class _Hedge(NamedEstimators):
         """Begin a new model, or go on with this one; return rows, targets and weights as `_validate` does."""
         first = not self.__sklearn_is_fitted__()
         self._begin(first)
+        self.n_iter_ = 1
         return self._validate(X, y, sample_weight, first)
 
     # -- what is played, for `progressive_validation`
@@ -337,13 +339,16 @@ class _Hedge(NamedEstimators):
 
     def _judge(self, responses, y, c, n_unjudged):
         """Count the losses of what was forecast, but for the first rows; return what was mixed of it."""
-        advice = self._advice(responses, y)[:, n_unjudged:]
+        advice, largest = self._advice(responses, y)[:, n_unjudged:], self._largest(y)[n_unjudged:]
         y, c = y[n_unjudged:], c[n_unjudged:]
+        with np.errstate(over="ignore"):  # where they are the same but for rounding, last digits would decide
+            are_one = np.abs(advice - advice[:1]).max(axis=-1) <= _ROUNDING * largest
+        advice = np.where(are_one[..., None], advice[:1], advice)
         played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=1)
         if self._blend is not None:
             blended = kernels.blend(self._blend, self._against(advice, y), self._begun_with["loss"], c)
             of_blend = self._weighted_loss(self._mixed(blended.T[:, :, None], advice), y, c)
-            played = np.column_stack([losses, of_blend])
+            played = np.column_stack([losses, np.where(are_one.all(axis=0), losses[:, 0], of_blend)])
         shares = kernels.mix(self._mixture, played)
         if self._blend is not None:
             shares = shares[:, :-1] + shares[:, -1:] * blended
@@ -744,6 +749,10 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
     def _advice(self, played, y):
         return np.stack([self._as_advice(response) for response in played])
 
+    def _largest(self, y):
+        """What advice for each row can be at most, in size."""
+        return np.ones(len(y))
+
     def _loss_of(self, advice, y):
         """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_classes)."""
         codes = class_codes(y, self.classes_)
@@ -1028,6 +1037,10 @@ class HedgeRegressor(RegressorMixin, _Hedge):
     def _advice(self, played, y):
         low, high = self._ranges(y)[:, :-1]
         return np.stack([self._held(response, low, high) for response in played])
+
+    def _largest(self, y):
+        """What advice for each row can be at most, in size."""
+        return np.abs(self._ranges(y)[:, :-1]).max(axis=(0, 2))
 
     def _loss_of(self, advice, y):
         """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_outputs)."""

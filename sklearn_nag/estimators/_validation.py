@@ -278,13 +278,18 @@ def as_numpy(array, name):
         converted = np.asarray(array)
     except (TypeError, ValueError, RuntimeError, BufferError, AttributeError):
         converted = None
-    if converted is None or converted.dtype.kind == "O":
+    if converted is None or (converted.dtype.kind == "O" and not _holds_words(converted)):
         kind = f"{type(array).__module__}.{type(array).__qualname__}"
         raise TypeError(
             f"{name} is a {kind}, which cannot be read as a NumPy array, and models are learnt on NumPy arrays: give "
             f"{name} as one, moved to the CPU and detached from gradients where it has these."
         )
     return converted
+
+
+def _holds_words(objects):
+    """Whether an array of objects is one of strings and None, as of Arrow, and not of somebody's scalars."""
+    return all(entry is None or isinstance(entry, str) for entry in objects.ravel())
 
 
 def _holds_masks(values):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
@@ -16,6 +17,7 @@ from ..estimators._locks import turn_of
 from ..estimators._reading import names_of_features
 from ..estimators._validation import as_given
 from ..kernels.vectorized.prediction import unit_free
+from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import probabilities
 from . import _onnx_transformers
 from ._learners import learners
@@ -34,7 +36,7 @@ def to_onnx(
     options: dict | None = None,
     target_opset: int | dict[str, int] | None = None,
 ) -> ModelProto:
-    """Make an ONNX graph of a fitted estimator of this package, or of a pipeline with one.
+    """Make an ONNX graph of a fitted linear model of this package, or of a pipeline with one.
 
     The graph computes in float64, and gives labels and probabilities (decision values for losses without) or
     predictions. Where features are centred about means far from 0, it subtracts these from the rows, as the model does.
@@ -66,7 +68,7 @@ def to_onnx(
     NotFittedError
         Before fitting.
     TypeError
-        For transformers of this package that graphs cannot hold; it says what to do.
+        For what graphs cannot hold of this package: models made of others, and some transformers; it says what to do.
     ValueError
         For classes that are neither strings nor integers below 2**63, as ONNX has no others.
 
@@ -82,6 +84,7 @@ def to_onnx(
     """
     register_onnx()
     check_is_fitted(estimator)
+    _check_linear(estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator)
     from skl2onnx import to_onnx as convert
 
     if initial_types is None:
@@ -90,6 +93,16 @@ def to_onnx(
     if options is None and is_classifier(estimator):
         options = {id(estimator): {"zipmap": False}}
     return convert(estimator, initial_types=initial_types, options=options, target_opset=target_opset)
+
+
+def _check_linear(last):
+    """Raise for an estimator of this package whose model is made of others."""
+    kind, package = type(last), __name__.partition(".")[0]
+    if kind.__module__.startswith(f"{package}.") and not isinstance(last, (*learners(), OnlineTransformer)):
+        raise TypeError(
+            f"graphs of ONNX hold a single linear model, and this {kind.__name__} is made of others: export one of "
+            "these, which its attributes have."
+        )
 
 
 def register_onnx() -> None:

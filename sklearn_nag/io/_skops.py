@@ -33,8 +33,8 @@ def trusted_types() -> list[str]:
     """Name the types of this package that a model saved by skops is made of.
 
     skops loads files of others without running their code, and asks for a list of types to trust. With this one it
-    loads the estimators of this package, which go on learning with the same bits; other types in a file, say those of a
-    pipeline's other steps, are still for you to judge.
+    loads learners, mixtures and transformers of this package, which go on learning with the same bits; other types in a
+    file, say those of a search or of a pipeline's other steps, are still for you to judge.
 
     Returns
     -------

@@ -432,3 +432,16 @@ def test_skops_keeps_models():
     model = NAGCellsRegressor(**SMALL).partial_fit(X, Y)
     loaded = skops.loads(skops.dumps(model), trusted=trusted_types())
     assert loaded.partial_fit(X, Y).predict(X).tobytes() == model.partial_fit(X, Y).predict(X).tobytes()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rounding_decides_nothing_before_there_are_curves_and_cells(kernel):
+    """Where all experts are lines still, and forecast the same."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(300, 4))
+    y = rows[:, 0] + 0.3 * rng.normal(size=300)
+    units = [3.0, 1.0, 1.0, 1.0]
+    with sklearn_nag.config_context(kernel=kernel):
+        one, other = (NAGCellsRegressor(random_state=0).partial_fit(rows * by, y) for by in (1.0, units))
+        np.testing.assert_allclose(one.weights_, 1 / 3, rtol=1e-9)
+        np.testing.assert_allclose(one.predict(rows), other.predict(rows * units), rtol=1e-9, atol=1e-9)

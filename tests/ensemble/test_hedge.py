@@ -379,6 +379,12 @@ def test_what_is_played_of_rows_of_weight_0_has_the_same_bits_however_they_are_c
     np.testing.assert_array_equal(np.concatenate(played), whole)
 
 
+def test_partial_fit_is_one_pass():
+    model = HedgeRegressor().partial_fit(*DIABETES)
+    assert model.n_iter_ == 1
+    assert HedgeRegressor(max_iter=2).fit(*DIABETES).partial_fit(*DIABETES).n_iter_ == 1
+
+
 def test_targets_of_one_column_are_a_flat_array():
     X, y = DIABETES
     with pytest.warns(DataConversionWarning, match="column-vector") as warned:

@@ -695,3 +695,16 @@ def test_a_parameter_that_is_set_between_single_rows_is_heeded():
     single.fit_intercept = 1  # which equals True
     with pytest.raises(ValueError, match="fit_intercept"):
         single.partial_fit(X[:1], Y[:1] > 0)
+
+
+@pytest.mark.parametrize("kind", ["array", "dictionary", "chunked"])
+def test_labels_may_be_words_of_arrow(kind):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    X, words = np.eye(4), np.array(["no", "yes", "no", "yes"])
+    labels = {
+        "array": lambda: pa.array(words),
+        "dictionary": lambda: pa.array(words).dictionary_encode(),
+        "chunked": lambda: pa.chunked_array([pa.array(words[:1]), pa.array(words[1:])]),
+    }[kind]()
+    model = NAGClassifier(random_state=0).fit(X, labels)
+    np.testing.assert_array_equal(model.predict(X), NAGClassifier(random_state=0).fit(X, words).predict(X))
