@@ -435,7 +435,7 @@ def parameters_of_ftrl(kind, rng, classifies):
 
 
 def parameters_of_hedge(kind, rng, classifies):
-    """Parameters of a mixture of the default learners."""
+    """Parameters of a mixture of the default learners, or of a learner and such a mixture."""
     chosen = {}
     update = str(kind.choice(["adahedge", "hedge", *["weighted_majority"] * classifies]))
     if kind.random() < 0.7:
@@ -445,6 +445,9 @@ def parameters_of_hedge(kind, rng, classifies):
     if kind.random() < 0.4:
         loss = "absolute_error" if not classifies else "zero_one"
         chosen["loss"] = loss
+    if kind.random() < 0.2:  # a mixture within a mixture
+        kinds = ("NAGClassifier", "HedgeClassifier") if classifies else ("NAGRegressor", "HedgeRegressor")
+        chosen["estimators"] = [(name, getattr(sklearn_nag, name)()) for name in kinds]
     return chosen
 
 

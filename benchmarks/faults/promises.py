@@ -501,13 +501,11 @@ def expect_agreement(case, ways):
         By name, the kernel and the storage of the rows.
     """
 
-    def outcome(way, X, y, weight, rate=1.0, moved=False):
+    def outcome(way, X, y, weight, moved=False):
         kernel, storage = ways[way]
         if moved:  # float32 would round the moves away
             storage = storage.replace("float32", "").strip() or "C"
         model, rows = case.model(), case.rows(X, storage)
-        if isinstance(getattr(model, "eta0", None), float):  # margins of 1 may come from it alone
-            model.set_params(eta0=rate * model.eta0)
         with sklearn_nag.config_context(kernel=kernel), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             options = {} if case.classes is None else {"classes": case.classes}
@@ -553,7 +551,7 @@ def expect_agreement(case, ways):
             y = np.clip(y * (1.0 + ULPS * rng.normal(size=y.shape)), -LARGEST, LARGEST)
         for way in ways:
             try:
-                moved = outcome(way, X, y, weight, 1.0 + ULPS * rng.normal(), moved=True)
+                moved = outcome(way, X, y, weight, moved=True)
             except ValueError:
                 return
             if 20.0 * np.abs(moved - found[way]).max() / scale > distance:
