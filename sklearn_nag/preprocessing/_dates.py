@@ -149,7 +149,7 @@ class DateEncoder(OnlineTransformer):
         return np.array([self._date(word, column.name) for word in words], dtype="datetime64[us]")[codes]
 
     def _date(self, word, name):
-        if word is None or is_missing_word(word):
+        if word is None or is_missing_word(word) or word.strip().lower() == "nat":  # as words have it of missing dates
             return np.datetime64("NaT", "us")
         for form in [self.format] if self.format is None or isinstance(self.format, str) else self.format:
             try:

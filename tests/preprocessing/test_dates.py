@@ -87,6 +87,13 @@ def test_what_is_no_date():
         DateEncoder().fit([[1e12]])
 
 
+@pytest.mark.parametrize("word", [None, "", "NA", "NaT", " nat "])
+def test_words_for_missing_dates(word):
+    days, *others = DateEncoder().fit_transform(np.array([[word], ["2024-02-29"]], dtype=object))[0]
+    assert np.isnan(days)
+    assert not any(others)
+
+
 def test_days_of_missing_dates_can_be_filled():
     rows = make_online_pipeline(DateEncoder(), OnlineImputer()).learn_transform([[NOON], [None]])
     assert rows[1, 0] == rows[0, 0]
