@@ -91,11 +91,6 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         return merged(models, base)
     if models and isinstance(models[0], Pipeline):
         return _merge_pipelines(models, base)
-    return _merge_alike(models, base)
-
-
-def _merge_alike(models, base):
-    """One learner of several, be they made of others or not."""
     if models and hasattr(models[0], "_merged"):
         return models[0]._merged(models, base)
     return merge_learners(models, base)
@@ -115,7 +110,7 @@ def _merge_pipelines(pipelines, base):
     known = [*pipelines, *([] if base is None else [base])]
     learners = [_moved(pipeline.steps[-1][1], of_one) for pipeline, of_one in zip(known, places)]
     models, before = learners[: len(pipelines)], None if base is None else learners[-1]
-    result.steps = [*steps, (result.steps[-1][0], _merge_alike(models, before))]
+    result.steps = [*steps, (result.steps[-1][0], merge(models, before))]
     return result
 
 

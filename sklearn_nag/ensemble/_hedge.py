@@ -61,7 +61,7 @@ from ._experts import Expert, NamedEstimators
 
 _LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
-_ROUNDING = 1e-13  # of forecasts, relative to what they can be
+_ROUNDING = 1e-13  # of forecasts, relative to the largest that may be expected
 _MOST_ROWS = 2**14  # played at a time, to bound memory, where this makes no difference
 _MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns of each row
 
@@ -339,8 +339,8 @@ class _Hedge(NamedEstimators):
 
     def _judge(self, responses, y, c, n_unjudged):
         """Count the losses of what was forecast, but for the first rows; return what was mixed of it."""
-        advice, largest = self._advice(responses, y)[:, n_unjudged:], self._largest(y)[n_unjudged:]
-        y, c = y[n_unjudged:], c[n_unjudged:]
+        advice, largest = self._advice(responses, y)
+        advice, largest, y, c = advice[:, n_unjudged:], largest[n_unjudged:], y[n_unjudged:], c[n_unjudged:]
         with np.errstate(over="ignore"):  # where they are the same but for rounding, last digits would decide
             are_one = np.abs(advice - advice[:1]).max(axis=-1) <= _ROUNDING * largest
         advice = np.where(are_one[..., None], advice[:1], advice)
@@ -747,11 +747,8 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
         return probability / np.add.reduce(probability, axis=1, keepdims=True)
 
     def _advice(self, played, y):
-        return np.stack([self._as_advice(response) for response in played])
-
-    def _largest(self, y):
-        """What advice for each row can be at most, in size."""
-        return np.ones(len(y))
+        """What each expert advises for rows, and the largest size that may be expected of it, for each row."""
+        return np.stack([self._as_advice(response) for response in played]), np.ones(len(y))
 
     def _loss_of(self, advice, y):
         """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_classes)."""
@@ -1035,12 +1032,9 @@ class HedgeRegressor(RegressorMixin, _Hedge):
         return np.minimum(np.maximum(np.where(np.isnan(response), low, response), least), most)
 
     def _advice(self, played, y):
-        low, high = self._ranges(y)[:, :-1]
-        return np.stack([self._held(response, low, high) for response in played])
-
-    def _largest(self, y):
-        """What advice for each row can be at most, in size."""
-        return np.abs(self._ranges(y)[:, :-1]).max(axis=(0, 2))
+        """As of classes; the largest size is that of the targets before the row."""
+        low, high = ends = self._ranges(y)[:, :-1]
+        return np.stack([self._held(response, low, high) for response in played]), np.abs(ends).max(axis=(0, 2))
 
     def _loss_of(self, advice, y):
         """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_outputs)."""

@@ -7,6 +7,8 @@ import inspect
 from .. import estimators
 from ..estimators._online import OnlineLinear
 
+PACKAGE = __name__.partition(".")[0]
+
 
 def learners():
     """All public estimators whose model is one of the kernel's."""

@@ -20,7 +20,7 @@ from ..kernels.vectorized.prediction import unit_free
 from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import probabilities
 from . import _onnx_transformers
-from ._learners import learners
+from ._learners import PACKAGE, learners
 from ._nodes import Nodes
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def to_onnx(
 
 def _check_linear(last):
     """Raise for an estimator of this package whose model is made of others."""
-    kind, package = type(last), __name__.partition(".")[0]
-    if kind.__module__.startswith(f"{package}.") and not isinstance(last, (*learners(), OnlineTransformer)):
+    kind = type(last)
+    if kind.__module__.startswith(f"{PACKAGE}.") and not isinstance(last, (*learners(), OnlineTransformer)):
         raise TypeError(
             f"graphs of ONNX hold a single linear model, and this {kind.__name__} is made of others: export one of "
             "these, which its attributes have."

@@ -12,12 +12,11 @@ from ..kernels.state.mixture import FixedShare, Mixture
 from ..kernels.state.targets import Targets
 from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import Probabilities, Quantiles
-from ._learners import learners
+from ._learners import PACKAGE, learners
 
-_PACKAGE = __name__.partition(".")[0]
 # By name, as they are made of what this room does not import.
 _ENSEMBLES = {
-    f"{_PACKAGE}.ensemble.{name}"
+    f"{PACKAGE}.ensemble.{name}"
     for name in (
         "_bootstrap.OnlineBootstrap",
         "_cells.NAGCellsClassifier",
@@ -71,7 +70,7 @@ def trusted_types() -> list[str]:
     steps = (getattr(preprocessing, name) for name in preprocessing.__all__)
     types.update(step for step in steps if isinstance(step, type))
     types.update(*(_states_of(step) for step in _below(OnlineTransformer)))
-    names = {f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{_PACKAGE}.")}
+    names = {f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{PACKAGE}.")}
     return sorted(names | _ENSEMBLES)
 
 

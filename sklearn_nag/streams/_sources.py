@@ -267,7 +267,7 @@ def object_tables(source, columns, batch_size) -> Iterator:
 def _without_views(batch):
     """A record batch with strings in place of views of strings, as polars has them, of which Arrow takes no rows."""
     pyarrow = import_pyarrow()
-    is_view = getattr(pyarrow.types, "is_string_view", lambda kind: False)  # since pyarrow 16
+    is_view = pyarrow.types.is_string_view
     if not any(is_view(field.type) for field in batch.schema):
         return batch
     arrays = [array.cast(pyarrow.large_string()) if is_view(array.type) else array for array in batch.columns]
