@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..state.lifts import HIGHEST, LARGEST, TINY, lift, positive
+from ..state.lifts import HIGHEST, TINY, lift, positive
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
 from ..vectorized.columns import read_inputs, write_back
 from ..vectorized.targets import count_losses, read_targets
+from .numpy_played import play_rows
 from .rule import constrain, ends_of, settle
 
 
@@ -77,144 +78,188 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=Fa
     rates = _read_rates(state, inputs, c)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
-    _descend(state, columns, loss, inputs, named, rates, target_rows, c, played)
+    predicted = _descend(state, columns, loss, inputs, named, rates, target_rows, c)
     write_back(columns, inputs.before, -1)
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
     if not columns.finite():
         raise Diverged
+    play_rows(state, loss, target_rows.for_heads(state.rule.experts), c, *predicted, played)
     count_losses(state, loss, target_rows, c, played, first)
 
 
-def _descend(state, columns, loss, inputs, named, rates, target_rows, c, played):
-    """One step for each row; ``named`` tells which columns a row visits, where others can wait."""
-    rule, visited = state.rule, inputs.visited
-    targets, means_before, means, units, _, least, most, floor, ceiling, compared, _ = target_rows.for_heads(
-        rule.experts
-    )
-    step = np.multiply.outer(rates.rate, rule.eta) * units ** (1 if rule.adaptive else 2 - rule.degree)
-    single = len(rule.eta) == 1
-    if single:  # by vectors and scalars, as they cost less
-        means_before, means, least, most, floor, ceiling, compared, targets, units, step = (
-            a[:, 0] for a in (means_before, means, least, most, floor, ceiling, compared, targets, units, step)
-        )
-    # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
-    keeps_u = rule.adaptive or rule.normalization is None
-    table, places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
-    weight, G, past = _of_heads(table, places)
-    product, direction = np.empty_like(weight), np.empty_like(weight)
-    free, mixed = rule.clip is None and not (rule.target_unit or rule.log_link), rule.n_played < rule.n_heads
-    importance_aware = rule.importance_aware and loss.move is not None
-    kept = _share_of_average(state, single)
-    some = bool if single else np.any
-    by_head = (lambda a: a) if single else (lambda a: a[:, None])
-    sharing, to_heads = rule.sharing, partial(np.repeat, repeats=rule.sharing, axis=0)
-    gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
+def _descend(state, columns, loss, inputs, named, rates, rows, c):
+    """One step for each row; ``named`` tells which columns a row visits, where others can wait.
+
+    Returns
+    -------
+    latest, behind : ndarray of shape (n_rows, n_heads)
+        Predictions by the latest weights, and how much less those by the average are.
+    """
+    rule, heads = state.rule, _Heads(state, columns, loss, inputs, rates, rows.for_heads(state.rule.experts), c)
+    latest, behind = np.zeros((2, len(c), len(rule.eta)))
     for i in range(len(c)):
         if rule.penalised:
-            _settle_penalty(state, columns, i, inputs, named, rates, target_rows.spread)
+            _settle_penalty(state, columns, i, inputs, named, rates, rows.spread)
         averaged = state.averaged
         if inputs.t[i + 1] >= rule.average_from:
             state.averaged += c[i] * inputs.t[i + 1]
-        x, z = inputs.x[i], inputs.z[i]
-        features = z if keeps_u else z / positive(inputs.sizes[i])
-        if visited is not None:
-            some_columns = visited[i]
-            of_row = table.take(some_columns, axis=1)
-            weight, G, past = _of_heads(of_row, places)
-            product, direction = np.empty_like(weight), np.empty_like(weight)
+        heads.visit(i)
         if rule.bounded:
-            some_ends = _ends_of_row(state, columns, inputs, i)
-            _hold(rule, weight, past, averaged, some_ends)
-            if visited is not None:
-                table[:, some_columns] = of_row
-        np.multiply(weight, features, out=product)
-        p = np.add.reduce(product, axis=-1)
-        latest = average = q = p + means_before[i]
-        if averaged > 0:
-            if rule.bounded:  # as is the average of what was held by other scales
-                np.multiply(weight - np.clip(weight - past / averaged, *some_ends), features, out=product)
-                behind = np.add.reduce(product, axis=-1)
-            else:
-                np.multiply(past, features, out=product)
-                behind = np.add.reduce(product, axis=-1) / averaged
-            q, average = latest - kept * behind, latest - behind
-        hold = _as_it_is if free else partial(_held, least=least[i], most=most[i])
-        if mixed:
-            share = state.mixture.weights()
-            state.mixture.suffer(share, _losses(loss, hold(q), targets[i], units[i], c[i], rule))
-            latest, average, q = (np.add.reduce(share.T * _by_expert(v, rule)) for v in (latest, average, q))
-            hold = _as_it_is if free else partial(_held, least=least[i, : len(q)], most=most[i, : len(q)])
-        played[i] = hold(latest if rule.plays_latest else q)
-        if rule.judged:
-            n_sets = rule.n_played // rule.n_targets
-            pair = np.concatenate([np.reshape(hold(v), -1) for v in (latest, average)])
-            losses = _losses(loss, pair, targets[i], units[i], c[i], rule)
-            state.judge(losses.reshape(-1, 2, n_sets).transpose(2, 0, 1).reshape(-1, 2))
-            if state.waiting == 0.0:
-                kept = _share_of_average(state, single)
-        p += means[i]
-        if rule.clip is not None or rule.log_link:
-            p = np.minimum(np.maximum(p, floor[i]), ceiling[i])
-        if loss.coupled:
-            p = loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
-        g = loss.gradient(p, compared[i], units[i])
-        if not some(g):
-            continue
-        weighted_gradient = g * (np.sqrt(c[i]) if importance_aware else c[i])
-        if rule.adaptive:
-            # Heads that share a G have one gradient for it, of their mean square.
-            slope = weighted_gradient if sharing == 1 else root_mean_square(weighted_gradient, sharing)
-            if some(abs(slope) >= HIGHEST / gradient_lift):
-                raise_gradient_lift(state, columns, np.abs(slope))
-                gradient_lift = state.gradient_lift[0] if single else state.gradient_lift
-                if visited is not None:
-                    of_row = table.take(some_columns, axis=1)
-                    weight, G, past = _of_heads(of_row, places)
-            scaled, root = (direction, product) if sharing == 1 else np.empty((2, *G.shape))
-            np.multiply(by_head(slope * gradient_lift), x, out=scaled)
-            np.multiply(scaled, scaled, out=root)
-            G += root
-            np.sqrt(G, out=root)
-            if importance_aware:
-                np.divide(x, root, out=scaled)
-                scaled[G <= TINY] = 0.0
-                step_size = step[i] * c[i] * (gradient_lift if sharing == 1 else to_heads(gradient_lift))
-            else:
-                scaled /= root
-                step_size = step[i]
-            if sharing > 1:
-                direction = to_heads(scaled)
-                if not importance_aware:
-                    direction *= by_head(weighted_gradient / to_heads(np.where(slope == 0, 1.0, slope)))
-        elif importance_aware:
-            direction[:] = x
-            step_size = step[i] * c[i]
-        else:
-            np.multiply(by_head(weighted_gradient), x, out=direction)
-            step_size = step[i]
-        if importance_aware:
-            np.multiply(direction, features, out=product)
-            gain = np.add.reduce(product, axis=-1)  # by how much a step of size 1 moves the prediction
-            move = loss.move(p, compared[i], step_size * gain, units[i])
-            if not single:
-                move[g == 0] = 0.0  # as for a single head, for which such a row is left out
-            direction *= by_head(move / positive(gain))
-        else:
-            direction *= by_head(-step_size)
-        weight += direction
-        if rule.averaged:
-            direction *= state.averaged
-            past += direction
-        if rule.bounded:
-            _hold(rule, weight, past, state.averaged, some_ends)
-        if visited is not None:
-            table[:, some_columns] = of_row
+            heads.hold(averaged)
+        p, behind[i] = heads.predict(averaged)
+        latest[i] = p + heads.rows.mean_before[i]
+        p, g = heads.slope(p)
+        if heads.any(g):
+            heads.move(p, g, *heads.direction(g))
+        heads.leave()
         if rule.projected:
-            before = columns.weight.copy()
-            unit = np.reshape(units[i], -1) if rule.target_unit else np.ones(len(rule.eta))
-            constrain(rule, columns, inputs.sizes[i], unit, np.flatnonzero(np.reshape(g, -1)))
-            if rule.averaged:
-                columns.past += state.averaged * (columns.weight - before)
+            heads.project(g)
+    return latest, behind
+
+
+class _Heads:
+    """The heads of a model while they learn a segment, a row at a time.
+
+    A single head is a vector, and what is known of it a number, as they cost less than an array of one row.
+    """
+
+    def __init__(self, state, columns, loss, inputs, rates, rows, c):
+        rule = state.rule
+        step = np.multiply.outer(rates.rate, rule.eta) * rows.unit ** (1 if rule.adaptive else 2 - rule.degree)
+        single = len(rule.eta) == 1
+        if single:
+            rows, step = type(rows)(*(values[:, 0] for values in rows[:-1])), step[:, 0]
+        self.state, self.rule, self.columns, self.loss, self.inputs = state, rule, columns, loss, inputs
+        self.rows, self.step, self.c, self.single = rows, step, c, single
+        self.any = bool if single else np.any
+        self.importance_aware = rule.importance_aware and loss.move is not None
+        # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
+        self.keeps_u = rule.adaptive or rule.normalization is None
+        self.table, self.places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
+        self._take(self.table)
+
+    def _take(self, table):
+        """Let ``weight``, ``G`` and ``past`` be those in a table; None where a field is absent."""
+        self.weight, self.G, self.past = (None if place is None else table[place] for place in self.places)
+        self.scratch = np.empty_like(self.weight), np.empty_like(self.weight)
+
+    def _by_head(self, values):
+        """Numbers of heads, to be multiplied with rows."""
+        return values if self.single else values[:, None]
+
+    def _of_each(self, values):
+        """What heads have that share a ``G``, from one for each ``G``."""
+        return values if self.rule.sharing == 1 else np.repeat(values, self.rule.sharing, axis=0)
+
+    def visit(self, i):
+        """Go on to row ``i``, and to the columns that it visits."""
+        self.i, inputs = i, self.inputs
+        self.x, z = inputs.x[i], inputs.z[i]
+        self.features = z if self.keeps_u else z / positive(inputs.sizes[i])
+        if inputs.visited is not None:
+            self.of_row = self.table.take(inputs.visited[i], axis=1)
+            self._take(self.of_row)
+        if self.rule.bounded:
+            self.ends = _ends_of_row(self.state, self.columns, inputs, i)
+
+    def leave(self):
+        """Put back the columns that the row visits."""
+        if self.inputs.visited is not None:
+            self.table[:, self.inputs.visited[self.i]] = self.of_row
+
+    def hold(self, averaged):
+        """Cut weights off at their ends; the average of those played has been made of what they were before."""
+        held = np.clip(self.weight, *self.ends)
+        if self.rule.averaged:
+            self.past += averaged * (held - self.weight)
+        self.weight[...] = held
+
+    def predict(self, averaged):
+        """Predictions by the latest weights, and how much less those by the average are."""
+        product = self.scratch[0]
+        p = np.add.reduce(np.multiply(self.weight, self.features, out=product), axis=-1)
+        if not averaged > 0:
+            return p, 0.0
+        if self.rule.bounded:  # as is the average of what was held by other scales
+            average = np.clip(self.weight - self.past / averaged, *self.ends)
+            return p, np.add.reduce(np.multiply(self.weight - average, self.features, out=product), axis=-1)
+        return p, np.add.reduce(np.multiply(self.past, self.features, out=product), axis=-1) / averaged
+
+    def slope(self, p):
+        """Predictions when the target is known, at which derivatives of the losses are taken, and these."""
+        i, rows, rule = self.i, self.rows, self.rule
+        p = p + rows.mean[i]
+        if rule.clip is not None or rule.log_link:
+            p = np.minimum(np.maximum(p, rows.floor[i]), rows.ceiling[i])
+        if self.loss.coupled:
+            p = self.loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
+        return p, self.loss.gradient(p, rows.compared[i], rows.unit[i])
+
+    def direction(self, g):
+        """Where a step goes, and how far for each head; importance-aware ones are scaled by `move`."""
+        c, step = self.c[self.i], self.step[self.i]
+        weighted = g * (np.sqrt(c) if self.importance_aware else c)
+        if self.importance_aware:
+            step = step * c
+        if self.rule.adaptive:
+            return self._adaptive_direction(weighted, step)
+        return np.multiply(1.0 if self.importance_aware else self._by_head(weighted), self.x, out=self.scratch[0]), step
+
+    def _adaptive_direction(self, weighted, step):
+        """As `direction`; counts the gradient first. Heads that share a ``G`` have one, of their mean square."""
+        is_shared = self.rule.sharing > 1
+        slope = root_mean_square(weighted, self.rule.sharing) if is_shared else weighted
+        lift = self._gradient_lift()
+        if self.any(abs(slope) >= HIGHEST / lift):
+            self.leave()
+            raise_gradient_lift(self.state, self.columns, np.abs(slope))
+            self.visit(self.i)
+            lift = self._gradient_lift()
+        scaled, root = np.empty((2, *self.G.shape)) if is_shared else self.scratch
+        np.multiply(self._by_head(slope * lift), self.x, out=scaled)
+        self.G += np.multiply(scaled, scaled, out=root)
+        np.sqrt(self.G, out=root)
+        if self.importance_aware:
+            np.divide(self.x, root, out=scaled)
+            scaled[self.G <= TINY] = 0.0
+            return self._of_each(scaled), step * self._of_each(lift)
+        scaled /= root
+        if not is_shared:
+            return scaled, step
+        own = weighted / self._of_each(np.where(slope == 0, 1.0, slope))
+        return self._of_each(scaled) * self._by_head(own), step
+
+    def _gradient_lift(self):
+        return self.state.gradient_lift[0] if self.single else self.state.gradient_lift
+
+    def move(self, p, g, direction, step):
+        """Change the weights, and what keeps their average."""
+        if self.importance_aware:
+            i, rows = self.i, self.rows
+            # By how much a step of size 1 moves the prediction.
+            gain = np.add.reduce(np.multiply(direction, self.features, out=self.scratch[1]), axis=-1)
+            move = self.loss.move(p, rows.compared[i], step * gain, rows.unit[i])
+            if not self.single:
+                move[g == 0] = 0.0  # as for a single head, for which such a row is left out
+            direction *= self._by_head(move / positive(gain))
+        else:
+            direction *= self._by_head(-step)
+        self.weight += direction
+        if self.rule.averaged:
+            direction *= self.state.averaged
+            self.past += direction
+        if self.rule.bounded:
+            self.hold(self.state.averaged)
+
+    def project(self, g):
+        """Project the weights of the heads that have moved on their set."""
+        rule, columns = self.rule, self.columns
+        before, unit = columns.weight.copy(), np.ones(len(rule.eta))
+        if rule.target_unit:
+            unit *= self.rows.unit[self.i]
+        constrain(rule, columns, self.inputs.sizes[self.i], unit, np.flatnonzero(g))
+        if rule.averaged:
+            columns.past += self.state.averaged * (columns.weight - before)
 
 
 def _ends_of_row(state, columns, inputs, i):
@@ -225,24 +270,11 @@ def _ends_of_row(state, columns, inputs, i):
     return np.where(apart, -np.inf, least), np.where(apart, np.inf, most)
 
 
-def _hold(rule, weight, past, averaged, ends):
-    """Cut weights off at their ends; the average of those played has been made of what they were before."""
-    held = np.clip(weight, *ends)
-    if rule.averaged:
-        past += averaged * (held - weight)
-    weight[...] = held
-
-
 def _places_of_heads(columns, single):
     """Where ``weight``, ``G`` and ``past`` are among the fields of heads, or None; one row each for a single head."""
     rows, above = columns.ranges(), len(columns.shared)
     kept = [rows.get(name) for name in ("weight", "G", "past")]
     return [some and (some.start - above if single else slice(some.start - above, some.stop - above)) for some in kept]
-
-
-def _of_heads(table, places):
-    """The rows at some places of a table of the fields of heads; None where a field is absent."""
-    return [None if place is None else table[place] for place in places]
 
 
 def root_mean_square(gradients, sharing):
@@ -253,32 +285,6 @@ def root_mean_square(gradients, sharing):
     most = groups.max(axis=1)  # so that no square leaves the range
     groups /= positive(most)[:, None]
     return most * np.sqrt(np.add.reduce(groups * groups, axis=1) / sharing)
-
-
-def _held(p, least, most):
-    """Predictions within a range; NaN where they are not finite."""
-    return np.minimum(np.maximum(p, least), most) + 0.0 * p
-
-
-def _as_it_is(p):
-    return p
-
-
-def _share_of_average(state, single):
-    share = 1.0 - state.share_of_latest()
-    return share[0] if single else share
-
-
-def _by_expert(values, rule):
-    return values.reshape(-1, rule.n_targets)
-
-
-def _losses(loss, p, y, unit, c, rule):
-    """Losses, of shape (n_groups, n_sets), of several sets of predictions for the targets of a row of weight ``c``."""
-    p, y, unit = (_by_expert(np.reshape(values, -1), rule) for values in (p, y, unit))
-    unit = positive(unit[0])
-    values = loss.value((loss.margins(p) if loss.coupled else p) / unit, y[0] / unit) * c
-    return np.minimum(np.add.reduce(values.reshape(len(p), rule.n_groups, -1), axis=2).T, LARGEST)
 
 
 def _settle_penalty(state, columns, i, inputs, named, rates, spread):

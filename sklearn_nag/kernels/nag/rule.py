@@ -410,10 +410,14 @@ class State(LinearState):
             return np.full(self.rule.n_heads, self.rule.last)
         return self.trust.weights()[self.rule.groups(np.arange(self.rule.n_heads)), 0]
 
+    def rest_of_round(self):
+        """How many rows are still to be judged before the share changes."""
+        return max(1, math.ceil(ROUND - self.waiting))
+
     def judge(self, losses):
-        """Count the losses, of shape (n_judged, 2), of a row; AdaHedge suffers those of a round at once."""
-        self.due[:] = np.minimum(self.due + losses, LARGEST)
-        self.waiting += 1.0
+        """Count losses of rows of a round, of shape (n_rows, n_judged, 2); AdaHedge suffers those of all at once."""
+        self.due[:] = np.minimum(np.add.accumulate(np.concatenate([self.due[None], losses]))[-1], LARGEST)
+        self.waiting += float(len(losses))
         if self.waiting >= ROUND:
             self.trust.suffer(self.trust.weights(), self.due)
             self.due[:], self.waiting = 0.0, 0.0

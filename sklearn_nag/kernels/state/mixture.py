@@ -82,22 +82,23 @@ class Mixture:
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
     def play(self, losses):
-        """Shares that each row of a single group is played with, before its losses are counted.
+        """Shares that each row is played with, before its losses are counted.
 
         Parameters
         ----------
-        losses : ndarray of shape (n_rows, n_experts)
+        losses : ndarray of shape (n_rows, n_groups, n_experts), or (n_rows, n_experts) for a single group
             Of each expert.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_experts)
+        ndarray of the same shape
             Shares.
         """
-        shares = np.empty_like(losses)
-        for share, loss in zip(shares, losses):
-            share[:] = self.weights()[0]
-            self.suffer(share[None], loss[None])
+        shares = np.empty(losses.shape)
+        by_row = (len(losses), *self.excess.shape)
+        for share, loss in zip(shares.reshape(by_row), losses.reshape(by_row)):
+            share[:] = self.weights()
+            self.suffer(share, loss)
         return shares
 
     def blend(self, forecasts, loss, row_weight):
