@@ -10,19 +10,20 @@ from ..state.lifts import positive
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
 from ..vectorized.bounded import suffer
-from ..vectorized.columns import read_inputs, write_back
+from ..vectorized.columns import read_inputs, visited_by, visits, write_back
 from ..vectorized.targets import count_losses, read_targets
 from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    learn_in_blocks(partial(learn_by_segments, _learn_segment), state, loss, X, y, sample_weight, order, predictions)
+    learn, together = (partial(learn_by_segments, partial(_learn_segment, by_column=own)) for own in (False, True))
+    learn_in_blocks(learn, state, loss, X, y, sample_weight, order, predictions, together)
 
 
-def _learn_segment(state, columns, loss, x, absolute, y, c, played):
-    """Learn rows that need no new lift."""
-    inputs = read_inputs(state, columns, x, absolute, c)
+def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column):
+    """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
+    inputs = read_inputs(state, columns, x, absolute, c, visited_by(state.rule, columns, x) if by_column else None)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
     _play_and_learn(state, columns, loss, inputs, target_rows, c, played)
@@ -37,8 +38,8 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
     """Make the weights for each row, play them, and add what the row teaches to what weights are made of."""
     rule = state.rule
     n_columns = state.n_columns
-    h, G, beta = columns.weight, columns.G, columns.beta
-    for i in range(len(c)):
+    for i, own in visits(columns, inputs):
+        h, G, beta = own.weight, own.G, own.beta
         largest_weight = state.largest_weight = float(max(state.largest_weight, c[i]))
         t, x, z, size = inputs.t[i + 1], inputs.x[i], inputs.z[i], inputs.sizes[i]
         if rule.update == "potential":
@@ -52,7 +53,7 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
         contribution = u * z
         q = p = np.add.reduce(contribution, axis=1)
         if rule.averaged:
-            q = np.add.reduce(columns.past / positive(columns.credit) * x, axis=1)
+            q = np.add.reduce(own.past / positive(own.credit) * x, axis=1)
         g, played[i] = suffer(state, loss, target_rows, i, p, q)
         weighted_gradient = (c[i] * g)[:, None] * x
         h -= weighted_gradient
@@ -62,5 +63,5 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
             beta -= (c[i] / largest_weight * g)[:, None] * contribution
             np.minimum(beta, LARGEST_WEALTH, out=beta)
         counts = np.where(x == 0, 0.0, c[i] * t * size)
-        columns.past += counts * u
-        columns.credit += counts * size
+        own.past += counts * u
+        own.credit += counts * size

@@ -9,7 +9,7 @@ import numpy as np
 from ..state.lifts import TINY, lift
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
-from ..vectorized.columns import read_inputs, write_back
+from ..vectorized.columns import read_inputs, squared_lengths, visited_by, visits, write_back
 from ..vectorized.targets import count_losses, read_targets, suffer
 from .rule import leader, mean_length
 
@@ -18,12 +18,13 @@ FAR = 2.0**500  # a root that is so many times larger than a gradient does not g
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    learn_in_blocks(partial(learn_by_segments, _learn_segment), state, loss, X, y, sample_weight, order, predictions)
+    learn, together = (partial(learn_by_segments, partial(_learn_segment, by_column=own)) for own in (False, True))
+    learn_in_blocks(learn, state, loss, X, y, sample_weight, order, predictions, together)
 
 
-def _learn_segment(state, columns, loss, x, absolute, y, c, played):
-    """Learn rows that need no new lift."""
-    inputs = read_inputs(state, columns, x, absolute, c)
+def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column):
+    """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
+    inputs = read_inputs(state, columns, x, absolute, c, visited_by(state.rule, columns, x) if by_column else None)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
     _play_and_learn(state, columns, loss, inputs, target_rows, c, played)
@@ -37,13 +38,13 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played):
 def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
     """For each row: find the leader, play it, and add the row to the sums that it is made of."""
     rule = state.rule
-    z, root = columns.weight, columns.root
-    N = np.add.accumulate(np.append(state.N, c * np.add.reduce(inputs.z * inputs.z, axis=1)))
-    for i in range(len(c)):
+    N = np.add.accumulate(np.append(state.N, c * squared_lengths(inputs)))
+    for i, own in visits(columns, inputs):
+        z, root = own.weight, own.root
         t = inputs.t[i + 1]
         length = mean_length(rule, N[i + 1], t)
         sizes, unit = inputs.sizes[i] * length, target_rows.unit_before[i]
-        v = leader(rule, columns, sizes, t, unit, length, state.targets.lift)
+        v = leader(rule, own, sizes, t, unit, length, state.targets.lift)
         p = np.add.reduce(v * inputs.z[i], axis=1) / length
         g, played[i] = suffer(loss, target_rows, i, p, p)
         slope = c[i] * g

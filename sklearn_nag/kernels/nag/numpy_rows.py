@@ -16,7 +16,7 @@ import numpy as np
 from ..state.lifts import HIGHEST, TINY, lift, positive
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_segments, learn_in_blocks
-from ..vectorized.columns import read_inputs, write_back
+from ..vectorized.columns import read_inputs, squared_lengths, visited_by, write_back
 from ..vectorized.targets import count_losses, read_targets
 from .numpy_played import play_rows
 from .rule import constrain, ends_of, settle
@@ -55,11 +55,7 @@ def _read_rates(state, inputs, c):
     rate = t[1:] ** -rule.power_t if rule.power_t else np.ones(len(c))
     N = np.full(len(c) + 1, state.N)
     if rule.normalization is not None:
-        if inputs.visited is None:
-            squared = np.add.reduce(inputs.z * inputs.z, axis=1)
-        else:
-            squared = [np.add.reduce(z * z) for z in inputs.z]
-        N = np.add.accumulate(np.append(state.N, c * squared))
+        N = np.add.accumulate(np.append(state.N, c * squared_lengths(inputs)))
         per_row = t[1:] / positive(N[1:])
         rate = rate * (rule.radius or np.sqrt(per_row) if rule.adaptive else per_row)
     shrinkage = np.full(len(c) + 1, state.shrinkage)
@@ -71,9 +67,7 @@ def _read_rates(state, inputs, c):
 
 def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=False):
     """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
-    named = x != 0 if state.rule.lazy else None
-    if named is not None and state.rule.selective:
-        named |= columns.frequent > 0
+    named = visited_by(state.rule, columns, x)
     inputs = read_inputs(state, columns, x, absolute, c, named if by_column else None)
     rates = _read_rates(state, inputs, c)
     first = state.rule.target_unit and state.t == 0

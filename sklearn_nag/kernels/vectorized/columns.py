@@ -225,6 +225,31 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
     return Inputs(t, lifted, z, sizes, before, visited)
 
 
+def visits(columns, inputs):
+    """Yield for each row of a segment its number and the columns that it visits; what is written to these is kept."""
+    if inputs.visited is None:
+        yield from ((i, columns) for i in range(len(inputs.x)))
+        return
+    for i, places in enumerate(inputs.visited):
+        of_row = columns.with_table(columns.table.take(places, axis=1))
+        yield i, of_row
+        columns.table[:, places] = of_row.table
+
+
+def squared_lengths(inputs):
+    """``sum z^2`` of each row."""
+    if inputs.visited is None:
+        return np.add.reduce(inputs.z * inputs.z, axis=1)
+    return np.array([np.add.reduce(z * z) for z in inputs.z])
+
+
+def visited_by(rule, columns, x):
+    """Mask of the columns that each row visits; None where no column can wait for a row that names it."""
+    if not rule.lazy:
+        return None
+    return (x != 0) | (columns.frequent > 0) if rule.selective else x != 0
+
+
 def write_back(columns, before, row):
     """Set fields of the columns to what they are before a row of the segment, or with -1 after the last."""
     for name, values in before.items():
