@@ -88,8 +88,10 @@ Learning 32, 1998). See :doc:`/beyond_straight_lines`.
 
 After ``focus_rows`` rows another learner of cells joins, with trees that are drawn anew. Importance of a column is the
 variance that its cuts explain of what the first generation has learnt. The new trees take columns in proportion to its
-square, and 5 % of the time any. What cells have lost until then is held for the loss of the newcomer, too, as if it had
-slept and agreed with them; then it is judged by itself. So it needs a clear lead, and costs little where it has none.
+square, and 5 % of the time any. At first the newcomer sleeps: it learns, and agrees with the generation before, whose
+losses are held for its own, too. After 32 rows in which the mean of the two would have lost no more than that
+generation it wakes, and is judged by itself. So it predicts nothing before it has learnt, and costs little where it has
+no lead.
 
 Whenever rows have doubled, from ``10 * focus_rows`` on, the losses are looked at. Where the mean loss since the last
 look is less than .9 of that before, cells are too coarse. From ``40 * focus_rows`` rows on, finer ones then join in the
@@ -107,6 +109,7 @@ _FOCUSED, _FINER = "focused", "finer"
 _FIRST_LOOK, _FINER_FROM = 10, 40  # times ``focus_rows``: rows before looks begin, and before finer cells may join
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
 _CUTS_MORE = 2  # that trees of finer cells have
+_TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
 
 
 class _LinesCurvesCells:
@@ -128,6 +131,9 @@ class _LinesCurvesCells:
     random_state: Any
     _experts: list
     _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
+    # Of a newcomer that sleeps: at how many rows it joined, and what the mean of it and of the generation before would
+    # have lost since it could wake last, and what the latter did.
+    _asleep: np.ndarray | None = None
     # Mean loss of the mixture between the last two looks, 0 after the first; the weight of rows and the total losses of
     # all until the last one. None before, and in models that were saved before there were looks.
     _looked: np.ndarray | None = None
@@ -204,24 +210,64 @@ class _LinesCurvesCells:
             super()._learn(X, y, weight, order[:n_left], judge, played)
             last, order = order[n_left - 1 : n_left], order[n_left:]
             row = X[last], y[last], None if weight is None else weight[last]
-            if self._experts[0].n_rows == self.focus_rows:
+            n_rows = self._experts[0].n_rows
+            if n_rows == self._next_waking(n_rows - 1):
+                self._wake()
+            if n_rows == self.focus_rows:
                 self._focus(_FOCUSED, self.depth, *row)
-            else:
+            elif n_rows == self._next_look(n_rows - 1):
                 self._look(*row)
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
 
     def _next_change(self):
-        """After how many rows there may be another generation of cells next; 0 for never."""
+        """After how many rows a generation of cells may join, wake or leave next; 0 for never."""
         n_rows, names = self._experts[0].n_rows, self._names
-        if self.focus_rows is None or names in (["lines"], ["lines", "curves", _FINER]):
+        if self.focus_rows is None or names == ["lines"]:
             return 0
+        changes = [self._next_waking(n_rows)]
         if names == [*_NAMES] and n_rows < self.focus_rows:
-            return self.focus_rows
+            changes.append(self.focus_rows)
+        elif names != ["lines", "curves", _FINER]:
+            changes.append(self._next_look(n_rows))
+        return min(filter(None, changes), default=0)
+
+    def _next_look(self, n_rows):
+        """At how many rows, above ``n_rows``, the losses are looked at next."""
         look = _FIRST_LOOK * self.focus_rows
         while look <= n_rows:
             look *= 2
         return look
+
+    def _next_waking(self, n_rows):
+        """At how many rows, above ``n_rows``, the newcomer may wake next; 0 where all are awake."""
+        if self._asleep is None:
+            return 0
+        joined = int(self._asleep[0])
+        return n_rows - (n_rows - joined) % _TO_WAKE + _TO_WAKE
+
+    def _wake(self):
+        """Let the newcomer be judged by itself, if since the last try it would have done no harm at its weight."""
+        joined, of_both, before = self._asleep
+        self._asleep = None if of_both <= before else np.array([joined, 0.0, 0.0])
+
+    def _judge(self, responses, y, c, n_unjudged):
+        """As of any mixture; a newcomer that sleeps agrees with the generation before."""
+        if self._asleep is not None:
+            (before, own), _ = self._advice(responses[-2:], y)
+            losses = np.column_stack([self._weighted_loss(p, y, c) for p in (0.5 * before + 0.5 * own, before)])
+            joined, *totals = self._asleep
+            with np.errstate(over="ignore"):
+                totals = np.add.accumulate(np.vstack([totals, losses]), axis=0)[-1]
+            self._asleep = np.array([joined, *np.minimum(totals, np.finfo(np.float64).max)])
+            responses = [*responses[:-1], responses[-2]]
+        return super()._judge(responses, y, c, n_unjudged)
+
+    def _shares(self):
+        shares = super()._shares()
+        if self._asleep is None:
+            return shares
+        return np.concatenate([shares[:-2], [shares[-2] + shares[-1], 0.0]])
 
     def _focus(self, name, depth, *row):
         """Let another generation of cells learn the latest row, and join; return whether there is one.
@@ -237,6 +283,7 @@ class _LinesCurvesCells:
         focused.transformers[0][1].set_params(depth=depth)._focus(first, importance)
         focused.play(self._method, *row, getattr(self, "classes_", None))
         self._join(focused, before)
+        self._asleep = np.array([float(self._experts[0].n_rows), 0.0, 0.0])
         return True
 
     def _look(self, *row):
@@ -251,7 +298,7 @@ class _LinesCurvesCells:
             mean = since[-1] / (since[0] or 1.0)
             falls = mean < _FALLS * self._looked[0]
         self._looked = np.append(mean, now)
-        if not falls or self._experts[0].n_rows < _FINER_FROM * self.focus_rows:
+        if not falls or self._experts[0].n_rows < _FINER_FROM * self.focus_rows or self._asleep is not None:
             return
         depth = self._finer_depth()
         if names[-1] == _FOCUSED and depth > self.depth and self._focus(_FINER, depth, *row):
@@ -289,7 +336,7 @@ class _LinesCurvesCells:
         super()._begin(first)
         self._made_with = now
         if first:
-            self._looked = None
+            self._looked = self._asleep = None
 
     def _merged(self, models, base):
         """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
@@ -304,7 +351,9 @@ class _LinesCurvesCells:
             return whole
         names = _shared_names(models)
         whole._experts = [_merged_expert(name, models, base) for name in names]
-        whole._looked = None
+        whole._looked = whole._asleep = None
+        if all(model._asleep is not None and model._names[-1] == names[-1] for model in models):
+            whole._asleep = np.array([models[0]._asleep[0], 0.0, 0.0])
         first, *others = models = [model._with_experts(names, models) for model in models]
         base = None if base is None else base._with_experts(names, models)
         for name in ("_mixture", "_blend"):
@@ -399,6 +448,11 @@ class _LinesCurvesCells:
         if self._looked is not None and self.__sklearn_is_fitted__():
             kernels.check_array("_looked", self._looked, (2 + len(self._totals),))
             kernels.check_finite("_looked", self._looked)
+        if self._asleep is not None:
+            kernels.check_array("_asleep", self._asleep, (3,))
+            kernels.check_finite("_asleep", self._asleep)
+            if self._names[-1] not in (_FOCUSED, _FINER) or not 0 <= self._asleep[0] <= self._experts[0].n_rows:
+                raise ValueError("_asleep is about a generation of cells that is not there")
 
     def __setstate__(self, state):
         before = {"focus_rows": None, **self._passed_on}  # as models saved before had none of them

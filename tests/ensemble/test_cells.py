@@ -87,7 +87,7 @@ def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
         assert list(model.named_estimators_) == ["lines", "curves", "cells", "focused"]
         weights, losses = model.weights_, model.expert_losses_
         np.testing.assert_allclose(weights.sum(), 1.0)
-        np.testing.assert_allclose(weights[3], weights[2])
+        assert weights[3] == 0.0  # as it sleeps
         assert losses[3] == losses[2] != before[2]
         first, second = (model.named_estimators_[name][0] for name in ("cells", "focused"))
         for ours, theirs in zip(first.knots_, second.knots_):
@@ -261,6 +261,25 @@ def test_half_lives_follow_a_change_that_is_not_linear(rng):
     for start, stop in ((700, 701), (701, 1500), (1500, 2400)):
         again.partial_fit(Z[start:stop], y[start:stop])
     assert again.predict_proba(Z).tobytes() == model.predict_proba(Z).tobytes()
+
+
+def test_a_newcomer_predicts_nothing_before_it_has_learnt():
+    """Rows of a simulation by Friedman (1991), at all cuts around that at which the second generation joins."""
+    Z, y = make_friedman1(2300, noise=1.0, random_state=0)
+    tests, held = Z[1300:], y[1300:]
+    small = {"n_trees": 60, "first_rows": 100, "focus_rows": 400, "random_state": 0}
+    for kind, target in ((NAGCellsRegressor, y), (NAGCellsClassifier, y > 14)):
+        model, losses = kind(**small), []
+        model.partial_fit(Z[:398], target[:398], **({} if kind is NAGCellsRegressor else {"classes": [False, True]}))
+        for stop in (399, 400, 401, 410, 431, 432, 433, 440, 496, 528, 700, 1300):
+            model.partial_fit(Z[model._experts[0].n_rows : stop], target[model._experts[0].n_rows : stop])
+            if kind is NAGCellsRegressor:
+                losses.append(((model.predict(tests) - held) ** 2).mean())
+            else:
+                losses.append(log_loss(held > 14, model.predict_proba(tests)))
+        assert max(losses) < 1.05 * losses[0]
+        assert losses[-1] < 0.9 * losses[0]
+        assert model.weights_[3] > 0.1
 
 
 def test_experts_that_join_have_the_losses_of_others():
