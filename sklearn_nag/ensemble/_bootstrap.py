@@ -347,7 +347,8 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         """
         check_fitted(self)
         table = self.estimator_.coefficients(feature_names, as_frame=as_frame)
-        errors = np.stack([np.ravel(model.coef_) for model in self.estimators_]).std(axis=0, ddof=1)
+        learners = [getattr(model, "steps", [(None, model)])[-1][1] for model in self.estimators_]
+        errors = np.stack([np.ravel(learner.coef_) for learner in learners]).std(axis=0, ddof=1)
         if isinstance(table, Bunch):
             table.standard_error = errors
             return table

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -138,6 +138,12 @@ class _Hedge(NamedEstimators):
         self._check_parameters()
         if first:
             self._experts = [Expert(name, estimator, self._apart) for name, estimator in self._named()]
+            is_other, kind = (is_regressor, "regressor") if is_classifier(self) else (is_classifier, "classifier")
+            for expert in self._experts:
+                if is_other(expert.learner):
+                    raise ValueError(
+                        f"{expert.name!r}, one of estimators, is a {kind}; {type(self).__name__} has none."
+                    )
             self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
             self._evidence = None
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture

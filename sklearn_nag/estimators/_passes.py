@@ -125,7 +125,7 @@ class Passes:
         n_rows = n_rows if self.effective_weight is None else np.count_nonzero(self.effective_weight)
         if n_rows < SEARCHED_FROM or n_rows >= FEW_ROWS * self.X.shape[1]:
             return False
-        return n_rows < FEW_ROWS * _columns_in_use(self.X)
+        return n_rows < FEW_ROWS * _columns_in_use(self.X, self.effective_weight)
 
     @property
     def _stratified(self):
@@ -306,8 +306,10 @@ class Passes:
             )
 
 
-def _columns_in_use(X):
-    """Number of columns that are not 0 throughout."""
+def _columns_in_use(X, weight):
+    """Number of columns that are not 0 throughout the rows that count."""
+    if weight is not None:
+        X = X[weight > 0]
     if isinstance(X, np.ndarray):
         return np.count_nonzero(X.any(axis=0))
     return len(np.unique(X.indices[: X.nnz][X.data[: X.nnz] != 0]))

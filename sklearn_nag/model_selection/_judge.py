@@ -144,8 +144,7 @@ class Judge:
         for method, batches in self.kept.items():
             batches.append(predictions[method])
         self.y.append(y)
-        if weight is not None:
-            self.weight.append(weight)
+        self.weight.append((len(y), weight))
 
     def joined(self):
         """The targets of all rows kept, as ``"y"``, and by method the predictions for them."""
@@ -164,7 +163,9 @@ class Judge:
         """
         predictions = self.joined()
         y = predictions.pop("y")
-        weight = np.concatenate(self.weight) if self.weight else None
+        weight = None
+        if any(own is not None for _, own in self.weight):  # batches may come with weights, and without
+            weight = np.concatenate([np.ones(n) if own is None else own for n, own in self.weight])
         return {
             name: np.array([self._score(scorer, y, predictions, weight, stop) for stop in stops])
             for name, scorer in self.scorers.items()

@@ -106,23 +106,25 @@ def progressive_validation(
         Scores as in `sklearn.model_selection.cross_validate`; by default the accuracy or R². A callable gets an object
         whose ``predict`` and the like return the predictions made, then None in place of ``X``, then ``y``.
     batch_size : int, default=1
-        Rows that are predicted before the first of them is learnt. It makes no difference to learners of this package
-        without ``delay``, as they predict each row just before they learn it. Batches that are given are cut to this
-        size where they are larger, and never joined.
+        Rows that are predicted before the first of them is learnt. It makes no difference to linear learners of this
+        package and mixtures of them without ``delay``, as they predict each row just before they learn it; to
+        `OnlineBootstrap` it does. Batches that are given are cut to this size where they are larger, and never joined.
     delay : int, default=0
         Rows that come, and are predicted, between a row and its label.
     curve_at : array-like of int, optional
         Numbers of rows, increasing, after which to take a point of the curve.
     coverage : float or array-like of shape (n_coverages,), optional
-        Coverages to judge, between 0 and 1, for learners of this package without ``delay``: of the intervals of
-        regressors and, with ``calibration="progressive"``, of the sets of classifiers. See
+        Coverages to judge, between 0 and 1, for linear learners of this package without ``delay``, not for mixtures: of
+        the intervals of regressors and, with ``calibration="progressive"``, of the sets of classifiers. See
         `NAGRegressor.predict_interval` and `NAGClassifier.predict_set`.
     false_alarm_rate : float, optional
-        Also tell after which rows there was an alarm of a `LossAlarm` of this rate. Its losses are wrong labels; for
-        regression errors over twice the standard deviation of the targets, 1 at most.
+        Also tell after which rows there was an alarm of a `LossAlarm` of this rate. Its losses are wrong labels, or of
+        several the share that is wrong; for regression errors over twice the standard deviation of the targets, 1 at
+        most.
     callback : callable, optional
-        Called after each batch, whatever its size, with the number of rows so far and the estimator. A true result
-        ends the stream.
+        Called after each batch with the number of rows so far and the estimator. A true result ends the stream. Where
+        ``batch_size`` makes no difference, rows of arrays are a single batch, but for cuts at ``curve_at``, unless it
+        is above 1.
 
     Returns
     -------
@@ -183,10 +185,12 @@ def progressive_validation(
     intervals: list[tuple[np.ndarray, np.ndarray]] = []
     if coverages is not None and not (in_kernel and _has_coverage(pipeline.learner)):
         raise ValueError(
-            "coverage is for regressors of this package, and classifiers with calibration='progressive', with delay=0."
+            "coverage is for linear regressors of this package, and classifiers with calibration='progressive', with "
+            f"delay=0; got {type(pipeline.learner).__name__} and delay={delay}."
         )
     if in_kernel:
-        batches = cut_batches(X, y, sample_weight, _KERNEL_ROWS, points)
+        asked = callback is not None and batch_size > 1
+        batches = cut_batches(X, y, sample_weight, batch_size if asked else _KERNEL_ROWS, points)
         steps = _learn_in_kernel(pipeline, batches, all_classes, judge, coverages, intervals)
     else:
         batches = cut_batches(X, y, sample_weight, batch_size)
@@ -235,7 +239,10 @@ def _has_coverage(learner):
 def _errors(judge, classes):
     """Losses between 0 and 1 of the rows that are scored."""
     y, predicted = np.concatenate(judge.y), np.concatenate(judge.kept["predict"])
-    return shares_of_spread(y, predicted) if classes is None else predicted != y
+    if classes is None:
+        return shares_of_spread(y, predicted)
+    wrong = predicted != y
+    return wrong if wrong.ndim == 1 else wrong.mean(axis=1)
 
 
 def _joined(intervals):

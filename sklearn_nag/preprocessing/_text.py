@@ -253,7 +253,10 @@ def _texts(X):
             raise ValueError(f"X has {len(columns)} columns; texts are one column: give each its own OnlineTfidf.")
         texts = columns[0].words().tolist()
     else:
-        texts = [as_word(text) for text in (X.to_list() if hasattr(X, "to_list") else X)]
+        rows = X.to_list() if hasattr(X, "to_list") else list(X)
+        if any(isinstance(row, list | tuple) for row in rows):
+            return _texts(read_table(rows))
+        texts = [as_word(text) for text in rows]
     if not texts:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     return ["" if text is None else text for text in texts]

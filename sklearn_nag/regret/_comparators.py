@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog, minimize
 
-from ..estimators._validation import check_number, check_option
+from ..estimators._validation import as_floats, check_number, check_option, shown
 from ._run import Run
 
 
@@ -71,7 +71,11 @@ def best_in_hindsight(
     pieces = _pieces(run)
     unit = np.ones(run.X.shape[1])
     if norm == "l1" and scale is not None:
-        unit = np.asarray(scale, dtype=np.float64)
+        unit = as_floats(scale, "scale")
+        if unit.shape != run.X.shape[1:] or not ((unit > 0) & (unit < np.inf)).all():
+            raise ValueError(
+                f"scale must hold a positive number for each of {run.X.shape[1]} features; got {shown(scale)}."
+            )
     elif norm is None:
         unit = np.abs(run.X).max(axis=0)
     unit = np.where(unit > 0, unit, 1.0)

@@ -123,7 +123,8 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     TypeError
         For an estimator that is not of this package.
     ValueError
-        For more than two classes, and for what the estimator refuses.
+        For more than two classes; for a loss with an ``epsilon`` in standard deviations of the target, which no fixed
+        loss is, so that it needs ``target_normalization=None``; and for what the estimator refuses.
 
     See Also
     --------
@@ -133,7 +134,8 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     -----
     Predictions are those of the kernel, each made before its row is learnt. Those of regressors are held within the
     range that ``clip`` stands for; with ``clip=None`` and ``target_normalization`` within that of the targets so far,
-    widened by its own width.
+    widened by its own width. With ``target_normalization`` nothing is predicted of the first row, at no loss: its
+    prediction is recorded as its target.
 
     Examples
     --------
@@ -159,7 +161,15 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
         decision = learner._play(rows, labels, classes=classes, latest=True)
     else:
         targets = np.asarray(labels, dtype=np.float64)
+        has_unit = learner.target_normalization is not None
+        if has_unit and "epsilon" in learner._loss().parameters:
+            raise ValueError(
+                f"the loss {learner._loss().name!r} has an epsilon in standard deviations of the target, which are "
+                "learnt; record needs target_normalization=None then."
+            )
         decision = learner._play(rows, labels, latest=True)
+        if has_unit and not learner._loss().log_link:
+            decision[0] = targets[0]
     if learner.fit_intercept:
         rows = np.column_stack([rows, np.ones(len(rows))])
     return Run(rows, targets, decision[:, 0], learner._loss())

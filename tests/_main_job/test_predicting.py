@@ -155,6 +155,7 @@ def test_killed_and_started_again(run, tmp_path):
         (["model.txt", "rows.csv", "--out", "out.csv"], "ends in .joblib, .pkl, .skops"),
         (["model.joblib", "rows.csv", "--out", "out.txt"], "must end in .csv or .parquet"),
         (["model.joblib", "rows.csv", "--out", "none/out.csv"], "no folder none"),
+        (["model.joblib", "rows.csv", "--out", "rows.csv"], "--out rows.csv: predictions would take the place of rows"),
         (["model.joblib", "none.csv", "--out", "out.csv"], "there is no file 'none.csv'"),
         (["model.joblib", "rows.csv", "--out", "out.csv"], "'key', 'sold', which the first table did not have"),
         (["model.joblib", "rows.csv", "--out", "out.csv", "--keep", "z"], "--keep: the files have no column 'z'"),

@@ -84,6 +84,12 @@ def test_shapes():
         boot.predict_proba(X)
 
 
+def test_coefficients_of_the_last_step():
+    alone = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y).coefficients(as_frame=False)
+    pipeline = OnlineBootstrap(make_online_pipeline(OnlineImputer(), NAGRegressor()), 3).partial_fit(X, Y)
+    np.testing.assert_array_equal(pipeline.coefficients(as_frame=False).standard_error, alone.standard_error)
+
+
 @pytest.mark.parametrize(
     "learner", [NAGClassifier(), NAGClassifier("hinge"), SGDClassifier(random_state=0), SGDRegressor(random_state=0)]
 )

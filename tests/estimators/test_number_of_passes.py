@@ -180,6 +180,16 @@ def test_weights_of_the_rows_held_out_count(words):
         assert found == pytest.approx(log_loss(y[out], learner.predict_proba(X[out]), sample_weight=of_row))
 
 
+def test_columns_of_rows_without_weight_do_not_count(rng):
+    """They would be taken for columns of which rows tell little, so that fewer passes are made."""
+    X = rng.normal(size=(210, 20))
+    y = X[:, 0] + rng.normal(size=210) > 0
+    more = np.block([[X, np.zeros((210, 10))], [rng.normal(size=(30, 30))]])
+    weight = np.repeat([1.0, 0.0], [210, 30])
+    model = NAGClassifier(shuffle=False).fit(more, np.append(y, y[:30]), sample_weight=weight)
+    assert model.n_iter_ == NAGClassifier(shuffle=False).fit(X, y).n_iter_ > 1
+
+
 @pytest.mark.parametrize("size", [1e-100, 1e150, 1e300])
 def test_losses_beyond_float64_do_not_end_a_search(size, pairs):
     X, y = pairs

@@ -111,6 +111,36 @@ def test_callback_sees_progress_and_ends_the_stream():
     assert result.n_rows == result.estimator.t_ == 200
 
 
+def test_callback_ends_rows_of_arrays_at_a_batch():
+    seen = []
+    progressive_validation(NAGRegressor(), *DIABETES, batch_size=10, callback=lambda n, _: seen.append(n) or n >= 50)
+    assert seen == [10, 20, 30, 40, 50]
+
+
+@pytest.mark.parametrize("estimator", [NAGClassifier(), SGDClassifier(random_state=0)])
+def test_batches_with_weights_and_without(estimator):
+    X, y = CANCER
+    ones = np.ones(200)
+    rest = (X[200:], y[200:], np.full(len(y) - 200, 2.0))
+    results = [
+        progressive_validation(estimator, iter([batch, rest]), classes=[0, 1], batch_size=200)
+        for batch in ((X[:200], y[:200]), (X[:200], y[:200], None), (X[:200], y[:200], ones))
+    ]
+    assert results[0].score == results[1].score == pytest.approx(results[2].score)
+
+
+def test_alarms_of_several_labels():
+    X, y = CANCER
+    labels = np.column_stack([y, y])
+    labels[400:] = 1 - labels[400:]
+    rates = {"false_alarm_rate": 1e-3}
+    result = progressive_validation(NAGClassifier(), X, labels, **rates)
+    np.testing.assert_array_equal(
+        result.alarms, progressive_validation(NAGClassifier(), X, labels[:, 0], **rates).alarms
+    )
+    assert len(result.alarms) > 0
+
+
 def test_curve():
     X, y = CANCER
     result = progressive_validation(NAGClassifier(), X, y, curve_at=[1, 30, 200, 569, 1000], scoring="roc_auc")

@@ -91,6 +91,8 @@ def test_what_is_no_list_of_texts():
         OnlineTfidf().fit("text")
     with pytest.raises(ValueError, match="X has 2 columns; texts are one column"):
         OnlineTfidf().fit(pd.DataFrame({"a": ["x"], "b": ["y"]}))
+    with pytest.raises(ValueError, match="X has 2 columns; texts are one column"):
+        OnlineTfidf().fit([["x", "y"]])
     with pytest.raises(ValueError, match="0 sample"):
         OnlineTfidf().fit([])
 

@@ -71,5 +71,8 @@ def test_bad_arguments():
         best_in_hindsight(run, norm="l3")
     with pytest.raises(ValueError, match="radius"):
         best_in_hindsight(run, radius=-1.0)
+    for scale in ([1.0, 2.0, -1.0], [1.0, np.nan, 1.0], [1.0, 2.0]):
+        with pytest.raises(ValueError, match=r"scale must hold a positive number for each of \d+ features"):
+            best_in_hindsight(run, norm="l1", scale=scale)
     with pytest.raises(ValueError, match="single run"):
         best_in_hindsight(Run(X[None], CLASSES[None], CLASSES[None], Log()))

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import SGDClassifier
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 from sklearn_nag.regret import expert_game, margin_data, record, scaling_adversary, unlearnable
 
 
@@ -30,7 +30,19 @@ def test_regressors():
     assert not run.mistakes.all()
 
 
+@pytest.mark.parametrize(
+    "learner", [NAGRegressor(average=False), ScaleInvariantRegressor("squared_error", average=False)]
+)
+def test_nothing_is_predicted_of_the_first_row_where_targets_have_a_unit(learner):
+    X, y = load_diabetes(return_X_y=True)
+    run = record(learner, X, y + 1000.0)
+    assert run.losses[0] == 0.0
+    assert run.losses.mean() == pytest.approx(learner.partial_fit(X, y + 1000.0).progressive_loss_, rel=1e-9)
+
+
 def test_what_cannot_be_recorded():
+    with pytest.raises(ValueError, match="the loss 'huber' has an epsilon in standard deviations"):
+        record(ScaleInvariantRegressor(), *load_diabetes(return_X_y=True))
     with pytest.raises(ValueError, match="two classes"):
         record(NAGClassifier(), *load_iris(return_X_y=True))
     with pytest.raises(TypeError, match="SGDClassifier"):
