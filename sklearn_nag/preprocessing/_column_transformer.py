@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from ..estimators._validation import (
     InvalidParameterError,
@@ -234,8 +236,13 @@ class OnlineColumnTransformer(OnlineTransformer):
             raise InvalidParameterError(
                 "transformers", "a list of tuples (name, transformer, columns)", shown(self.transformers)
             )
-        for _, transformer, _ in self.transformers:
+        for name, transformer, _ in self.transformers:
             _check_transformer("transformers", transformer)
+            if _asks_for_weights(transformer):
+                raise ValueError(
+                    f"{name!r}, one of transformers, requests sample_weight, which {type(self).__name__} does not hand "
+                    "on: its transformers count every row alike."
+                )
         names = [name for name, _, _ in self.transformers]
         own = set(parameter_names(type(self)))
         for name in names:
@@ -577,6 +584,14 @@ def _reader(step):
     """The transformer that reads the columns first: a step itself, or the first one of a pipeline."""
     parts = step._parts()
     return _reader(parts[0]) if parts else step
+
+
+def _asks_for_weights(transformer):
+    """Whether a transformer requests weights of rows, where scikit-learn routes what is requested."""
+    if isinstance(transformer, str) or not sklearn.get_config()["enable_metadata_routing"]:
+        return False
+    routing = get_routing_for_object(transformer)
+    return any(routing.consumes(method, ["sample_weight"]) for method in ("fit", "partial_fit"))
 
 
 def _check_transformer(parameter, step):

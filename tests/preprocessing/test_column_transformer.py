@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
@@ -275,6 +276,18 @@ def test_wrong_parameters(frame, columns, message):
     with pytest.raises(ValueError, match=message):
         columns.fit(frame)
     assert not hasattr(columns, "_state")
+
+
+def test_weights_that_are_requested_are_refused(frame):
+    """As they would be left out in silence."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        for asks in (StandardScaler().set_fit_request(sample_weight=True), StandardScaler()):
+            model = OnlineColumnTransformer([("scaled", asks, [0])])
+            if asks.get_metadata_routing().consumes("fit", ["sample_weight"]):
+                with pytest.raises(ValueError, match="'scaled', one of transformers, requests sample_weight"):
+                    model.fit(np.ones((3, 1)))
+            else:
+                model.fit(np.ones((3, 1)))
 
 
 def test_names(frame):
