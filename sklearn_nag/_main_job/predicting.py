@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import io
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -70,11 +71,7 @@ def parse(arguments):
         parser.error(f"--out {options.out}: its name must end in {' or '.join(OUTPUTS)}")
     if not options.out.parent.is_dir():
         parser.error(f"there is no folder {options.out.parent} for {options.out.name}")
-    if any(
-        name != "-" and options.out.exists() and options.out.samefile(name)
-        for name in options.files
-        if Path(name).exists()
-    ):
+    if options.out.exists() and any(os.path.exists(name) and options.out.samefile(name) for name in options.files):
         parser.error(f"--out {options.out}: predictions would take the place of rows to predict")
     if options.part < 1:
         parser.error("--part must be at least 1")

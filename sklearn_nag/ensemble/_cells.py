@@ -448,7 +448,7 @@ class _LinesCurvesCells:
         if self._looked is not None and self.__sklearn_is_fitted__():
             kernels.check_array("_looked", self._looked, (2 + len(self._totals),))
             kernels.check_finite("_looked", self._looked)
-        if self._asleep is not None:
+        if self._asleep is not None and self.__sklearn_is_fitted__():
             kernels.check_array("_asleep", self._asleep, (3,))
             kernels.check_finite("_asleep", self._asleep)
             if self._names[-1] not in (_FOCUSED, _FINER) or not 0 <= self._asleep[0] <= self._experts[0].n_rows:
