@@ -91,22 +91,25 @@ def _descend(state, columns, loss, inputs, named, rates, rows, c):
     """
     rule, heads = state.rule, _Heads(state, columns, loss, inputs, rates, rows.for_heads(state.rule.experts), c)
     latest, behind = np.zeros((2, len(c), len(rule.eta)))
+    penalised, projected = rule.penalised, rule.projected
     for i in range(len(c)):
-        if rule.penalised:
+        if penalised:
             _settle_penalty(state, columns, i, inputs, named, rates, rows.spread)
         averaged = state.averaged
         if inputs.t[i + 1] >= rule.average_from:
             state.averaged += c[i] * inputs.t[i + 1]
         heads.visit(i)
-        if rule.bounded:
+        if heads.bounded:
             heads.hold(averaged)
-        p, behind[i] = heads.predict(averaged)
+        p = heads.predict()
         latest[i] = p + heads.rows.mean_before[i]
+        if averaged > 0:
+            behind[i] = heads.predict_behind(averaged)
         p, g = heads.slope(p)
         if heads.any(g):
             heads.move(p, g, *heads.direction(g))
         heads.leave()
-        if rule.projected:
+        if projected:
             heads.project(g)
     return latest, behind
 
@@ -124,13 +127,17 @@ class _Heads:
         if single:
             rows, step = type(rows)(*(values[:, 0] for values in rows[:-1])), step[:, 0]
         self.state, self.rule, self.columns, self.loss, self.inputs = state, rule, columns, loss, inputs
-        self.rows, self.step, self.c, self.single = rows, step, c, single
+        self.rows, self.step, self.c, self.single, self.bounded = rows, step, c, single, rule.bounded
         self.any = bool if single else np.any
         self.importance_aware = rule.importance_aware and loss.move is not None
         # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
         self.keeps_u = rule.adaptive or rule.normalization is None
         self.table, self.places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
         self._take(self.table)
+        self._read_gradient_lift()
+
+    def _read_gradient_lift(self):
+        self.gradient_lift = self.state.gradient_lift[0] if self.single else self.state.gradient_lift
 
     def _take(self, table):
         """Let ``weight``, ``G`` and ``past`` be those in a table; None where a field is absent."""
@@ -153,7 +160,7 @@ class _Heads:
         if inputs.visited is not None:
             self.of_row = self.table.take(inputs.visited[i], axis=1)
             self._take(self.of_row)
-        if self.rule.bounded:
+        if self.bounded:
             self.ends = _ends_of_row(self.state, self.columns, inputs, i)
 
     def leave(self):
@@ -168,16 +175,17 @@ class _Heads:
             self.past += averaged * (held - self.weight)
         self.weight[...] = held
 
-    def predict(self, averaged):
-        """Predictions by the latest weights, and how much less those by the average are."""
+    def predict(self):
+        """Predictions by the latest weights."""
+        return np.add.reduce(np.multiply(self.weight, self.features, out=self.scratch[0]), axis=-1)
+
+    def predict_behind(self, averaged):
+        """How much less those by the average are."""
         product = self.scratch[0]
-        p = np.add.reduce(np.multiply(self.weight, self.features, out=product), axis=-1)
-        if not averaged > 0:
-            return p, 0.0
-        if self.rule.bounded:  # as is the average of what was held by other scales
+        if self.bounded:  # as is the average of what was held by other scales
             average = np.clip(self.weight - self.past / averaged, *self.ends)
-            return p, np.add.reduce(np.multiply(self.weight - average, self.features, out=product), axis=-1)
-        return p, np.add.reduce(np.multiply(self.past, self.features, out=product), axis=-1) / averaged
+            return np.add.reduce(np.multiply(self.weight - average, self.features, out=product), axis=-1)
+        return np.add.reduce(np.multiply(self.past, self.features, out=product), axis=-1) / averaged
 
     def slope(self, p):
         """Predictions when the target is known, at which derivatives of the losses are taken, and these."""
@@ -203,12 +211,12 @@ class _Heads:
         """As `direction`; counts the gradient first. Heads that share a ``G`` have one, of their mean square."""
         is_shared = self.rule.sharing > 1
         slope = root_mean_square(weighted, self.rule.sharing) if is_shared else weighted
-        lift = self._gradient_lift()
-        if self.any(abs(slope) >= HIGHEST / lift):
+        if self.any(abs(slope) >= HIGHEST / self.gradient_lift):
             self.leave()
             raise_gradient_lift(self.state, self.columns, np.abs(slope))
             self.visit(self.i)
-            lift = self._gradient_lift()
+            self._read_gradient_lift()
+        lift = self.gradient_lift
         scaled, root = np.empty((2, *self.G.shape)) if is_shared else self.scratch
         np.multiply(self._by_head(slope * lift), self.x, out=scaled)
         self.G += np.multiply(scaled, scaled, out=root)
@@ -222,9 +230,6 @@ class _Heads:
             return scaled, step
         own = weighted / self._of_each(np.where(slope == 0, 1.0, slope))
         return self._of_each(scaled) * self._by_head(own), step
-
-    def _gradient_lift(self):
-        return self.state.gradient_lift[0] if self.single else self.state.gradient_lift
 
     def move(self, p, g, direction, step):
         """Change the weights, and what keeps their average."""
@@ -242,7 +247,7 @@ class _Heads:
         if self.rule.averaged:
             direction *= self.state.averaged
             self.past += direction
-        if self.rule.bounded:
+        if self.bounded:
             self.hold(self.state.averaged)
 
     def project(self, g):
