@@ -17,12 +17,11 @@ from .distributed._rounds import (
     judge,
     learn_first,
     learn_piece,
-    learner_of,
     merge_learnt,
     plan,
     run_rounds,
 )
-from .estimators._validation import as_numpy
+from .estimators._validation import as_numpy, learner_of
 from .model_selection._streams import saying
 
 __all__ = ["fit"]

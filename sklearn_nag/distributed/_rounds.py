@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from .. import kernels
 from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
-from ..estimators._validation import check_number
+from ..estimators._validation import check_number, learner_of
 from ..merging import merge
 from ..preprocessing._steps import check_step, is_left_out, learns
 
@@ -55,11 +55,6 @@ def _check_pipeline(pipeline):
                 "transformer of sklearn_nag.preprocessing, or fit it on some rows and wrap it in "
                 "sklearn.frozen.FrozenEstimator."
             )
-
-
-def learner_of(model):
-    """The learner of a model: its last step, if it is a pipeline."""
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def _with_learner(model, learner):

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_consistent_length
 
 from ..estimators._labels import classes_in, dense
-from ..estimators._validation import as_numpy
+from ..estimators._validation import as_numpy, learner_of
 from ._rounds import (
     check_cut,
     check_estimator,
@@ -20,7 +20,6 @@ from ._rounds import (
     judge,
     learn_first,
     learn_piece,
-    learner_of,
     merge_learnt,
     plan,
     run_rounds,

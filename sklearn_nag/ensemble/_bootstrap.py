@@ -27,6 +27,7 @@ from ..estimators._validation import (
     check_fitted,
     check_number,
     check_weights,
+    learner_of,
     unchanged_on_error,
 )
 from ..merging import merge
@@ -347,8 +348,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         """
         check_fitted(self)
         table = self.estimator_.coefficients(feature_names, as_frame=as_frame)
-        learners = [getattr(model, "steps", [(None, model)])[-1][1] for model in self.estimators_]
-        errors = np.stack([np.ravel(learner.coef_) for learner in learners]).std(axis=0, ddof=1)
+        errors = np.stack([np.ravel(learner_of(model).coef_) for model in self.estimators_]).std(axis=0, ddof=1)
         if isinstance(table, Bunch):
             table.standard_error = errors
             return table

@@ -26,7 +26,7 @@ from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
 from ..uncertainty import quantiles
 from ._experts import Expert
-from ._hedge import HedgeClassifier, HedgeRegressor
+from ._hedge import HedgeClassifier, HedgeRegressor, added_up
 
 _DOCS = ALL | entries("""
 columns : "auto" or list, default="auto"
@@ -131,8 +131,8 @@ class _LinesCurvesCells:
     random_state: Any
     _experts: list
     _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
-    # Of a newcomer that sleeps: at how many rows it joined, and what the mean of it and of the generation before would
-    # have lost since it could wake last, and what the latter did.
+    # While a newcomer sleeps: what the mean of it and of the generation before would have lost since it could wake
+    # last, and what the latter did.
     _asleep: np.ndarray | None = None
     # Mean loss of the mixture between the last two looks, 0 after the first; the weight of rows and the total losses of
     # all until the last one. None before, and in models that were saved before there were looks.
@@ -211,7 +211,7 @@ class _LinesCurvesCells:
             last, order = order[n_left - 1 : n_left], order[n_left:]
             row = X[last], y[last], None if weight is None else weight[last]
             n_rows = self._experts[0].n_rows
-            if n_rows == self._next_waking(n_rows - 1):
+            if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
                 self._wake()
             if n_rows == self.focus_rows:
                 self._focus(_FOCUSED, self.depth, *row)
@@ -225,12 +225,12 @@ class _LinesCurvesCells:
         n_rows, names = self._experts[0].n_rows, self._names
         if self.focus_rows is None or names == ["lines"]:
             return 0
-        changes = [self._next_waking(n_rows)]
+        changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
         if names == [*_NAMES] and n_rows < self.focus_rows:
             changes.append(self.focus_rows)
         elif names != ["lines", "curves", _FINER]:
             changes.append(self._next_look(n_rows))
-        return min(filter(None, changes), default=0)
+        return min(changes, default=0)
 
     def _next_look(self, n_rows):
         """At how many rows, above ``n_rows``, the losses are looked at next."""
@@ -239,27 +239,21 @@ class _LinesCurvesCells:
             look *= 2
         return look
 
-    def _next_waking(self, n_rows):
-        """At how many rows, above ``n_rows``, the newcomer may wake next; 0 where all are awake."""
-        if self._asleep is None:
-            return 0
-        joined = int(self._asleep[0])
-        return n_rows - (n_rows - joined) % _TO_WAKE + _TO_WAKE
+    def _rows_to_wake(self):
+        """After how many rows the newcomer may wake next; it has learnt one more than those since it joined."""
+        return _TO_WAKE - (self._experts[-1].n_rows - 1) % _TO_WAKE
 
     def _wake(self):
         """Let the newcomer be judged by itself, if since the last try it would have done no harm at its weight."""
-        joined, of_both, before = self._asleep
-        self._asleep = None if of_both <= before else np.array([joined, 0.0, 0.0])
+        of_both, before = self._asleep
+        self._asleep = None if of_both <= before else np.zeros(2)
 
     def _judge(self, responses, y, c, n_unjudged):
         """As of any mixture; a newcomer that sleeps agrees with the generation before."""
         if self._asleep is not None:
             (before, own), _ = self._advice(responses[-2:], y)
             losses = np.column_stack([self._weighted_loss(p, y, c) for p in (0.5 * before + 0.5 * own, before)])
-            joined, *totals = self._asleep
-            with np.errstate(over="ignore"):
-                totals = np.add.accumulate(np.vstack([totals, losses]), axis=0)[-1]
-            self._asleep = np.array([joined, *np.minimum(totals, np.finfo(np.float64).max)])
+            self._asleep = added_up(self._asleep, losses)
             responses = [*responses[:-1], responses[-2]]
         return super()._judge(responses, y, c, n_unjudged)
 
@@ -283,7 +277,7 @@ class _LinesCurvesCells:
         focused.transformers[0][1].set_params(depth=depth)._focus(first, importance)
         focused.play(self._method, *row, getattr(self, "classes_", None))
         self._join(focused, before)
-        self._asleep = np.array([float(self._experts[0].n_rows), 0.0, 0.0])
+        self._asleep = np.zeros(2)
         return True
 
     def _look(self, *row):
@@ -353,7 +347,7 @@ class _LinesCurvesCells:
         whole._experts = [_merged_expert(name, models, base) for name in names]
         whole._looked = whole._asleep = None
         if all(model._asleep is not None and model._names[-1] == names[-1] for model in models):
-            whole._asleep = np.array([models[0]._asleep[0], 0.0, 0.0])
+            whole._asleep = np.zeros(2)
         first, *others = models = [model._with_experts(names, models) for model in models]
         base = None if base is None else base._with_experts(names, models)
         for name in ("_mixture", "_blend"):
@@ -449,9 +443,9 @@ class _LinesCurvesCells:
             kernels.check_array("_looked", self._looked, (2 + len(self._totals),))
             kernels.check_finite("_looked", self._looked)
         if self._asleep is not None and self.__sklearn_is_fitted__():
-            kernels.check_array("_asleep", self._asleep, (3,))
+            kernels.check_array("_asleep", self._asleep, (2,))
             kernels.check_finite("_asleep", self._asleep)
-            if self._names[-1] not in (_FOCUSED, _FINER) or not 0 <= self._asleep[0] <= self._experts[0].n_rows:
+            if self._names[-1] not in (_FOCUSED, _FINER):
                 raise ValueError("_asleep is about a generation of cells that is not there")
 
     def __setstate__(self, state):

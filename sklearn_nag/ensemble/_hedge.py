@@ -360,9 +360,8 @@ class _Hedge(NamedEstimators):
             shares = shares[:, :-1] + shares[:, -1:] * blended
         mixed = self._mixed(shares.T[:, :, None], advice)
         of_all = self._weighted_loss(mixed, y, c)
+        self._totals = added_up(self._totals, np.column_stack([losses, of_all]))
         with np.errstate(over="ignore"):
-            totals = np.vstack([self._totals, np.column_stack([losses, of_all])])
-            self._totals = np.minimum(np.add.accumulate(totals, axis=0)[-1], _LARGEST)
             self._t = float(np.add.accumulate(np.append(self._t, c))[-1])
         return mixed
 
@@ -523,6 +522,12 @@ class _Hedge(NamedEstimators):
     def t_(self) -> float:
         """Total weight of the rows that were judged."""
         return self._attribute(lambda model: model._t)
+
+
+def added_up(totals, losses):
+    """Totals with the losses of more rows, added one row after another, and at most the largest double."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.add.accumulate(np.vstack([totals, losses]), axis=0)[-1], _LARGEST)
 
 
 def _rows_with_weight(weight, n_rows):

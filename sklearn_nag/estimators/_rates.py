@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.metrics import r2_score
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 
 from .. import losses
-from ._validation import as_floats
+from ._validation import as_floats, learner_of
 
 
 def has_mean(loss, y):
@@ -26,7 +25,7 @@ def check_has_mean(loss, y):
 
 def common_deviance(learners):
     """The loss with a log link by which all of some learners, or Pipelines of such, learn; None where they differ."""
-    last = [learner.steps[-1][1] if isinstance(learner, Pipeline) else learner for learner in learners]
+    last = map(learner_of, learners)
     found = [learner._loss() if getattr(learner, "_log_link", False) else None for learner in last]
     return found[0] if len({loss and loss.power for loss in found}) == 1 else None
 

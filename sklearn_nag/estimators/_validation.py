@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -154,6 +155,11 @@ def _equal(value, other):
     if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(value, other)
     return bool(value == other) or (value != value and other != other)
+
+
+def learner_of(model):
+    """The learner of a model: its last step, if it is a pipeline."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def shown(value):

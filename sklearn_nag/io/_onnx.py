@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
 from .._extras import how_to_install
 from ..estimators._locks import turn_of
 from ..estimators._reading import names_of_features
-from ..estimators._validation import as_given
+from ..estimators._validation import as_given, learner_of
 from ..kernels.vectorized.prediction import unit_free
 from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import probabilities
@@ -84,7 +83,7 @@ def to_onnx(
     """
     register_onnx()
     check_is_fitted(estimator)
-    _check_linear(estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator)
+    _check_linear(learner_of(estimator))
     from skl2onnx import to_onnx as convert
 
     if initial_types is None:

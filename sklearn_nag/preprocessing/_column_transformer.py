@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import sklearn
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -588,7 +588,7 @@ def _reader(step):
 
 def _asks_for_weights(transformer):
     """Whether a transformer requests weights of rows, where scikit-learn routes what is requested."""
-    if isinstance(transformer, str) or not sklearn.get_config()["enable_metadata_routing"]:
+    if isinstance(transformer, str) or not get_config()["enable_metadata_routing"]:
         return False
     routing = get_routing_for_object(transformer)
     return any(routing.consumes(method, ["sample_weight"]) for method in ("fit", "partial_fit"))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from ..state.lifts import positive
 from ..state.model import Diverged
-from ..vectorized.blocks import learn_by_segments, learn_in_blocks
+from ..vectorized.blocks import learn_by_column
 from ..vectorized.bounded import suffer
 from ..vectorized.columns import read_inputs, visited_by, visits, write_back
 from ..vectorized.targets import count_losses, read_targets
@@ -17,8 +15,7 @@ from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    learn, together = (partial(learn_by_segments, partial(_learn_segment, by_column=own)) for own in (False, True))
-    learn_in_blocks(learn, state, loss, X, y, sample_weight, order, predictions, together)
+    learn_by_column(_learn_segment, state, loss, X, y, sample_weight, order, predictions)
 
 
 def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from ..state.lifts import TINY, lift
 from ..state.model import Diverged
-from ..vectorized.blocks import learn_by_segments, learn_in_blocks
+from ..vectorized.blocks import learn_by_column
 from ..vectorized.columns import read_inputs, squared_lengths, visited_by, visits, write_back
 from ..vectorized.targets import count_losses, read_targets, suffer
 from .rule import leader, mean_length
@@ -18,8 +16,7 @@ FAR = 2.0**500  # a root that is so many times larger than a gradient does not g
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    learn, together = (partial(learn_by_segments, partial(_learn_segment, by_column=own)) for own in (False, True))
-    learn_in_blocks(learn, state, loss, X, y, sample_weight, order, predictions, together)
+    learn_by_column(_learn_segment, state, loss, X, y, sample_weight, order, predictions)
 
 
 def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column):

@@ -31,8 +31,8 @@ def play_rows(state, loss, rows, c, latest, behind, played):
     start = 0
     while start < len(c):
         some = slice(start, start + state.rest_of_round() if state.rule.judged else len(c))
-        of_some = type(rows)(*(values[some] for values in rows[:-1]))
-        played[some] = _play_round(state, loss, of_some, c[some], latest[some], behind[some])
+        of_some = [values[some] for values in (c, latest, behind)]
+        played[some] = _play_round(state, loss, rows.each(lambda values, some=some: values[some]), *of_some)
         start = some.stop
 
 

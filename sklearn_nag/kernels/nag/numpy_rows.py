@@ -15,7 +15,7 @@ import numpy as np
 
 from ..state.lifts import HIGHEST, TINY, lift, positive
 from ..state.model import Diverged
-from ..vectorized.blocks import learn_by_segments, learn_in_blocks
+from ..vectorized.blocks import learn_by_column, learn_by_segments, learn_in_blocks
 from ..vectorized.columns import read_inputs, squared_lengths, visited_by, write_back
 from ..vectorized.targets import count_losses, read_targets
 from .numpy_played import play_rows
@@ -24,11 +24,11 @@ from .rule import constrain, ends_of, settle
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    learn, together = partial(learn_by_segments, _learn_segment, settle=_settle), None
-    if not state.rule.penalised:  # as a penalty is made up for at the rows that name a column, and rounds there
-        learn = partial(learn_by_segments, _learn_segment)
-        together = partial(learn_by_segments, partial(_learn_segment, by_column=True))
-    learn_in_blocks(learn, state, loss, X, y, sample_weight, order, predictions, together)
+    rows = X, y, sample_weight, order, predictions
+    if state.rule.penalised:  # which is made up for at the rows that name a column, and rounds there
+        learn_in_blocks(partial(learn_by_segments, _learn_segment, settle=_settle), state, loss, *rows)
+    else:
+        learn_by_column(_learn_segment, state, loss, *rows)
 
 
 class _Rates(NamedTuple):
@@ -72,16 +72,18 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=Fa
     rates = _read_rates(state, inputs, c)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
-    predicted = _descend(state, columns, loss, inputs, named, rates, target_rows, c)
+    of_heads = target_rows.for_heads(state.rule.experts)
+    heads = _Heads(state, columns, loss, inputs, rates, of_heads, c)
+    predicted = _descend(state, columns, heads, inputs, named, rates, target_rows.spread, c)
     write_back(columns, inputs.before, -1)
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
     if not columns.finite():
         raise Diverged
-    play_rows(state, loss, target_rows.for_heads(state.rule.experts), c, *predicted, played)
+    play_rows(state, loss, of_heads, c, *predicted, played)
     count_losses(state, loss, target_rows, c, played, first)
 
 
-def _descend(state, columns, loss, inputs, named, rates, rows, c):
+def _descend(state, columns, heads, inputs, named, rates, spread, c):
     """One step for each row; ``named`` tells which columns a row visits, where others can wait.
 
     Returns
@@ -89,12 +91,12 @@ def _descend(state, columns, loss, inputs, named, rates, rows, c):
     latest, behind : ndarray of shape (n_rows, n_heads)
         Predictions by the latest weights, and how much less those by the average are.
     """
-    rule, heads = state.rule, _Heads(state, columns, loss, inputs, rates, rows.for_heads(state.rule.experts), c)
+    rule = state.rule
     latest, behind = np.zeros((2, len(c), len(rule.eta)))
     penalised, projected = rule.penalised, rule.projected
     for i in range(len(c)):
         if penalised:
-            _settle_penalty(state, columns, i, inputs, named, rates, rows.spread)
+            _settle_penalty(state, columns, i, inputs, named, rates, spread)
         averaged = state.averaged
         if inputs.t[i + 1] >= rule.average_from:
             state.averaged += c[i] * inputs.t[i + 1]
@@ -125,7 +127,7 @@ class _Heads:
         step = np.multiply.outer(rates.rate, rule.eta) * rows.unit ** (1 if rule.adaptive else 2 - rule.degree)
         single = len(rule.eta) == 1
         if single:
-            rows, step = type(rows)(*(values[:, 0] for values in rows[:-1])), step[:, 0]
+            rows, step = rows.each(lambda values: values[:, 0]), step[:, 0]
         self.state, self.rule, self.columns, self.loss, self.inputs = state, rule, columns, loss, inputs
         self.rows, self.step, self.c, self.single, self.bounded = rows, step, c, single, rule.bounded
         self.any = bool if single else np.any

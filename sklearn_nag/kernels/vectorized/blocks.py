@@ -68,6 +68,15 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
                 raise Diverged
 
 
+def learn_by_column(learn_segment, *args):
+    """As `learn_in_blocks`, where sparse rows share blocks; the rest of the arguments is that of it.
+
+    ``learn_segment(..., by_column)`` learns rows that need no new lift; if told so, on the columns that each visits.
+    """
+    learn, together = (partial(learn_by_segments, partial(learn_segment, by_column=own)) for own in (False, True))
+    learn_in_blocks(learn, *args, together)
+
+
 def dense_blocks(X, order=None):
     """Yield the rows in order, in blocks of bounded size: what selects them in ``X``, and the rows in C order."""
     n = X.shape[0] if order is None else len(order)

@@ -54,7 +54,11 @@ class TargetRows(NamedTuple):
 
     def for_heads(self, n):
         """The same for ``n`` heads of each target, side by side; the spread is of no use then."""
-        return self if n == 1 else TargetRows(*(np.tile(values, n) for values in self[:-1]))
+        return self if n == 1 else self.each(lambda values: np.tile(values, n))
+
+    def each(self, change):
+        """The same of what ``change`` makes of each array; without the spread."""
+        return TargetRows(*map(change, self[:-1]))
 
 
 def read_targets(state, y, c, t):
