@@ -4,7 +4,8 @@ Numba's own cache goes stale only when the file of the function called from Pyth
 lets processes that write at the same time exchange one another's code. So what is kept here has a file for each
 function, each rule that it is compiled for and each combination of types, named after all that it depends on and
 checked when it is read; without one, or when one is damaged, code is compiled anew. All files are in one folder, which
-is bounded: those that were not used for the longest time go.
+is bounded: those that were not used for the longest time go. Nothing that names a file tells where this package is, or
+when it was put there: in a folder that the user has named, environments and container images find what others compiled.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import numba
-from numba.core.caching import FunctionCache, NullCache
+import numpy as np
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
@@ -48,12 +50,11 @@ class Damaged(Exception):
 
 @lru_cache
 def version_of_code():
-    """Short hash of Numba's version and of the files that compiled functions are made of."""
+    """Short hash of the versions of Numba and NumPy, and of the files that compiled functions are made of."""
     package = Path(__file__).parents[2]
     files = [*sorted(package.glob("kernels/**/*.py")), *(package / name for name in COMPILED_ELSEWHERE)]
-    stats = [file.stat() for file in files]
-    stamp = numba.__version__, [(stat.st_mtime_ns, stat.st_size) for stat in stats]
-    return hashlib.sha256(repr(stamp).encode()).hexdigest()[:12]
+    contents = [(file.relative_to(package).as_posix(), file.read_bytes()) for file in files]
+    return hashlib.sha256(repr((numba.__version__, np.__version__, contents)).encode()).hexdigest()[:12]
 
 
 class CodeFiles:
@@ -142,6 +143,22 @@ def _digest(path, data):
     return hashlib.sha256(path.name.encode() + b"\0" + data).digest()
 
 
+_UserProvidedLocator, *_other_locators = CompileResultCacheImpl._locator_classes
+
+
+class _NamedFolder(_UserProvidedLocator):
+    """The folder within ``NUMBA_CACHE_DIR``, named after the code; Numba would name it after where its files are."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file):
+        """Name of the folder."""
+        return f"sklearn_nag_{version_of_code()}"
+
+
+class _KernelCacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_NamedFolder, *_other_locators]
+
+
 class KernelCache(FunctionCache):
     """Numba's cache of one function, in `CodeFiles`; whatever goes wrong with these, the function is compiled.
 
@@ -152,6 +169,8 @@ class KernelCache(FunctionCache):
     constants : dict, optional
         Of the rule that it is compiled for, by name.
     """
+
+    _impl_class = _KernelCacheImpl
 
     def __init__(self, function, constants=None):
         super().__init__(function)

@@ -108,15 +108,33 @@ def test_a_limit_that_is_no_number(files, monkeypatch):
         files.save(KEY, "code")
 
 
-def test_the_version_follows_every_file(monkeypatch):
-    """A change of any file of the kernels, or of the losses, asks for new code."""
-    before = cache.version_of_code.__wrapped__()
-    assert before == cache.version_of_code.__wrapped__()
-    seen = []
-    stat = cache.Path.stat
-    monkeypatch.setattr(cache.Path, "stat", lambda self, **options: seen.append(self.name) or stat(self, **options))
-    cache.version_of_code.__wrapped__()
-    assert {"losses.py", "columns.py", "numba_rows.py", "rule.py", "arithmetic.py"} <= set(seen)
+def copy_of_package(folder):
+    """The files of this package, as an installation puts them into another folder at another time."""
+    shutil.copytree(
+        cache.Path(cache.__file__).parents[2], folder / "sklearn_nag", ignore=IGNORED, copy_function=shutil.copy
+    )
+    return folder / "sklearn_nag"
+
+
+IGNORED = shutil.ignore_patterns("__pycache__")
+
+
+@pytest.mark.parametrize("name", ["kernels/compiled/arithmetic.py", "kernels/nag/rule.py", "losses.py"])
+def test_the_version_follows_what_files_say(tmp_path, monkeypatch, name):
+    before = cache.version_of_code()
+    copy = copy_of_package(tmp_path)
+    monkeypatch.setattr(cache, "__file__", str(copy / "kernels/compiled/cache.py"))
+    assert cache.version_of_code.__wrapped__() == before
+    content = (copy / name).read_bytes()
+    (copy / name).write_bytes(content.replace(b"1", b"2", 1))
+    assert cache.version_of_code.__wrapped__() != before
+
+
+@pytest.mark.parametrize("module", [cache.numba, cache.np])
+def test_the_version_follows_what_compiles(monkeypatch, module):
+    before = cache.version_of_code()
+    monkeypatch.setattr(module, "__version__", "another")
+    assert cache.version_of_code.__wrapped__() != before
 
 
 # The smallest function that Python calls, as each process compiles it.
@@ -148,6 +166,15 @@ def started_together(tmp_path_factory):
 def test_processes_that_start_cold_together(started_together):
     folder, printed = started_together
     assert printed == {EXPECTED}
+    assert len(list(folder.rglob("*.nbc"))) == 1
+
+
+def test_another_installation_finds_what_was_compiled(tmp_path, started_together):
+    folder = started_together[0]
+    told = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import sklearn_nag; print(sklearn_nag.__file__);"
+    copy = copy_of_package(tmp_path)
+    (process,) = run(folder, f"{told} {FADE} print(len(multiply_columns.stats.cache_hits))")
+    assert process.stdout == f"{copy / '__init__.py'}\n{EXPECTED}1\n"
     assert len(list(folder.rglob("*.nbc"))) == 1
 
 
