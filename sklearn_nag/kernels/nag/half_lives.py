@@ -20,7 +20,7 @@ from ..state.checks import check_array, check_finite
 from ..state.lifts import LARGEST, positive
 from ..state.mixture import FixedShare
 from ..state.targets import Targets
-from ..vectorized.targets import read_classes, read_targets
+from ..vectorized.targets import read_classes, read_mean_rates, read_units
 from .rule import Rule, State
 
 AT_ONCE = 2**12  # rows of which the predictions of all models are kept
@@ -260,16 +260,17 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
         for own, share in zip(played, np.moveaxis(np.stack(groups, axis=1), -1, 0)):
             mixed += share * own
         np.clip(mixed, -LARGEST, LARGEST, out=mixed)  # as shares add up to 1 but for rounding
+        if rule.log_link:
+            mixed[(played <= NOTHING).all(axis=0)] = NOTHING
         totals = np.add.accumulate(np.vstack([of_mixture, counted(values(mixed, targets, units))]))
         state.loss[:] = np.minimum(totals[-1], LARGEST)
     return mixed
 
 
-def _hear(state, targets, c):
-    """What is known of targets before some rows, and after each."""
+def _hear(read, state, targets, c):
+    """What ``read`` makes of targets, or of their logarithms, before some rows, and after each."""
     heard = SimpleNamespace(rule=state.rule, targets=state.heard, t=state.t)
-    with np.errstate(all="ignore"):
-        return read_targets(heard, targets, c, np.add.accumulate(np.append(state.t, c)))
+    return read(heard, targets, c, np.add.accumulate(np.append(state.t, c)))
 
 
 def _hear_targets(state, targets, c):
@@ -286,16 +287,19 @@ def _hear_targets(state, targets, c):
     """
     if not state.rule.target_unit:
         return (lambda played: played), targets, np.ones(targets.shape)
-    units = _hear(state, targets, c).unit
     with np.errstate(all="ignore"):
+        *_, units = _hear(read_units, state, targets, c)
+        units = units[1:]
         unit = positive(units)
         return (lambda played: played / unit), targets / unit, units
 
 
 def _hear_rates(state, targets, c):
     """As `_hear_targets`, where predictions are logarithms, as deviances have a unit, too."""
-    told = _hear(state, targets, c)
+    means = np.zeros(targets.shape)
     with np.errstate(all="ignore"):
-        start = np.where(told.mean_before == NOTHING, 0.0, told.mean_before)
+        if state.rule.target_unit:
+            means = _hear(read_mean_rates, state, targets, c)[:-1]
+        start = np.where(means == NOTHING, 0.0, means)
         relative = np.where(targets > 0, np.exp(np.clip(np.log(targets) - start, -FARTHEST, FARTHEST)), 0.0)
-    return (lambda played: np.where(played <= ZERO, played, played - start)), relative, told.unit
+    return (lambda played: np.where(played <= ZERO, played, played - start)), relative, np.ones(targets.shape)

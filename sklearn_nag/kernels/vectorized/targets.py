@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -64,24 +66,37 @@ class TargetRows(NamedTuple):
 def read_targets(state, y, c, t):
     """Make the `TargetRows` of targets and weights; what the state knows of targets then includes these rows."""
     targets, rule = state.targets, state.rule
-    n = len(y)
     if rule.log_link:
         return read_rates(state, y, c, t)
     if not rule.target_unit:
         nothing, one = np.zeros(y.shape), np.ones(y.shape)
         return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t, nothing, nothing), y)
-    if state.t == 0 and rule.intercept:
-        targets.origin[:] = y[0]
-    y = y - targets.origin
-    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y * rule.intercept]))
-    means = sums / np.maximum(t, TINY)[:, None]
-    deviations = np.sqrt(c * (t[:-1] / t[1:]) if rule.intercept else c)[:, None] * np.abs(y - means[:-1])
-    spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
-    targets.sum[:], targets.spread[:] = sums[n], spread[n]
-    unit = spread / np.sqrt(np.maximum(t, TINY))[:, None]
+    y, means, spread, unit = read_units(state, y, c, t)
     growth = _growths(targets, c, t, y - means[:-1]) if rule.intercept else np.zeros(y.shape)
     ranges = _ranges(state, y, t, growth, spread[:-1])
     return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *ranges, y, spread)
+
+
+def read_units(state, y, c, t):
+    """The units of targets alone; what the state knows of these then includes these rows.
+
+    Returns
+    -------
+    y : ndarray of shape (n_rows, n_targets)
+        The targets, relative to their origin.
+    means, spread, unit : ndarray of shape (n_rows + 1, n_targets)
+        Their mean, `Targets.spread` and their unit, before each row and after the last.
+    """
+    targets, intercept = state.targets, state.rule.intercept
+    if state.t == 0 and intercept:
+        targets.origin[:] = y[0]
+    y = y - targets.origin
+    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y * intercept]))
+    means = sums / np.maximum(t, TINY)[:, None]
+    deviations = np.sqrt(c * (t[:-1] / t[1:]) if intercept else c)[:, None] * np.abs(y - means[:-1])
+    spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
+    targets.sum[:], targets.spread[:] = sums[-1], spread[-1]
+    return y, means, spread, spread / np.sqrt(np.maximum(t, TINY))[:, None]
 
 
 def _growths(targets, c, t, differences, kept=1.0):
@@ -101,26 +116,35 @@ def _growths(targets, c, t, differences, kept=1.0):
     share = (t[:-1] / t[1:])[:, None]
     kept = kept * share * share + 0.0 * differences
     gained = PER_ROW * share * (c / t[1:])[:, None] * differences
-    growth = np.empty((len(c) + 1, differences.shape[1]))
-    growth[0] = targets.growth
-    for i in range(len(c)):  # as each depends on that before
-        np.multiply(growth[i], kept[i], out=growth[i + 1])
-        np.clip(growth[i + 1], -LARGEST_GROWTH, LARGEST_GROWTH, out=growth[i + 1])
-        growth[i + 1] += gained[i]
-        np.clip(growth[i + 1], -LARGEST_GROWTH, LARGEST_GROWTH, out=growth[i + 1])
-    targets.growth[:] = growth[-1]
-    return growth[:-1]
+    return _one_after_another(_grow, targets.growth, kept, gained)
+
+
+def _grow(growth, kept, gained):
+    growth = min(max(growth * kept, -LARGEST_GROWTH), LARGEST_GROWTH) + gained
+    return min(max(growth, -LARGEST_GROWTH), LARGEST_GROWTH)
 
 
 def _spreads(targets, c, t, differences, kept):
     """As `_growths`, of spreads."""
     deviations = np.sqrt(c * (t[:-1] / t[1:]))[:, None] * np.abs(differences)
-    spread = np.empty((len(c) + 1, differences.shape[1]))
-    spread[0] = targets.spread
-    for i in range(len(c)):
-        np.minimum(np.hypot(spread[i] * kept[i], deviations[i]), LARGEST_GROWTH, out=spread[i + 1])
-    targets.spread[:] = spread[-1]
-    return spread[:-1]
+    return _one_after_another(_spread, targets.spread, kept, deviations)
+
+
+def _spread(spread, kept, deviation):
+    return min(math.hypot(spread * kept, deviation), LARGEST_GROWTH)
+
+
+def _one_after_another(step, known, *rows):
+    """What is known of each target before each row, where ``step(known, *row)`` is what is with it.
+
+    By numbers of Python, as an operation on a small array takes as long as twenty of these; ``known`` goes on.
+    """
+    found = np.empty((len(known), len(rows[0]) + 1))
+    for j, first in enumerate(known.tolist()):
+        columns = (values[:, j].tolist() for values in rows)
+        found[j] = [*accumulate(zip(*columns), lambda before, row: step(before, *row), initial=first)]
+    known[:] = found[:, -1]
+    return found[:, :-1].T
 
 
 def read_rates(state, y, c, t):
@@ -131,23 +155,19 @@ def read_rates(state, y, c, t):
     no target makes overflow. Before there is a target above 0, `NOTHING` is played, whose loss is 0.
     """
     rule, targets = state.rule, state.targets
-    n, nothing, free = len(y), np.zeros(y.shape), np.full(y.shape, LARGEST)
+    nothing, free = np.zeros(y.shape), np.full(y.shape, LARGEST)
     with np.errstate(divide="ignore"):
-        log_y, more = np.where(y > 0, np.log(y), ZERO), (np.log(c)[:, None] + np.log(y))
+        log_y = np.where(y > 0, np.log(y), ZERO)
     before, mean, compared, is_known = nothing, nothing, y, np.ones(y.shape, dtype=bool)
     growth = spread = nothing
     if rule.target_unit:
-        start = targets.sum if state.t > 0 else np.full_like(targets.sum, NOTHING)
-        sums = np.logaddexp.accumulate(np.vstack([start, more]))
-        targets.sum[:] = sums[n]
-        known = sums > NOTHING / 2.0
-        means = np.where(known, sums - np.log(np.maximum(t, TINY))[:, None], NOTHING)
-        is_known = known[1:]
+        means = read_mean_rates(state, y, c, t)
+        is_known = means[1:] > NOTHING
         before, mean = means[:-1], np.where(is_known, means[1:], 0.0)
         compared = np.where(y > 0, np.exp(np.clip(log_y - mean, -FARTHEST, FARTHEST)), 0.0)
         compared = np.where(is_known, compared, 1.0)
         # The mean before, over that with the row; where there was none, nothing grows.
-        fallen = np.where(known[:-1], np.exp(np.minimum(before - mean, FARTHEST)), compared)
+        fallen = np.where(before > NOTHING, np.exp(np.minimum(before - mean, FARTHEST)), compared)
         with np.errstate(over="ignore"):
             growth, spread = (of(targets, c, t, compared - fallen, fallen) for of in (_growths, _spreads))
         if state.t == 0:
@@ -169,6 +189,20 @@ def read_rates(state, y, c, t):
     least, most = np.where(unknown, NOTHING, least), np.where(unknown, NOTHING, most)
     one = np.ones(y.shape)
     return TargetRows(y, before, nothing, one, one, least, most, floor - mean, ceiling - mean, compared)
+
+
+def read_mean_rates(state, y, c, t):
+    """Logarithms of the mean of targets before each row and after the last, of shape (n_rows + 1, n_targets).
+
+    `NOTHING` before there is a target above 0; what the state knows of the mean then includes these rows.
+    """
+    targets = state.targets
+    with np.errstate(divide="ignore"):
+        more = np.log(c)[:, None] + np.log(y)
+    start = targets.sum if state.t > 0 else np.full_like(targets.sum, NOTHING)
+    sums = np.logaddexp.accumulate(np.vstack([start, more]))
+    targets.sum[:] = sums[-1]
+    return np.where(sums > NOTHING / 2.0, sums - np.log(np.maximum(t, TINY))[:, None], NOTHING)
 
 
 def _ranges(state, y, t, growth, spread):

@@ -159,6 +159,16 @@ def test_follows_a_flip_and_forgets_nothing_of_a_steady_stream():
     assert model.half_lives_[np.argmax(model.half_life_)] < 1000
 
 
+def test_before_a_target_above_0_there_is_nothing_to_lose():
+    """A mean by shares that add up to 1 but for rounding was taken for a rate of 0, which counts lost 180,000 by."""
+    X, y = np.arange(4.0)[:, None], np.array([0.0, 0.0, 9.0, 1.0])
+    one, auto = (NAGRegressor("poisson", half_life=half_life) for half_life in (None, "auto"))
+    for row, target in zip(X, y):
+        lost = [model.partial_fit([row], [target]).progressive_loss_ for model in (one, auto)]
+        assert lost[1] == pytest.approx(lost[0], abs=1e-12)
+    assert 0.0 < lost[1] < 2.0
+
+
 @not_compiled
 def test_a_call_that_fails_leaves_all_models_as_they_were():
     X, z, _ = mixed_rows(60)
