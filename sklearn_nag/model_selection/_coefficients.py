@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -128,7 +129,7 @@ class CoefficientsDisplay:
         CoefficientsDisplay
             The display itself.
         """
-        check_number("max_features", max_features, min_val=1)
+        check_number("max_features", max_features, Integral, min_val=1)
         ax = _axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
         largest = np.argsort(-np.abs(self.weights).max(axis=0), kind="stable")[:max_features]

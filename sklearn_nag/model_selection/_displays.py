@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from .._extras import how_to_install
 from ..estimators._growing_table import Progress
 from ..estimators._nag import ETA0S
-from ..estimators._validation import Rows, check_number, check_option
+from ..estimators._validation import Rows, check_fitted, check_number, check_option
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
 from ._streams import count_rows
@@ -396,6 +397,9 @@ class ProgressiveLossDisplay:
             The display, drawn.
         """
         named = _by_name(results)
+        for name, result in named.items():
+            if not len(result.curve["n_rows"]):
+                raise ValueError(f"the result of {name} has no curve; progressive_validation makes one with curve_at.")
         known = set.intersection(*(set(result.curve) - {"n_rows"} for result in named.values()))
         metric = metric or ("loss" if "loss" in known else "score")
         check_option("metric", metric, sorted(known))
@@ -582,8 +586,8 @@ class ValidationLossDisplay:
         ValidationLossDisplay
             The display, drawn.
         """
-        named = _by_name(estimators)
-        return cls({name: _final_estimator(learner).validation_losses_ for name, learner in named.items()}).plot(ax=ax)
+        learners = {name: _final_estimator(learner) for name, learner in _by_name(estimators).items()}
+        return cls({name: getattr(learner, "validation_losses_", []) for name, learner in learners.items()}).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the curves, with a dot at the least loss of each.
@@ -662,6 +666,9 @@ class FeatureScalesDisplay:
             The display, drawn.
         """
         learner, names = _learner_and_names(estimator)
+        check_fitted(learner)
+        if not hasattr(learner, "scale_"):
+            raise TypeError(f"{type(learner).__name__} has no scale_ of its columns to show.")
         return cls(learner.scale_, names).plot(ax=ax, max_features=max_features)
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> Self:
@@ -679,7 +686,7 @@ class FeatureScalesDisplay:
         FeatureScalesDisplay
             The display itself.
         """
-        check_number("max_features", max_features, min_val=1)
+        check_number("max_features", max_features, Integral, min_val=1)
         ax = _axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
         largest = np.argsort(-self.scales, kind="stable")[:max_features]

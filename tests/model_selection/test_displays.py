@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor, report_progress
+from sklearn_nag import NAGCellsClassifier, NAGClassifier, NAGRegressor, report_progress
 from sklearn_nag._extras import how_to_install
 from sklearn_nag.model_selection import (
     EtaSweepDisplay,
@@ -198,11 +198,26 @@ def test_scales_are_drawn(pyplot):
         ),
         (lambda: FeatureScalesDisplay([1.0], ["a", "b"]), "one number for each of 2 names"),
         (lambda: FeatureScalesDisplay([1.0]).plot(max_features=0), "max_features"),
+        (lambda: FeatureScalesDisplay([1.0]).plot(max_features=2.5), "'max_features' parameter must be an int"),
+        (lambda: FeatureScalesDisplay.from_estimator(NAGClassifier()), "is not fitted yet"),
+        (
+            lambda: ProgressiveLossDisplay.from_results(progressive_validation(NAGClassifier(), *CANCER)),
+            "^the result of NAGClassifier has no curve; progressive_validation makes one with curve_at",
+        ),
+        (
+            lambda: ValidationLossDisplay.from_estimator(NAGRegressor().partial_fit(*DIABETES)),
+            "^'NAGRegressor' has no validation losses",
+        ),
     ],
 )
 def test_errors(make, match):
     with pytest.raises(ValueError, match=match):
         make()
+
+
+def test_scales_of_what_has_none():
+    with pytest.raises(TypeError, match="^NAGCellsClassifier has no scale_ of its columns to show"):
+        FeatureScalesDisplay.from_estimator(NAGCellsClassifier().partial_fit(*CANCER, classes=[0, 1]))
 
 
 def test_without_matplotlib(monkeypatch):
