@@ -52,7 +52,7 @@ def learn(name, parameters, X, several):
     """Let an estimator learn rows; return why it does not, or None."""
     y = np.arange(8) % (3 if several else 2)
     try:
-        model = getattr(estimators, name)(**parameters)
+        model = getattr(estimators, name)().set_params(**parameters)
         if name.endswith("Classifier"):
             model.partial_fit(X, y, classes=np.unique(y))
         else:

@@ -43,7 +43,7 @@ def test_parameters_that_do_not_fit_are_named(monkeypatch, capsys):
     with pytest.raises(SystemExit) as exit_:
         command.main(["warm-up", "FTRLClassifier", "--set", "eta=3"])
     assert exit_.value.code == 1
-    assert capsys.readouterr().out.startswith("FTRLClassifier: ")
+    assert capsys.readouterr().out.startswith("FTRLClassifier: Invalid parameter 'eta' for estimator FTRLClassifier()")
 
 
 @pytest.mark.parametrize(
