@@ -97,7 +97,13 @@ class Run:
 
 def dot(X, u):
     """Products of each row with ``u``, of shape (..., n_rows)."""
-    return np.einsum("...td,...d->...t", X, np.asarray(u, dtype=np.float64))
+    u = np.asarray(u, dtype=np.float64)
+    if u.shape[-1:] != X.shape[-1:]:
+        raise ValueError(
+            f"u must have a weight for each of {X.shape[-1]} columns, the intercept among them where there is one; it "
+            f"has shape {u.shape}."
+        )
+    return np.einsum("...td,...d->...t", X, u)
 
 
 def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:

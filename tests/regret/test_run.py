@@ -86,3 +86,10 @@ def test_bad_arguments():
         margin_data(3, 2, margin=1.0)
     with pytest.raises(ValueError, match="n_rows"):
         unlearnable(27, lambda x: 1.0)
+
+
+def test_weights_of_another_length_are_refused():
+    run = record(NAGRegressor(), np.arange(12.0).reshape(6, 2), np.arange(6.0))
+    with pytest.raises(ValueError, match=r"^u must have a weight for each of 3 columns.*; it has shape \(2,\)\.$"):
+        run.regret([1.0, 2.0])
+    assert run.regret(np.zeros((4, 3))).shape == (4, 6)
