@@ -255,13 +255,11 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
         losses = counted(by_all, rule.most_nats)
         if rule.n_groups < rule.n_targets:
             losses = np.minimum(np.add.reduce(losses, axis=2, keepdims=True), LARGEST)
-        mixed = np.zeros(played.shape[1:])
+        mixed = played[0].copy()  # from which others differ, so that models that agree are not rounded
         groups = [mix(state.trusted.group(i), np.ascontiguousarray(losses[..., i].T)) for i in range(rule.n_groups)]
         for own, share in zip(played, np.moveaxis(np.stack(groups, axis=1), -1, 0)):
-            mixed += share * own
-        np.clip(mixed, -LARGEST, LARGEST, out=mixed)  # as shares add up to 1 but for rounding
-        if rule.log_link:
-            mixed[(played <= NOTHING).all(axis=0)] = NOTHING
+            mixed += share * np.clip(own - played[0], -LARGEST, LARGEST)
+        np.clip(mixed, -LARGEST, LARGEST, out=mixed)
         totals = np.add.accumulate(np.vstack([of_mixture, counted(values(mixed, targets, units))]))
         state.loss[:] = np.minimum(totals[-1], LARGEST)
     return mixed

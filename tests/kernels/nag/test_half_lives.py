@@ -169,6 +169,17 @@ def test_before_a_target_above_0_there_is_nothing_to_lose():
     assert 0.0 < lost[1] < 2.0
 
 
+def test_models_that_agree_are_not_rounded(rng):
+    """What rounding left of constant targets was taken for errors, and later intervals were 3,000 times too wide."""
+    X = rng.normal(size=(1000, 5))
+    y = X.sum(axis=1) + 0.5 * rng.normal(size=1000)
+    y[:300] = 5.0
+    one, auto = (NAGRegressor(half_life=half_life).partial_fit(X, y) for half_life in (200.0, "auto"))
+    wide, own = (np.median(np.diff(model.predict_interval(X[:50], 0.9))) for model in (auto, one))
+    assert wide < 1.5 * own
+    assert NAGRegressor(half_life="auto").partial_fit(X[:300], y[:300]).progressive_loss_ == 0.0
+
+
 @not_compiled
 def test_a_call_that_fails_leaves_all_models_as_they_were():
     X, z, _ = mixed_rows(60)
