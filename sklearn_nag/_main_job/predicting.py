@@ -23,6 +23,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from .._extras import how_to_install
+from ..estimators._validation import learner_of
 from ..preprocessing import OnlineColumnTransformer
 from ..streams import read_batches
 from ..streams._progress import progress_bar
@@ -170,7 +171,7 @@ def check_methods(model, options):
     methods = {"proba": "predict_proba", "decision": "decision_function", "interval": "predict_interval"}
     for option, method in methods.items():
         if getattr(options, option) and not hasattr(model, method):
-            last = model[-1] if isinstance(model, Pipeline) else model
+            last = learner_of(model)
             raise ValueError(f"--{option}: this {type(last).__name__} has no {method}.")
 
 

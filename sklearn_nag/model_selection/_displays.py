@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from .._extras import how_to_install
 from ..estimators._growing_table import Progress
 from ..estimators._nag import ETA0S
-from ..estimators._validation import Rows, check_fitted, check_number, check_option
+from ..estimators._validation import Rows, check_fitted, check_number, check_option, learner_of
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
 from ._streams import count_rows
@@ -61,7 +61,7 @@ def _class_name(item):
     """Name of the class of a learner, or of the one that a result or a search is about."""
     searched = getattr(item, "estimator", None)
     swept = (estimator for estimator in getattr(item, "estimators", []) if estimator)
-    return type(_final_estimator(searched or next(swept, item))).__name__
+    return type(learner_of(searched or next(swept, item))).__name__
 
 
 def _least(errors):
@@ -69,13 +69,9 @@ def _least(errors):
     return int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))
 
 
-def _final_estimator(estimator):
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
-
 def _learner_and_names(estimator):
     """The learner, which may be the last step of a pipeline, and the names of its features, None where unknown."""
-    learner = _final_estimator(estimator)
+    learner = learner_of(estimator)
     if hasattr(learner, "feature_names_in_"):
         return learner, learner.feature_names_in_
     return learner, None if learner is estimator else estimator[:-1].get_feature_names_out()
@@ -586,7 +582,7 @@ class ValidationLossDisplay:
         ValidationLossDisplay
             The display, drawn.
         """
-        learners = {name: _final_estimator(learner) for name, learner in _by_name(estimators).items()}
+        learners = {name: learner_of(learner) for name, learner in _by_name(estimators).items()}
         return cls({name: getattr(learner, "validation_losses_", []) for name, learner in learners.items()}).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

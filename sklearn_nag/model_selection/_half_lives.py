@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from ..estimators._validation import Rows
-from ._displays import _axes_or_new, _final_estimator
+from ..estimators._validation import Rows, learner_of
+from ._displays import _axes_or_new
 from ._progressive import progressive_validation
 from ._streams import count_rows
 
@@ -102,7 +102,7 @@ class HalfLivesDisplay:
         half_lives: list[float] = []
 
         def note(n, learner):
-            learner = _final_estimator(learner)
+            learner = learner_of(learner)
             n_rows.append(n)
             shares.append(np.atleast_2d(learner.half_life_).mean(axis=0))
             half_lives[:] = learner.half_lives_

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.pipeline import Pipeline
 
-from ..estimators._validation import Rows
+from ..estimators._validation import Rows, learner_of
 from ._streams import count_rows
 
 
@@ -129,7 +128,7 @@ def progressive_score(
     >>> progressive_score(reg, X, y) == -reg.progressive_loss_
     True
     """
-    learner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    learner = learner_of(estimator)
     if not hasattr(learner, "progressive_loss_"):
         name = type(learner).__name__
         raise TypeError(f"progressive_score needs a fitted learner of sklearn_nag; {name} has no progressive_loss_.")

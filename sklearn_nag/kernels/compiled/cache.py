@@ -20,6 +20,7 @@ from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -66,10 +67,12 @@ class CodeFiles:
         Where they are.
     name : str
         What their names begin with.
+    is_shared : bool, default=False
+        Whether other installations keep theirs there, so that those of other versions of the code are of use.
     """
 
-    def __init__(self, folder, name):
-        self.folder, self.name = Path(folder), name
+    def __init__(self, folder, name, is_shared=False):
+        self.folder, self.name, self.is_shared = Path(folder), name, is_shared
 
     def _path(self, key):
         return (
@@ -93,7 +96,7 @@ class CodeFiles:
         return pickle.loads(data)
 
     def save(self, key, data):
-        """Write a file in one step, so that no process reads half of it; remove those of other versions of the code."""
+        """Write a file in one step, so that no process reads half of it; remove those that are of no use any more."""
         data, path = dumps(data), self._path(key)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
         try:
@@ -101,7 +104,7 @@ class CodeFiles:
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
-        for other in self.folder.glob("*.nbc"):
+        for other in () if self.is_shared else self.folder.glob("*.nbc"):
             if other.name.split(".")[-3:-2] != [version_of_code()]:
                 other.unlink(missing_ok=True)
         make_room(self.folder, path)
@@ -143,20 +146,20 @@ def _digest(path, data):
     return hashlib.sha256(path.name.encode() + b"\0" + data).digest()
 
 
-_UserProvidedLocator, *_other_locators = CompileResultCacheImpl._locator_classes
+_UserProvidedLocator: Any = CompileResultCacheImpl._locator_classes[0]
 
 
-class _NamedFolder(_UserProvidedLocator):
-    """The folder within ``NUMBA_CACHE_DIR``, named after the code; Numba would name it after where its files are."""
+class _SharedFolder(_UserProvidedLocator):
+    """The folder within ``NUMBA_CACHE_DIR`` for all installations; Numba would have one for each."""
 
     @classmethod
     def get_suitable_cache_subpath(cls, py_file):
         """Name of the folder."""
-        return f"sklearn_nag_{version_of_code()}"
+        return "sklearn_nag"
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_NamedFolder, *_other_locators]
+    _locator_classes = [_SharedFolder, *CompileResultCacheImpl._locator_classes[1:]]
 
 
 class KernelCache(FunctionCache):
@@ -177,7 +180,8 @@ class KernelCache(FunctionCache):
         name, self._constants = self._impl.filename_base, constants
         self._impl = self._impl_class(cache_of)  # whose folder is that of all functions
         self._cache_path = self._impl.locator.get_cache_path()
-        self._cache_file = CodeFiles(self._cache_path, name)
+        is_shared = isinstance(self._impl.locator, _SharedFolder)
+        self._cache_file = CodeFiles(self._cache_path, name, is_shared)
 
     def _index_key(self, sig, codegen):
         return *super()._index_key(sig, codegen), self._py_func.__module__, self._constants

@@ -81,6 +81,19 @@ def test_code_of_other_sources_is_not_loaded_and_goes(files, monkeypatch):
     assert len(list(files.folder.iterdir())) == 1
 
 
+def test_code_of_other_sources_stays_in_a_folder_that_is_shared(tmp_path, monkeypatch):
+    files = cache.CodeFiles(tmp_path, "module.function-1.py", is_shared=True)
+    files.save(KEY, "old")
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "version_of_code", lambda: "another")
+        files.save(KEY, "new")
+        assert files.load(KEY) == "new"
+        patch.setenv(cache.LIMIT, "0.0001")  # and goes like any other, when there is no room
+        files.save(("others",), "x" * 100)
+        assert len(list(tmp_path.iterdir())) == 1
+    assert files.load(KEY) is None
+
+
 def test_room_is_made_by_what_was_not_used_for_longest(files, monkeypatch):
     monkeypatch.setenv(cache.LIMIT, "0.0025")
     for i, name in enumerate("abc"):
@@ -108,15 +121,15 @@ def test_a_limit_that_is_no_number(files, monkeypatch):
         files.save(KEY, "code")
 
 
+IGNORED = shutil.ignore_patterns("__pycache__")
+
+
 def copy_of_package(folder):
     """The files of this package, as an installation puts them into another folder at another time."""
     shutil.copytree(
         cache.Path(cache.__file__).parents[2], folder / "sklearn_nag", ignore=IGNORED, copy_function=shutil.copy
     )
     return folder / "sklearn_nag"
-
-
-IGNORED = shutil.ignore_patterns("__pycache__")
 
 
 @pytest.mark.parametrize("name", ["kernels/compiled/arithmetic.py", "kernels/nag/rule.py", "losses.py"])
