@@ -10,9 +10,9 @@ from . import quantiles as q
 LEVELS, MEMORIES = tuple(q.LEVELS.tolist()), tuple(q.MEMORIES.tolist())
 N_LEVELS, N_MEANS = q.N_LEVELS, q.N_MEANS
 MEAN, SHARE, PLACE, MISSES, TOTAL = q.MEAN, q.SHARE, q.PLACE, q.MISSES, q.TOTAL
-FAINT, FIRST, LOWEST, HIGHEST = q.FAINT, q.FIRST, q.LOWEST, q.HIGHEST
+FAINT, FEW, FIRST, LOWEST, HIGHEST = q.FAINT, q.FEW, q.FIRST, q.LOWEST, q.HIGHEST
 RATE, POWER, FLOOR = q.RATE, q.POWER, q.FLOOR
-LARGEST, LONGEST, OUTLYING, PART = q.LARGEST, q.LONGEST, q.OUTLYING, q.PART
+LARGEST, LONGEST, OUTLYING, PART, RARE = q.LARGEST, q.LONGEST, q.OUTLYING, q.PART, q.RARE
 
 
 @strict_slow
@@ -57,13 +57,19 @@ def step(n, rows, known, memory):
 
 
 @strict_slow
-def count(ends, begins, start, n, j, most, known, width, size):
-    """Count ``n`` sizes of stream ``j`` and which of them are above quantiles; ``size`` has room for them."""
-    total = known[TOTAL]
+def count(ends, begins, start, n, j, waiting, most, known, width, size):
+    """As `quantiles._count`, of ``n`` sizes of stream ``j``; ``size`` has room for them."""
+    total, missed = known[TOTAL], known[MISSES + RARE]
     for i in range(n):
         size[i] = min(abs(ends[start + i, j] - begins[start + i, j]), LARGEST)
     for i in range(n):
-        total += min(size[i], most) / LONGEST
+        counted = size[i]
+        if counted > most:
+            few = max(waiting + i, FEW)
+            mean = total * (LONGEST / few) if 2.0 * missed > few else 0.0
+            counted = min(counted, max(most, min(OUTLYING * mean, LARGEST)))
+        total += counted / LONGEST
+        missed += size[i] > width[RARE]
     known[TOTAL] = total
     for k in range(N_LEVELS):
         quantile, above = width[k], 0
@@ -83,7 +89,7 @@ def learn_sizes(ends, begins, rows_before, waiting_before, table, memory):
             length = max(1, min(LONGEST, rows // PART))
             n = min(ends.shape[0] - start, length - waiting)
             most = min(OUTLYING * scale, LARGEST) if scale > 0.0 else LARGEST
-            count(ends, begins, start, n, j, most, known, width, size)
+            count(ends, begins, start, n, j, waiting, most, known, width, size)
             start, waiting = start + n, waiting + n
             if waiting == length:
                 rows += waiting

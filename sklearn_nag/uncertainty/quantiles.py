@@ -40,6 +40,7 @@ FIRST = 10  # sizes that only make a scale
 LOWEST, HIGHEST = -10.0, 10.0  # of places; e**10 is 22,000
 LONGEST, PART = 32, 8  # a step waits for this part of the sizes so far, and for so many at most
 OUTLYING = 32.0  # scales: a larger size counts as one of so many, in means
+FEW, RARE = 8, 3  # so many sizes, most of them above the quantile of this place in LEVELS, are no outliers
 LARGEST = np.finfo(np.float64).max
 FAINT = 1e-100  # the least of a mean that counts, in those of all sizes
 N_MEANS, N_LEVELS = len(MEMORIES), len(LEVELS)
@@ -156,7 +157,7 @@ def play(
             scale, width = _scales_and_widths(table)
             if len(coverage):
                 played[start:stop] = _between(rows, width, coverage)
-            _count(table, size[start:stop], scale, np.where(_unknown(rows, LEVELS), np.inf, width))
+            _count(table, size[start:stop], waiting, scale, np.where(_unknown(rows, LEVELS), np.inf, width))
             waiting += stop - start
             if waiting == length:
                 rows += waiting
@@ -166,12 +167,19 @@ def play(
     return Quantiles(rows, waiting, table), played
 
 
-def _count(table, size, scale, width):
-    """Count some sizes that wait for the next step, and which of them are above the quantile of each level."""
+def _count(table, size, waiting, scale, width):
+    """Count sizes that come after ``waiting`` others of this step, and which are above the quantile of each level."""
     most = np.where(scale > 0.0, np.minimum(OUTLYING * scale, LARGEST), LARGEST)
-    terms = np.minimum(size, most) / LONGEST
-    terms[0] += table[:, TOTAL]
-    table[:, TOTAL] = np.add.accumulate(terms)[-1]  # one by one: no cut of the stream may change how a sum is rounded
+    if (size > most).any():
+        missed = table[:, MISSES + RARE].copy()
+        for before, now in enumerate(size, waiting):
+            mean = np.where(2.0 * missed > max(before, FEW), table[:, TOTAL] * (LONGEST / max(before, FEW)), 0.0)
+            table[:, TOTAL] += np.minimum(now, np.clip(OUTLYING * mean, most, LARGEST)) / LONGEST
+            missed += now > width[:, RARE]
+    else:
+        terms = size / LONGEST
+        terms[0] += table[:, TOTAL]
+        table[:, TOTAL] = np.add.accumulate(terms)[-1]  # one by one: no cut of the stream may change how it is rounded
     table[:, MISSES:TOTAL] += (size[:, :, None] > width).sum(axis=0)
 
 

@@ -25,13 +25,17 @@ def reference(sizes, memory=math.inf):
     for size in sizes:
         width = [scale() * math.exp(max(places[: k + 1])) for k in range(len(LEVELS))]
         played.append([w if rows * a >= 1 else math.inf for w, a in zip(width, LEVELS)])
-        waiting.append((min(size, 32 * scale()) if scale() > 0 else size, [size > w for w in played[-1]]))
+        n, missed = len(waiting), sum(missed[3] for _, missed in waiting)
+        unit = sum(x for x, _ in waiting) / max(n, 8) if missed > max(n, 8) / 2 else 0.0
+        most = 32 * max(scale(), unit) if scale() > 0 else math.inf
+        waiting.append((min(size, most), [size > w for w in played[-1]]))
         n = len(waiting)
         if n < max(1, min(32, rows // 8)):
             continue
         mean, rows = sum(x for x, _ in waiting) / n, rows + n
         if means[0] > 0.0:
-            densities = [share * m**-n * math.exp(-n * mean / m) for share, m in zip(shares, means)]
+            logs = [math.log(share) - n * (math.log(m) + mean / m) for share, m in zip(shares, means)]
+            densities = [math.exp(log - max(logs)) for log in logs]
             shares = [density / sum(densities) for density in densities]
         shares = [share + (1 / 3 - share) * n / rows for share in shares]
         spans = [max(n, min(rows, min(m, memory) + n / 2)) for m in MEMORIES]
@@ -55,7 +59,8 @@ def same(a, b):
 
 @pytest.mark.parametrize("memory", [np.inf, 100.0])
 def test_against_a_plain_transcription(memory):
-    size = np.random.default_rng(0).exponential(size=700) * np.repeat([1.0, 5.0, 0.1], [300, 200, 200])
+    size = np.random.default_rng(0).exponential(size=700) * np.repeat([1e-9, 5.0, 0.1], [300, 200, 200])
+    size[250::50] *= 1e5
     means, shares, places, played = reference(size, memory)
     known, width = quantiles.play(quantiles.new(1), size[:, None], np.zeros((700, 1)), 1.0 - LEVELS, memory)
     for ours, theirs in ((known.mean, means), (known.share, shares), (known.place, places)):
@@ -67,6 +72,7 @@ def test_numba_is_numpy():
     pytest.importorskip("numba")
     size = np.abs(np.random.default_rng(1).standard_cauchy(size=(3000, 2)))
     size[::7] = 0.0
+    size[:600] *= 1e-12
     with config_context(kernel="numpy"):
         expected = learn(size)
     with config_context(kernel="numba"):
@@ -80,7 +86,7 @@ def test_no_cut_and_no_other_stream_changes_a_bit(kernel):
     if kernel == "numba":
         pytest.importorskip("numba")
     rng = np.random.default_rng(2)
-    size = rng.exponential(size=(900, 2))
+    size = rng.exponential(size=(900, 2)) * [1.0, 1e3] ** (np.arange(900) > 400)[:, None]
     with config_context(kernel=kernel):
         whole, parts = learn(size), quantiles.new(2)
         for part in np.split(size, np.sort(rng.choice(900, 60))):
@@ -145,6 +151,25 @@ def test_quantiles_of_what_stays_the_same():
     known = learn(np.abs(rng.normal(size=20_000)))
     expected = [1.2816, 1.6449, 1.96, 2.5758]
     np.testing.assert_allclose(quantiles.widths(known, np.array([0.8, 0.9, 0.95, 0.99]))[0], expected, rtol=0.08)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e-15])
+@pytest.mark.parametrize(("n", "after", "most"), [(300, 300, 5.0), (300, 900, 1.3), (5000, 100, 1.7)])
+def test_sizes_of_another_order(unit, n, after, most):
+    """Once errors are no longer of rounding alone, widths are near what they should be, soon."""
+    size = np.abs(np.random.default_rng(6).normal(size=(n + after, 20)))
+    size[:n] *= unit
+    width = quantiles.widths(learn(size), np.array([0.9]))[:, 0] / 1.645
+    assert 0.8 < np.median(width) < most
+
+
+@pytest.mark.parametrize(("part", "most"), [(0.003, 1.15), (0.01, 1.3), (0.02, 2.0)])
+def test_few_giants_move_little(part, most):
+    rng = np.random.default_rng(7)
+    size = np.abs(rng.normal(size=(5000, 20))) * np.where(rng.random((5000, 20)) < part, 1e9, 1.0)
+    right = norm.ppf(1 - 0.05 / (1 - part) + part / (1 - part) / 2)
+    width = quantiles.widths(learn(size), np.array([0.9]))[:, 0]
+    assert 0.9 < np.median(width) / right < most
 
 
 def test_widths_are_nested_and_infinite_where_nothing_is_known():
