@@ -53,6 +53,11 @@ class Loss:
         """Lipschitz constant: the largest size that a derivative can have; None where there is none."""
         return None
 
+    @property
+    def robust(self):
+        """Whether derivatives are bounded, so that no target can do any harm."""
+        return self.lipschitz() is not None
+
     move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None if steps are explicit
 
 

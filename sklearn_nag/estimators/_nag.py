@@ -177,6 +177,7 @@ class _NAGRule(OnlineLinear):
             importance_aware=bool(self.importance_aware),
             target_unit=self._target_unit,
             degree=loss.degree,
+            robust=loss.robust,
             coupled=loss.coupled,
             log_link=loss.log_link,
             experts=len(etas),

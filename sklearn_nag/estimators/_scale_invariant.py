@@ -74,6 +74,7 @@ class _InvariantRule(OnlineLinear):
             "centred": centred,
             "target_unit": self._target_unit,
             "degree": loss.degree,
+            "robust": loss.robust,
             "coupled": loss.coupled,
             "log_link": loss.log_link,
             "clip": self._clip,

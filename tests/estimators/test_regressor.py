@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
+from sklearn.metrics import r2_score
 
-from sklearn_nag import NAGRegressor, config_context, losses
+from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, losses
 
 from ..kernels.helpers import KERNELS
 from .helpers import REGRESSION, played
@@ -36,6 +37,54 @@ def test_powers_of_two_of_the_target_change_no_bit():
     here = NAGRegressor().partial_fit(X, y)
     there = NAGRegressor().partial_fit(X, y * 2.0**300)
     assert np.array_equal(there.coef_, here.coef_ * 2.0**300)
+
+
+ROBUST = ["absolute_error", "huber", "epsilon_insensitive", "quantile"]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("loss", ROBUST)
+@pytest.mark.parametrize("make", [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor])
+def test_no_single_target_does_harm_where_slopes_are_bounded(make, loss, kernel, rng):
+    if kernel == "numpy" and loss != "huber":
+        pytest.skip("the losses share all of this")
+    X = rng.normal(size=(3000, 3))
+    truth = 2.0 + X @ [1.0, -1.0, 0.5]
+    y = truth + 0.3 * rng.normal(size=3000)
+    y[[800, 1500]] = 1e5, -1e8
+    with config_context(kernel=kernel):
+        reg = make(loss).partial_fit(X[:1501], y[:1501])
+        assert r2_score(truth, reg.predict(X)) > 0.8
+        assert r2_score(truth, reg.partial_fit(X[1501:], y[1501:]).predict(X)) > 0.97
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_is_rare_is_no_outlier(kernel, rng):
+    """A column that is 1 in a hundredth of the rows, in which targets are hundreds of times the others."""
+    X = np.column_stack([rng.normal(size=(8000, 2)), rng.random(8000) < 0.01])
+    y = 0.3 * rng.normal(size=8000) + 100.0 * X[:, 2]
+    with config_context(kernel=kernel):
+        reg = NAGRegressor("absolute_error").partial_fit(X, y)
+    np.testing.assert_allclose(reg.predict([[0, 0, 1], [0, 0, 0]]), [100, 0], atol=1)
+
+
+def test_targets_that_grow_by_far_are_followed(rng):
+    X = rng.normal(size=(2000, 2))
+    y = (X @ [1.0, 2.0] + 0.1 * rng.normal(size=2000)) * np.where(np.arange(2000) < 300, 1e-6, 1.0)
+    reg = NAGRegressor("huber").partial_fit(X, y)
+    assert reg.score(X[1000:], y[1000:]) > 0.95
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_outliers_by_any_cut(kernel, rng):
+    X, y = rng.normal(size=(400, 3)), rng.standard_cauchy(size=(400, 2)) ** 3
+    with config_context(kernel=kernel):
+        whole, parts = NAGRegressor("huber").partial_fit(X, y), NAGRegressor("huber")
+        for part in np.split(np.arange(400), np.sort(rng.choice(400, 30))):
+            parts.partial_fit(X[part], y[part])
+        one = NAGRegressor("huber").partial_fit(X, y[:, 1])
+    assert np.array_equal(parts.coef_, whole.coef_)
+    assert np.array_equal(one.coef_, whole.coef_[1])
 
 
 def test_equal_targets_at_first_harm_nothing(rng):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import LARGEST
+from ..state.targets import OUTLYING
 from .constants import OF_RATE
 from .jit import fast
 
@@ -15,6 +16,7 @@ from .jit import fast
     PLAYED_LEAST,  # between which predictions are held
     PLAYED_MOST,
     UNIT,  # of the targets
+    FARTHEST_UNITS,  # from their mean that a target counts as
     PREDICTION,  # margins, or predictions after the mean of the targets has moved: where derivatives are taken
     CLIPPED,  # predictions held within the range of the targets
     PLAYED,  # predictions to return
@@ -29,8 +31,8 @@ from .jit import fast
     RATIO,  # targets over their mean, where predictions are logarithms
     FACTOR,  # of a direction in a step that is still to be made
     IS_PREDICTED,  # whether ``LATEST`` and ``AVERAGE`` are those of the row that is learnt next
-) = map(np.int64, range(19))
-N_ROWS = 19
+) = map(np.int64, range(20))
+N_ROWS = 20
 
 
 @fast
@@ -50,6 +52,7 @@ def new_heads(state):
     rule = state.rule
     heads = np.zeros((N_ROWS, max(rule.n_heads, 2)))  # 2 as some rows serve mixtures of the two
     heads[UNIT, : rule.n_heads] = state.unit()
+    heads[FARTHEST_UNITS] = OUTLYING if rule.robust else np.inf
     heads[PLAYED_LEAST], heads[PLAYED_MOST] = -LARGEST, LARGEST
     if rule.log_link:  # as predictions begin far from 0
         heads[LOW], heads[HIGH] = -LARGEST, LARGEST

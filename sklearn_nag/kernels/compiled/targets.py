@@ -13,6 +13,7 @@ from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
 from .heads import (
     CLIPPED,
+    FARTHEST_UNITS,
     GRADIENT,
     HIGH,
     LOW,
@@ -54,6 +55,15 @@ def grown(growth, before, c, t, difference):
     """As `state.targets.grown`."""
     kept = before / t
     return growth * kept * kept + PER_ROW * kept * (c / t) * difference
+
+
+@fast
+def within(y, mean, spread, before, units):
+    """A target, or the nearest number that is within so many units of the mean of those before, if they have a unit."""
+    if not units < np.inf or spread == 0.0:
+        return y
+    far = units * (spread / np.sqrt(max(before, TINY)))
+    return min(max(y, mean - far), mean + far)
 
 
 @fast
@@ -117,16 +127,17 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_ta
         y = heads[TARGET, j] - target[ORIGIN, j]
         heads[TARGET, j] = y
         old = target[SUM, j] / max(before, TINY)
+        counts_as = within(y, old, target[SPREAD, j], before, heads[FARTHEST_UNITS, j])
         if intercept:
-            target[SUM, j] += c * y
+            target[SUM, j] += c * counts_as
         mean = target[SUM, j] / clock[T]
-        deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
+        deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(counts_as - old)
         least, most = range_before(heads, target, clip, before, j)
         target[SPREAD, j] = length(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, before, j)
         if intercept:
-            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], y - old)
+            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], counts_as - old)
         unit = target[SPREAD, j] / np.sqrt(clock[T])
         heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = old, least, most
         for k in range(j, n_heads, n_targets):
@@ -147,16 +158,17 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
         y = heads[TARGET, j] - target[ORIGIN, j]
         heads[TARGET, j] = y
         old = target[SUM, j] / max(before, TINY)
+        counts_as = within(y, old, target[SPREAD, j], before, heads[FARTHEST_UNITS, j])
         if intercept:
-            target[SUM, j] += c * y
+            target[SUM, j] += c * counts_as
         mean = target[SUM, j] / clock[T]
-        deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(y - old)
+        deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(counts_as - old)
         least, most = range_before(heads, target, clip, before, j)
         target[SPREAD, j] = length(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, before, j)
         if intercept:
-            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], y - old)
+            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], counts_as - old)
         heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[CLIPPED, j], least), most)
         heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
         heads[PREDICTION, j] = min(max(mean + heads[UNIT, j] * heads[PREDICTION, j], floor), ceiling)

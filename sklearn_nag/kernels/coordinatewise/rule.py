@@ -55,7 +55,7 @@ class Rule(LinearRule):
         not 0.
     centred : bool
         Whether ``x`` of frequent columns stands for the deviation from the running mean.
-    target_unit, degree, coupled, clip, log_link
+    target_unit, degree, coupled, clip, log_link, robust
         See `LinearRule`.
     """
 
@@ -73,6 +73,7 @@ class Rule(LinearRule):
     coupled: bool
     clip: tuple[float, float] | Literal["targets"] | None = None
     log_link: bool = False
+    robust: bool = False
 
     experts = 1
     mixed = True

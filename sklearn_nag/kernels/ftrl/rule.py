@@ -58,7 +58,7 @@ class Rule(LinearRule):
         Whether weights are not negative, for "entropy".
     intercept : bool
         Whether the last column is the constant 1, whose weight is free: neither penalised nor part of the ``radius``.
-    centred, target_unit, degree, coupled, clip, log_link
+    centred, target_unit, degree, coupled, clip, log_link, robust
         See `LinearRule`.
     half_life : float
         After rows of how much weight what was learnt counts half; infinite for never.
@@ -88,6 +88,7 @@ class Rule(LinearRule):
     clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
     log_link: bool = False
+    robust: bool = False
     half_life: float = np.inf
 
     experts = 1

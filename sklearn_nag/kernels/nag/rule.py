@@ -75,6 +75,8 @@ class Rule(LinearRule):
         Whether the unit of the targets is learnt and, with an intercept, their origin.
     degree : int
         ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
+    robust : bool
+        Whether the derivatives of the loss are bounded; see `LinearRule`.
     coupled : bool
         Whether the loss compares the heads of an expert with one another.
     log_link : bool
@@ -116,6 +118,7 @@ class Rule(LinearRule):
     degree: int = 2
     coupled: bool = False
     log_link: bool = False
+    robust: bool = False
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf

@@ -56,6 +56,8 @@ class LinearRule:
                                  function of what is kept
     ``target_unit``              whether the unit of the targets is learnt and, with an intercept, their origin
     ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
+    ``robust``                   whether derivatives of the loss are bounded, so that no row may set the unit of the
+                                 targets, either: see `targets`
     ``log_link``                 whether predictions are logarithms of what is predicted; with ``target_unit`` they
                                  are counted from the logarithm of the running mean of the targets
     ``coupled``                  whether the loss compares the heads of a row with one another
@@ -82,6 +84,7 @@ class LinearRule:
     fades_on_the_way: ClassVar[bool] = False  # whether compiled loops fade themselves, rare columns unseen
     weight_power: ClassVar[int] = 0
     sharing = 1
+    robust = False
     log_link = False
     constraint: Any = None
 

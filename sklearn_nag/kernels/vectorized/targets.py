@@ -10,7 +10,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import LARGEST_GROWTH, PER_ROW, widened, widened_rates, with_room
+from ..state.targets import LARGEST_GROWTH, OUTLYING, PER_ROW, widened, widened_rates, with_room
 
 
 def read_classes(y, n_heads):
@@ -71,8 +71,8 @@ def read_targets(state, y, c, t):
     if not rule.target_unit:
         nothing, one = np.zeros(y.shape), np.ones(y.shape)
         return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t, nothing, nothing), y)
-    y, means, spread, unit = read_units(state, y, c, t)
-    growth = _growths(targets, c, t, y - means[:-1]) if rule.intercept else np.zeros(y.shape)
+    y, counts_as, means, spread, unit = read_units(state, y, c, t)
+    growth = _growths(targets, c, t, counts_as - means[:-1]) if rule.intercept else np.zeros(y.shape)
     ranges = _ranges(state, y, t, growth, spread[:-1])
     return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *ranges, y, spread)
 
@@ -82,8 +82,8 @@ def read_units(state, y, c, t):
 
     Returns
     -------
-    y : ndarray of shape (n_rows, n_targets)
-        The targets, relative to their origin.
+    y, counts_as : ndarray of shape (n_rows, n_targets)
+        The targets, relative to their origin, and what they count as: for robust rules, no outliers.
     means, spread, unit : ndarray of shape (n_rows + 1, n_targets)
         Their mean, `Targets.spread` and their unit, before each row and after the last.
     """
@@ -91,12 +91,29 @@ def read_units(state, y, c, t):
     if state.t == 0 and intercept:
         targets.origin[:] = y[0]
     y = y - targets.origin
+    counts_as, moments, start = y.copy(), _moments(targets, y, c, t, intercept), 0
+    while state.rule.robust and start < len(y):
+        _, means, spread, unit = moments
+        far = np.where(spread[:-1] > 0.0, OUTLYING * unit[:-1], np.inf)
+        within = np.clip(counts_as, means[:-1] - far, means[:-1] + far)
+        outlying = np.flatnonzero((within[start:] != counts_as[start:]).any(axis=1))
+        if not len(outlying):
+            break
+        start += outlying[0] + 1  # the rows from here on are to be looked at again, by other moments
+        counts_as[start - 1] = within[start - 1]
+        moments = _moments(targets, counts_as, c, t, intercept)
+    sums, *moments = moments
+    targets.sum[:], targets.spread[:] = sums[-1], moments[1][-1]
+    return y, counts_as, *moments
+
+
+def _moments(targets, y, c, t, intercept):
+    """Sums of targets, relative to their origin, and what `read_units` makes of these."""
     sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y * intercept]))
     means = sums / np.maximum(t, TINY)[:, None]
     deviations = np.sqrt(c * (t[:-1] / t[1:]) if intercept else c)[:, None] * np.abs(y - means[:-1])
     spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
-    targets.sum[:], targets.spread[:] = sums[-1], spread[-1]
-    return y, means, spread, spread / np.sqrt(np.maximum(t, TINY))[:, None]
+    return sums, means, spread, spread / np.sqrt(np.maximum(t, TINY))[:, None]
 
 
 def _growths(targets, c, t, differences, kept=1.0):

@@ -91,6 +91,7 @@ def run(
     importance_aware=False,
     target_unit=False,
     clip=None,
+    robust=False,
 ):
     """Progressive predictions and final ``w`` (the intercept last), over rows in order.
 
@@ -101,6 +102,8 @@ def run(
     With ``clip`` they are held within that range itself or between two numbers, and the derivative is taken at the
     prediction held within the same numbers or the range of the targets with that of the row, widened by its width over
     the root of the weight of the rows before.
+
+    With ``robust`` targets count as no further than 32 deviations from the mean, in mean and deviation.
 
     An L2 penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact
     solution of ``du = -rate l2 u``. With L1, penalties are those of FTRL-Proximal (McMahan et al., KDD 2013, Algorithm
@@ -130,7 +133,11 @@ def run(
         z[i] -= l2 * elapsed * u
         sigmas[i], settled[i], w[i] = 1 / rate, u, u / s[i]
 
-    seen, seen_y, seen_c = [[] for _ in range(d)], [], []
+    seen, seen_y, seen_c, counted = [[] for _ in range(d)], [], [], []
+
+    def unit_of(values):
+        return math.sqrt(math.fsum(c * v * v for c, v in zip(seen_c, values)) / math.fsum(seen_c[: len(values)]))
+
     for row, (features, target) in enumerate(zip(X, y)):
         c = 1.0 if weights is None else float(weights[row])
         if c == 0:
@@ -165,7 +172,7 @@ def run(
         unit = 1.0
         if target_unit:
             if seen_y:
-                mean = moments(seen_y, seen_c[:-1])[0] if intercept else 0.0
+                mean, unit = moments(counted, seen_c[:-1]) if intercept else (0.0, unit_of(counted))
                 low, high = some_range(seen_y)
                 if clip == "targets" and intercept:
                     below, above = margins(seen_y, seen_c[:-1])
@@ -175,12 +182,14 @@ def run(
                 predictions.append(min(max(p + mean, low), high))
             else:
                 predictions.append(0.0 if clip in (None, "targets") else min(max(0.0, clip[0]), clip[1]))
+            far = 32 * unit if robust and counted and unit else math.inf
+            counted.append(min(max(target, mean - far), mean + far) if counted else target)
             seen_y.append(target)
             if intercept:
-                mean, unit = moments(seen_y, seen_c)
+                mean, unit = moments(counted, seen_c)
                 p += mean
             else:
-                unit = math.sqrt(math.fsum(c * v * v for c, v in zip(seen_c, seen_y)) / t)
+                unit = unit_of(counted)
         else:
             low, high = (some_range(seen_y) if clip == "targets" and seen_y else None) or (-math.inf, math.inf)
             low, high = (low, high) if clip in (None, "targets") else clip

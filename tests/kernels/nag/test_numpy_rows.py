@@ -68,6 +68,22 @@ def test_extensions_agree_with_computing_everything_from_scratch(rng, rule, exte
     np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-6, atol=1e-7 * np.abs(u).max())
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("normalization", "adaptive"), [("rms", True), ("max", False)])
+def test_outliers_agree_with_computing_everything_from_scratch(rng, normalization, adaptive, intercept):
+    X, y = make_data(rng, n=200, d=4, loss="absolute_error")
+    y[[30, 31, 90, 199]] *= [-1e9, 1e5, 1e3, 1e4]
+    weights = rng.integers(0, 3, len(X)) * rng.random(len(X))
+    rule = {"normalization": normalization, "adaptive": adaptive, "intercept": intercept}
+    rule |= {"target_unit": True, "robust": True}
+    expected, w = reference.run(X, y, loss="absolute_error", eta=0.1, weights=weights, **rule)
+    state = make_state(4, eta=[0.1], **rule, degree=1)
+    played = progressive(state, X, y, weights, "absolute_error")[:, 0]
+    np.testing.assert_allclose(played[weights > 0], np.array(expected)[weights > 0], rtol=1e-6, atol=1e-7)
+    u = np.array(w) * state.scale()
+    np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-6, atol=1e-7 * np.abs(u).max())
+
+
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("clip", ["targets", (-0.4, 0.3)])
 @pytest.mark.parametrize("extension", [(), *EXTENSIONS], ids="+".join)
