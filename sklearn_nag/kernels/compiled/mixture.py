@@ -9,7 +9,7 @@ import numpy as np
 
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import LARGEST
-from ..state.mixture import ROUNDING, SLOPES, STEEPEST, FixedShare
+from ..state.mixture import OUTLYING, ROUNDING, SLOPES, STEEPEST, FixedShare
 from .arithmetic import exp
 from .heads import AVERAGE, CLIPPED, EXPERT_LOSS, LATEST, N_ROWS, PLAYED, SHARE, UNIT
 from .jit import entry, strict, strict_slow
@@ -78,7 +78,9 @@ def share_out(heads, excess, gap, rounds, unit):
         mean += heads[SHARE, k] * heads[EXPERT_LOSS, k]
         least = min(least, heads[EXPERT_LOSS, k])
     if unit > 0.0:
-        gap[0] = min(gap[0] + (np.log(n_experts) * unit * mean - gap[0]) / rounds[0], LARGEST)
+        most = min(OUTLYING * gap[0], LARGEST) if gap[0] > 0.0 else LARGEST
+        counted = min(np.log(n_experts) * unit * mean, most)
+        gap[0] = min(gap[0] + (counted - gap[0]) / rounds[0], LARGEST)
     for k in range(n_experts):
         excess[0, k] = min(excess[0, k] + (heads[EXPERT_LOSS, k] - least), LARGEST)
         ahead = min(ahead, excess[0, k])

@@ -229,7 +229,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     targets = read_classes(y, rule.n_targets)
     c = np.ones(n) if sample_weight is None else sample_weight
     hear = _hear_rates if rule.log_link else _hear_targets
-    predicted, in_units, units = hear(state, targets, c)
+    predicted, in_units, units = hear(state, loss, targets, c)
     played = np.empty((1 + len(state.others), n, rule.n_played))
     told, of_mixture = np.empty_like(played) if tells else [None] * len(played), state.loss.copy()
     state.rule = rules_of(rule)[0]
@@ -265,14 +265,18 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     return mixed
 
 
-def _hear(read, state, targets, c):
+def _hear(read, state, targets, c, robust=False):
     """What ``read`` makes of targets, or of their logarithms, before some rows, and after each."""
-    heard = SimpleNamespace(rule=state.rule, targets=state.heard, t=state.t)
+    rule = SimpleNamespace(intercept=state.rule.intercept, robust=robust)
+    heard = SimpleNamespace(rule=rule, targets=state.heard, t=state.t)
     return read(heard, targets, c, np.add.accumulate(np.append(state.t, c)))
 
 
-def _hear_targets(state, targets, c):
+def _hear_targets(state, loss, targets, c):
     """How losses have no unit, in which no square leaves the range.
+
+    No single row sets that unit, as losses of all rows after it would be nothing in it, beside those before; but for
+    losses with a parameter in units of the target, to which the models themselves set the unit.
 
     Returns
     -------
@@ -286,13 +290,14 @@ def _hear_targets(state, targets, c):
     if not state.rule.target_unit:
         return (lambda played: played), targets, np.ones(targets.shape)
     with np.errstate(all="ignore"):
-        *_, units = _hear(read_units, state, targets, c)
+        robust = state.rule.robust or "epsilon" not in loss.parameters
+        *_, units = _hear(read_units, state, targets, c, robust)
         units = units[1:]
         unit = positive(units)
         return (lambda played: played / unit), targets / unit, units
 
 
-def _hear_rates(state, targets, c):
+def _hear_rates(state, _, targets, c):
     """As `_hear_targets`, where predictions are logarithms, as deviances have a unit, too."""
     means = np.zeros(targets.shape)
     with np.errstate(all="ignore"):

@@ -7,6 +7,7 @@ import numpy as np
 from .lifts import LARGEST, positive
 
 ROUNDING = 2.0**-50  # of a loss: what it exceeds another by no more than this is no difference
+OUTLYING = 32.0  # times their mean so far that a loss counts as at most, in that mean
 STEEPEST = LARGEST / 4.0  # the largest loss on a tangent, so that differences stay in range
 SLOPES = {"log_loss": lambda p: -1.0 / p, "squared_error": lambda p: p, "absolute_error": np.sign}
 
@@ -183,7 +184,8 @@ class FixedShare(Mixture):
     After each row the weights are mixed with equal ones (Herbster and Warmuth, Machine Learning 32, 1998), in the share
     ``1 / (rounds + 1)``, which needs no horizon and no number of changes (Adamskiy, Koolen, Chernov and Vovk, "A closer
     look at adaptive regret", JMLR 17, 2016). Log losses are taken as they are. Others have a unit: they are divided by
-    their mean so far, which is to them what its spread is to the error of a Gaussian or a Laplacian.
+    their mean so far, which is to them what its spread is to the error of a Gaussian or a Laplacian. So that no single
+    row makes all rows after it count for nothing, a loss counts as `OUTLYING` times that mean at most, in the mean.
 
     Parameters
     ----------
@@ -236,8 +238,9 @@ class FixedShare(Mixture):
         self.rounds += 1.0
         if self.unit:
             mean = np.add.reduce(share * losses, axis=1)
-            gap = self.gap + (np.log(n_experts) * self.unit * mean - self.gap) / self.rounds
-            self.gap[:] = np.minimum(gap, LARGEST)
+            most = np.where(self.gap > 0.0, np.minimum(OUTLYING * self.gap, LARGEST), LARGEST)
+            counted = np.minimum(np.log(n_experts) * self.unit * mean, most)
+            self.gap[:] = np.minimum(self.gap + (counted - self.gap) / self.rounds, LARGEST)
         self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
         self.excess -= self.excess.min(axis=1, keepdims=True)
         part = (1.0 / (self.rounds + 1.0))[:, None]

@@ -39,7 +39,8 @@ def shares_of_rows(losses, unit):
         shares.append(weights)
         rate = 1.0
         if unit:
-            before, mean = mean, mean + (weights @ loss - mean) / t
+            lost = min(weights @ loss, 32.0 * mean) if mean else weights @ loss
+            before, mean = mean, mean + (lost - mean) / t
             logs = logs * (before / mean)  # excess losses stay, and the rate has changed
             rate = 1.0 / (unit * mean)
         weights = np.exp(logs - rate * loss)
@@ -52,6 +53,7 @@ def shares_of_rows(losses, unit):
 def test_fixed_share_is_as_printed(unit, rng):
     losses = rng.exponential(size=(300, 4)) * [1.0, 1.0, 1.5, 0.9]
     losses[100:200, 2] *= 0.1
+    losses[50] *= 100.0
     shares = kernels.mix(FixedShare.new(1, 4, unit), losses)
     np.testing.assert_allclose(shares, shares_of_rows(losses, unit), rtol=1e-7, atol=1e-12)
 
@@ -70,6 +72,16 @@ def test_regret_against_the_best_sequence_with_few_changes(rng):
         bound = np.log(n) + (m + 1) * np.log(T) + m * np.log(n)
         assert mixed - of_best <= bound
         assert losses.sum(axis=0).min() - of_best > 10.0 * bound  # which a single expert does not keep
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_models_that_one_row_spoilt_are_left(loss, kernel, rng):
+    """A target so large that squares of it make those of all other rows nothing."""
+    X = rng.normal(size=(2000, 3))
+    truth = 2.0 + X @ [1.0, -1.0, 0.5]
+    y = truth + 0.3 * rng.normal(size=2000)
+    y[1000] = 1e5
+    assert NAGRegressor(loss, half_life="auto").partial_fit(X, y).score(X, truth) > 0.95
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
