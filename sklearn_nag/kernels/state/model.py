@@ -342,6 +342,14 @@ class LinearState:
         low, high = (np.resize(end, self.rule.n_played) for end in ends)
         return low, high
 
+    def is_among_targets(self, p):
+        """Whether clipping leaves predictions as they are because targets were on both sides of each: soon told."""
+        targets, n = self.targets, self.rule.n_played
+        if self.rule.clip != "targets" or self.t == 0 or n != self.rule.n_targets:
+            return False
+        low, high = (targets.origin + targets.low) / targets.lift, (targets.origin + targets.high) / targets.lift
+        return bool(((low <= p) & (p <= high)).all())
+
     def _range_of_targets(self):
         targets, t = self.targets, max(self.t, TINY)
         if self.rule.log_link:

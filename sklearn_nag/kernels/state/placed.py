@@ -31,8 +31,9 @@ SAVED = (
 )  # what is saved; features in order, as their columns
 # What the model of no features that is kept besides has to say about all of it.
 OF_ALL = frozenset({
-    "averaged", "clip_range", "clocks", "eta0_weights", "goes_on_by", "in_unit_of_loss", "loss", "mean_loss", "models",
-    "others", "rule", "seen", "see_growth", "share_at_ends", "shares", "t", "target_mean", "targets", "unit",
+    "averaged", "clip_range", "clocks", "eta0_weights", "goes_on_by", "in_unit_of_loss", "is_among_targets", "loss",
+    "mean_loss", "models", "others", "rule", "seen", "see_growth", "share_at_ends", "shares", "t", "target_mean",
+    "targets", "unit",
 })  # fmt: skip
 
 

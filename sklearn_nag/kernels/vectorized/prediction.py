@@ -62,7 +62,10 @@ def predict_few(state, X):
     ndarray of shape (n_rows, n_played) or None
         None where any may leave the range, or where models need more.
     """
-    if state.has_many or (state.rule.clip is not None and state.models()):
+    if state.rule.clip is not None and (models := state.models()):
+        parts = [predict_few(model, X) for _, model in models]
+        return None if any(part is None for part in parts) else _blend([share for share, _ in models], parts)
+    if state.has_many:
         return None
     coef, intercept, reach = state.linear()
     sizes = np.abs(X)
@@ -113,10 +116,15 @@ def predict_by_row(state, X):
 
 def _mean(predict, models, X):
     """Mean of the predictions of several models, by their shares."""
-    total = np.zeros((X.shape[0], len(models[0][0])))
-    with np.errstate(over="ignore"):  # shares add up to 1 but for rounding
-        for share, model in models:
-            total += share * predict(model, X)
+    return _blend([share for share, _ in models], (predict(model, X) for _, model in models))
+
+
+def _blend(shares, parts):
+    """Mean of some predictions by shares, which add up to 1 but for rounding."""
+    total = 0.0
+    with np.errstate(over="ignore"):
+        for share, part in zip(shares, parts):
+            total = total + share * part
     return np.clip(total, -LARGEST, LARGEST, out=total)
 
 
@@ -155,7 +163,7 @@ def _sum_unit_free(state, X):
 
 def clipped(state, p):
     """Predictions ``p`` held within the range to which the rule clips them."""
-    ends = state.clip_range()
+    ends = None if state.is_among_targets(p) else state.clip_range()
     return p if ends is None else np.clip(p, *ends, out=p)
 
 

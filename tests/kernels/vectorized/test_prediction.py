@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_nag import NAGClassifier
+from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.kernels import FEW, predict, predict_by_row, predict_few, predict_unit_free
+from sklearn_nag.kernels.state.model import LinearState
 
 from ..helpers import make_data, make_state, progressive
 
@@ -105,3 +106,19 @@ def test_no_bit_depends_on_what_was_predicted_before(rng):
     seen = [predict(model._state.copy(), rows[i : i + 1])[0] for i in range(20)]
     assert not model._state.is_exact()  # which makes weights of all columns
     np.testing.assert_array_equal(seen, predict(model._state, rows))
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize("half_life", [None, "auto"])
+def test_ranges_of_targets_are_worked_out_only_where_they_tell(loss, half_life, n_outputs, rng, monkeypatch):
+    X = rng.normal(size=(200, 3))
+    y = np.squeeze(np.exp(X[:, :n_outputs] + np.linspace(0.0, 2.0, 200)[:, None]))
+    reg = NAGRegressor(loss, half_life=half_life).partial_fit(X, y)
+    X *= np.exp(rng.normal(size=(200, 1)))
+    few, many = [reg.predict(x[None])[0] for x in X], reg.predict(X)
+    monkeypatch.setattr(LinearState, "is_among_targets", lambda *_: False)
+    np.testing.assert_array_equal(few, [reg.predict(x[None])[0] for x in X])
+    np.testing.assert_array_equal(many, reg.predict(X))
+    held = (np.log(many) if loss == "poisson" else many).reshape(200, -1) - reg._state.clip_range()[1]
+    assert half_life or (abs(held) < 1e-9).any(axis=0).all()
