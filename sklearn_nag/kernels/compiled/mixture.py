@@ -68,7 +68,7 @@ def suffer(heads, excess, gap, group):
 
 
 @strict_slow
-def share_out(heads, excess, gap, rounds, unit):
+def share_out(heads, excess, gap, rounds, unit, noise):
     """As `FixedShare.suffer`, for one group."""
     n_experts = excess.shape[1]
     rounds[0] += 1.0
@@ -78,6 +78,7 @@ def share_out(heads, excess, gap, rounds, unit):
         mean += heads[SHARE, k] * heads[EXPERT_LOSS, k]
         least = min(least, heads[EXPERT_LOSS, k])
     if unit > 0.0:
+        mean = max(mean, noise)
         most = min(OUTLYING * gap[0], LARGEST) if gap[0] > 0.0 else LARGEST
         counted = min(np.log(n_experts) * unit * mean, most)
         gap[0] = min(gap[0] + (counted - gap[0]) / rounds[0], LARGEST)
@@ -131,8 +132,8 @@ def judge(heads, loss, c, mixture, n_targets):
 
 
 @entry
-def play(excess, gap, grows, rounds, unit, losses, shares, heads):
-    """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`."""
+def play(excess, gap, grows, rounds, unit, losses, noise, shares, heads):
+    """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`, ``noise`` if not given."""
     for i in range(losses.shape[0]):
         before = gap[0]
         expert_shares(heads, excess, gap, 0)
@@ -140,7 +141,7 @@ def play(excess, gap, grows, rounds, unit, losses, shares, heads):
             shares[i, k] = heads[SHARE, k]
             heads[EXPERT_LOSS, k] = losses[i, k]
         if rounds.size > 0:
-            share_out(heads, excess, gap, rounds, unit)
+            share_out(heads, excess, gap, rounds, unit, noise[i] if noise.size > 0 else 0.0)
             continue
         suffer(heads, excess, gap, 0)
         if not grows:
@@ -181,10 +182,11 @@ def play_blend(mixture, forecasts, loss, row_weight):
     return shares
 
 
-def play_mixture(mixture, losses):
+def play_mixture(mixture, losses, noise=None):
     """As `Mixture.play`."""
     shares = np.empty_like(losses)
     heads = np.zeros((N_ROWS, losses.shape[1]))
     rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (np.empty(0), 0.0)
-    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), losses, shares, heads)
+    noise = np.empty(0) if noise is None else noise
+    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), losses, noise, shares, heads)
     return shares

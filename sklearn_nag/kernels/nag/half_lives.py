@@ -15,14 +15,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...losses import FARTHEST, NOTHING, ZERO
+from ...losses import FARTHEST, NEAR, NOTHING, ZERO
 from ..state.checks import check_array, check_finite
 from ..state.lifts import LARGEST, positive
 from ..state.mixture import FixedShare
 from ..state.targets import Targets
-from ..vectorized.targets import read_classes, read_mean_rates, read_units
+from ..vectorized.targets import read_classes, read_mean_rates, read_units, read_variations
 from .rule import Rule, State
 
+OF_DEVIANCES = 2.0  # as a deviance is twice a negative log likelihood
 AT_ONCE = 2**12  # rows of which the predictions of all models are kept
 
 
@@ -83,7 +84,8 @@ class MixedState(State):
         """State before the first row."""
         state, rules = super().new(rule, n_features), rules_of(rule)
         state.others = tuple(State.new(own, n_features) for own in rules[1:])
-        state.trusted = FixedShare.new(rule.n_groups, len(rules), 0.0 if rule.in_nats else float(rule.degree))
+        unit = 0.0 if rule.in_nats else float(rule.degree or OF_DEVIANCES)
+        state.trusted = FixedShare.new(rule.n_groups, len(rules), unit)
         state.heard = state.targets.copy()
         return state
 
@@ -229,7 +231,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     targets = read_classes(y, rule.n_targets)
     c = np.ones(n) if sample_weight is None else sample_weight
     hear = _hear_rates if rule.log_link else _hear_targets
-    predicted, in_units, units = hear(state, loss, targets, c)
+    predicted, in_units, units, noise = hear(state, loss, targets, c)
     played = np.empty((1 + len(state.others), n, rule.n_played))
     told, of_mixture = np.empty_like(played) if tells else [None] * len(played), state.loss.copy()
     state.rule = rules_of(rule)[0]
@@ -256,7 +258,10 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
         if rule.n_groups < rule.n_targets:
             losses = np.minimum(np.add.reduce(losses, axis=2, keepdims=True), LARGEST)
         mixed = played[0].copy()  # from which others differ, so that models that agree are not rounded
-        groups = [mix(state.trusted.group(i), np.ascontiguousarray(losses[..., i].T)) for i in range(rule.n_groups)]
+        groups = []
+        for i in range(rule.n_groups):
+            by_chance = None if noise is None else noise[:, i] * c
+            groups.append(mix(state.trusted.group(i), np.ascontiguousarray(losses[..., i].T), by_chance))
         for own, share in zip(played, np.moveaxis(np.stack(groups, axis=1), -1, 0)):
             mixed += share * np.clip(own - played[0], -LARGEST, LARGEST)
         np.clip(mixed, -LARGEST, LARGEST, out=mixed)
@@ -286,23 +291,35 @@ def _hear_targets(state, loss, targets, c):
         What becomes of targets.
     units : ndarray of shape (n_rows, n_targets)
         Units of the targets.
+    noise : ndarray of shape (n_rows, n_targets) or None
+        At least how much of a loss is put down to chance; None where losses themselves tell.
     """
     if not state.rule.target_unit:
-        return (lambda played: played), targets, np.ones(targets.shape)
+        return (lambda played: played), targets, np.ones(targets.shape), None
     with np.errstate(all="ignore"):
         robust = state.rule.robust or "epsilon" not in loss.parameters
         *_, units = _hear(read_units, state, targets, c, robust)
         units = units[1:]
         unit = positive(units)
-        return (lambda played: played / unit), targets / unit, units
+        return (lambda played: played / unit), targets / unit, units, None
 
 
-def _hear_rates(state, _, targets, c):
-    """As `_hear_targets`, where predictions are logarithms, as deviances have a unit, too."""
-    means = np.zeros(targets.shape)
+def _hear_rates(state, loss, targets, c):
+    """As `_hear_targets`, where predictions are logarithms, as deviances have a unit, too.
+
+    Where most targets are 0, the mean deviance is far less than what it is divided by in the log likelihood. That is 1
+    for counts; for other powers below 2 it is about what the deviations from the mean of all targets tell.
+    """
+    means, noise = np.zeros(targets.shape), None
     with np.errstate(all="ignore"):
-        if state.rule.target_unit:
+        if state.rule.target_unit and 1.0 + NEAR <= loss.power <= 2.0 - NEAR:
+            means, noise = _hear(read_variations, state, targets, c)
+            means = means[:-1]
+        elif state.rule.target_unit:
             means = _hear(read_mean_rates, state, targets, c)[:-1]
         start = np.where(means == NOTHING, 0.0, means)
+        if loss.power < 1.0 + NEAR:
+            noise = np.exp(np.minimum(-start, FARTHEST))
         relative = np.where(targets > 0, np.exp(np.clip(np.log(targets) - start, -FARTHEST, FARTHEST)), 0.0)
-    return (lambda played: np.where(played <= ZERO, played, played - start)), relative, np.ones(targets.shape)
+    over = lambda played: np.where(played <= ZERO, played, played - start)  # noqa: E731
+    return over, relative, np.ones(targets.shape), noise

@@ -82,13 +82,15 @@ class Mixture:
         share = np.exp(np.where(self.excess == 0, 0.0, power))
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
-    def play(self, losses):
+    def play(self, losses, noise=None):
         """Shares that each row is played with, before its losses are counted.
 
         Parameters
         ----------
         losses : ndarray of shape (n_rows, n_groups, n_experts), or (n_rows, n_experts) for a single group
             Of each expert.
+        noise : ndarray of shape (n_rows,), optional
+            For a `FixedShare` of a single group: at least how much of a loss is put down to chance.
 
         Returns
         -------
@@ -97,9 +99,10 @@ class Mixture:
         """
         shares = np.empty(losses.shape)
         by_row = (len(losses), *self.excess.shape)
-        for share, loss in zip(shares.reshape(by_row), losses.reshape(by_row)):
+        noise = np.zeros(len(losses)) if noise is None else noise
+        for share, loss, least in zip(shares.reshape(by_row), losses.reshape(by_row), noise):
             share[:] = self.weights()
-            self.suffer(share, loss)
+            self.suffer(share, loss, least)
         return shares
 
     def blend(self, forecasts, loss, row_weight):
@@ -132,7 +135,7 @@ class Mixture:
                 self.suffer(share[None], np.clip(np.nan_to_num(losses), -STEEPEST, STEEPEST)[None])
         return shares
 
-    def suffer(self, share, losses):
+    def suffer(self, share, losses, noise=0.0):
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
         if self.grows:
             self._widen(share, losses)
@@ -232,12 +235,12 @@ class FixedShare(Mixture):
         own = slice(i, i + 1)
         return FixedShare(self.excess[own], self.gap[own], self.rounds[own], self.unit)
 
-    def suffer(self, share, losses):
-        """As `Mixture.suffer`."""
+    def suffer(self, share, losses, noise=0.0):
+        """As `Mixture.suffer`; ``noise`` is at least how much of a loss is put down to chance."""
         n_experts = share.shape[1]
         self.rounds += 1.0
         if self.unit:
-            mean = np.add.reduce(share * losses, axis=1)
+            mean = np.maximum(np.add.reduce(share * losses, axis=1), noise)
             most = np.where(self.gap > 0.0, np.minimum(OUTLYING * self.gap, LARGEST), LARGEST)
             counted = np.minimum(np.log(n_experts) * self.unit * mean, most)
             self.gap[:] = np.minimum(self.gap + (counted - self.gap) / self.rounds, LARGEST)

@@ -179,12 +179,8 @@ def read_rates(state, y, c, t):
     growth = spread = nothing
     if rule.target_unit:
         means = read_mean_rates(state, y, c, t)
-        is_known = means[1:] > NOTHING
-        before, mean = means[:-1], np.where(is_known, means[1:], 0.0)
-        compared = np.where(y > 0, np.exp(np.clip(log_y - mean, -FARTHEST, FARTHEST)), 0.0)
-        compared = np.where(is_known, compared, 1.0)
-        # The mean before, over that with the row; where there was none, nothing grows.
-        fallen = np.where(before > NOTHING, np.exp(np.minimum(before - mean, FARTHEST)), compared)
+        before, is_known = means[:-1], means[1:] > NOTHING
+        mean, compared, fallen = _over_means(log_y, means)
         with np.errstate(over="ignore"):
             growth, spread = (of(targets, c, t, compared - fallen, fallen) for of in (_growths, _spreads))
         if state.t == 0:
@@ -206,6 +202,29 @@ def read_rates(state, y, c, t):
     least, most = np.where(unknown, NOTHING, least), np.where(unknown, NOTHING, most)
     one = np.ones(y.shape)
     return TargetRows(y, before, nothing, one, one, least, most, floor - mean, ceiling - mean, compared)
+
+
+def _over_means(log_y, means):
+    """The logarithm of the mean with each row, 0 if not known, and over that mean the target, and the mean before.
+
+    ``means`` is what `read_mean_rates` returned. Where there was no mean before, nothing grows.
+    """
+    before, is_known = means[:-1], means[1:] > NOTHING
+    mean = np.where(is_known, means[1:], 0.0)
+    over = np.where(log_y > ZERO, np.exp(np.clip(log_y - mean, -FARTHEST, FARTHEST)), 0.0)
+    over = np.where(is_known, over, 1.0)
+    return mean, over, np.where(before > NOTHING, np.exp(np.minimum(before - mean, FARTHEST)), over)
+
+
+def read_variations(state, y, c, t):
+    """As `read_mean_rates`; also the squared coefficient of variation of the targets before each row."""
+    targets = state.targets
+    means = read_mean_rates(state, y, c, t)
+    with np.errstate(divide="ignore", over="ignore"):
+        log_y = np.where(y > 0, np.log(y), ZERO)
+        _, over, fallen = _over_means(log_y, means)
+        spread = _spreads(targets, c, t, over - fallen, fallen)
+    return means, spread**2 / np.maximum(t[:-1, None], TINY)
 
 
 def read_mean_rates(state, y, c, t):

@@ -31,7 +31,7 @@ def kernel(request):
 not_compiled = pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
 
 
-def shares_of_rows(losses, unit):
+def shares_of_rows(losses, unit, noise=0.0):
     """Fixed share by its printed form: weights themselves, no logarithms and no differences."""
     weights, shares, mean = np.full(losses.shape[1], 1.0 / losses.shape[1]), [], 0.0
     logs = np.zeros(losses.shape[1])
@@ -39,7 +39,8 @@ def shares_of_rows(losses, unit):
         shares.append(weights)
         rate = 1.0
         if unit:
-            lost = min(weights @ loss, 32.0 * mean) if mean else weights @ loss
+            lost = max(weights @ loss, noise)
+            lost = min(lost, 32.0 * mean) if mean else lost
             before, mean = mean, mean + (lost - mean) / t
             logs = logs * (before / mean)  # excess losses stay, and the rate has changed
             rate = 1.0 / (unit * mean)
@@ -49,13 +50,13 @@ def shares_of_rows(losses, unit):
     return np.array(shares)
 
 
-@pytest.mark.parametrize("unit", [0.0, 1.0, 2.0])
-def test_fixed_share_is_as_printed(unit, rng):
+@pytest.mark.parametrize(("unit", "noise"), [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, 1.5)])
+def test_fixed_share_is_as_printed(unit, noise, rng):
     losses = rng.exponential(size=(300, 4)) * [1.0, 1.0, 1.5, 0.9]
     losses[100:200, 2] *= 0.1
     losses[50] *= 100.0
-    shares = kernels.mix(FixedShare.new(1, 4, unit), losses)
-    np.testing.assert_allclose(shares, shares_of_rows(losses, unit), rtol=1e-7, atol=1e-12)
+    shares = kernels.mix(FixedShare.new(1, 4, unit), losses, np.full(300, noise) if noise else None)
+    np.testing.assert_allclose(shares, shares_of_rows(losses, unit, noise), rtol=1e-7, atol=1e-12)
 
 
 def test_regret_against_the_best_sequence_with_few_changes(rng):
@@ -72,6 +73,21 @@ def test_regret_against_the_best_sequence_with_few_changes(rng):
         bound = np.log(n) + (m + 1) * np.log(T) + m * np.log(n)
         assert mixed - of_best <= bound
         assert losses.sum(axis=0).min() - of_best > 10.0 * bound  # which a single expert does not keep
+
+
+@not_compiled
+@pytest.mark.parametrize("mean", [0.003, 0.3, 300.0])
+@pytest.mark.parametrize("loss", ["poisson", "tweedie"])
+def test_targets_above_0_of_any_frequency(loss, mean, rng):
+    """Nothing changes, so the model that never forgets is the best; rare counts are nothing to forget by."""
+    X = rng.normal(size=(4000, 2))
+    if loss == "poisson":
+        y = 1.0 * rng.poisson(mean * np.exp(0.5 * X[:, 0]))
+    else:
+        y = np.where(rng.random(4000) < max(mean / 300.0, 0.05), rng.gamma(2.0, mean * np.exp(0.5 * X[:, 0])), 0.0)
+    y[0] = mean
+    one, mixed = (NAGRegressor(loss, half_life=half_life).partial_fit(X, y) for half_life in (None, "auto"))
+    assert mixed.progressive_loss_ < 1.15 * one.progressive_loss_
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "huber"])
