@@ -395,18 +395,10 @@ def deviance_move(power, p, y, a):
         return 0.0
     log_time += (2.0 - power) * log_y
     time = math.exp(min(log_time, FARTHEST))
-    if power < 1.0 + NEAR or power > 2.0 - NEAR:
-        sign = -1.0 if power < 1.5 else 1.0
-        g, gone = -sign * gap, -math.expm1(-time)  # the way is log(e^-time + e^g (1 - e^-time))
-        if gone == 0.0:
-            return 0.0
-        change = math.expm1(g) * gone if g < 30.0 else LARGEST
-        if -0.5 < change < 1e12:
-            way = math.log1p(change)
-        else:
-            near, far = -time, g + math.log(gone)
-            way = max(near, far) + math.log1p(math.exp(-abs(near - far)))
-        return sign * (min(max(way, 0.0), g) if g > 0.0 else max(min(way, 0.0), g))
+    if power < 1.0 + NEAR:
+        return -closed_move(gap, time)
+    if power > 2.0 - NEAR:
+        return closed_move(-gap, time)
     k = power - 1.0 if gap < 0.0 else 2.0 - power
     log_x = -abs(gap)
     log_step = log_time - k * max(log_x, -1e300)
@@ -419,19 +411,7 @@ def deviance_move(power, p, y, a):
         x_power *= 0.5
         coefficient *= (1.0 - k + j) / (j + 1.0) * 0.5
         half_rest += coefficient / (j + 1.0)
-    x = math.exp(max(log_x, -FARTHEST))
-    if x <= 0.5:
-        passed, term = 0.0, math.exp(max(k * log_x, -FARTHEST))
-        for j in range(N_TERMS):
-            passed += term / (j + k)
-            term *= x
-    else:
-        rest, left, term = 0.0, -math.expm1(log_x), 1.0
-        for j in range(N_TERMS):
-            term *= (1.0 - k + j) / (j + 1.0) * left
-            rest += term / (j + 1.0)
-        passed = half_sum - math.log(2.0 * left) + half_rest - rest
-    total = passed + time
+    total = time_to(k, log_x, half_sum, half_rest) + time
     if total <= half_sum:
         v = min(k * total, 0.5**k)
         for _ in range(NEWTON_STEPS):
@@ -453,6 +433,36 @@ def deviance_move(power, p, y, a):
             depth += (total - reached) * (1.0 - left) ** (1.0 - k)
         new = math.log1p(-math.exp(-max(depth, math.log(2.0))))
     return math.copysign(min(max(new - log_x, 0.0), -log_x), -gap)
+
+
+def closed_move(g, time):
+    """``log(e^-time + e^g (1 - e^-time))``: the way of `deviance_move`, but for its sign, at the powers 1 and 2."""
+    gone = -math.expm1(-time)
+    if gone == 0.0:
+        return 0.0
+    change = math.expm1(g) * gone if g < 30.0 else LARGEST
+    if -0.5 < change < 1e12:
+        way = math.log1p(change)
+    else:
+        near, far = -time, g + math.log(gone)
+        way = max(near, far) + math.log1p(math.exp(-abs(near - far)))
+    return min(max(way, 0.0), g) if g > 0.0 else max(min(way, 0.0), g)
+
+
+def time_to(k, log_x, half_sum, half_rest):
+    """When `deviance_move` comes to ``x``: the first series, or the second, by what the two are at 1/2."""
+    x = math.exp(max(log_x, -FARTHEST))
+    if x <= 0.5:
+        passed, term = 0.0, math.exp(max(k * log_x, -FARTHEST))
+        for j in range(N_TERMS):
+            passed += term / (j + k)
+            term *= x
+        return passed
+    rest, left, term = 0.0, -math.expm1(log_x), 1.0
+    for j in range(N_TERMS):
+        term *= (1.0 - k + j) / (j + 1.0) * left
+        rest += term / (j + 1.0)
+    return half_sum - math.log(2.0 * left) + half_rest - rest
 
 
 def soft_move(p, y, a):

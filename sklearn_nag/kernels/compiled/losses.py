@@ -16,14 +16,16 @@ from ...losses import (
     MOST_MARGIN,
     NEAR,
     NOTHING,
+    closed_move,
     deviance_move,
     soft_move,
+    time_to,
 )
 from ..state.bounded import LARGEST_POWER
 from .arithmetic import exp, exp_minus_1, log_1_plus, near_exp_minus_1
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET
-from .jit import fast, slow, strict, strict_slow
+from .jit import bound, fast, slow, strict, strict_slow
 from .vectors import maximum, minimum
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
@@ -177,7 +179,8 @@ def deviance_slope(power, p, y):
     return min(up, LARGEST) - min(down, LARGEST)
 
 
-move_of_rate, move_of_soft = strict_slow(deviance_move), strict_slow(soft_move)
+_parts = {function.__name__: strict_slow(function) for function in (closed_move, time_to)}
+move_of_rate, move_of_soft = bound(strict_slow(deviance_move), __name__, _parts), strict_slow(soft_move)
 
 
 @strict

@@ -202,20 +202,7 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
         """A field with each row."""
         return before[name][1:] if visited is None else before[name][1:].take(entries)
 
-    if rule.normalization in ("rms", "auto"):
-        seen = time
-        if rule.normalization == "auto" and not is_frequent.all():
-            tally = after("tally")
-            seen = np.where(is_frequent, time, np.sqrt(tally * np.sqrt(tally * time)))
-        sizes = np.sqrt(after("squares") / positive(seen))
-    elif rule.normalization is None:
-        sizes = np.broadcast_to(lift, x.shape)
-    elif not rule.centred:
-        sizes = after("largest") * lift
-    else:
-        sizes = after("deviation")
-        if rule.selective:
-            sizes = np.where(is_frequent, sizes, np.maximum(sizes, after("largest") * lift))
+    sizes = _sizes(rule, after, time, lift, is_frequent, x.shape)
     z = x if rule.normalization is None and not rule.centred else lifted / positive(sizes)
     if visited is None:
         return Inputs(t, lifted, z, sizes, before)
@@ -223,6 +210,24 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
     of_rows = [slice(*pair) for pair in itertools.pairwise(ends)]
     lifted, z, sizes, visited = ([values[some] for some in of_rows] for values in (lifted, z, sizes, places))
     return Inputs(t, lifted, z, sizes, before, visited)
+
+
+def _sizes(rule, after, time, lift, is_frequent, shape):
+    """Lifted scales with each row, of all columns or of the visited entries; ``after(name)`` has a field of these."""
+    if rule.normalization in ("rms", "auto"):
+        seen = time
+        if rule.normalization == "auto" and not is_frequent.all():
+            tally = after("tally")
+            seen = np.where(is_frequent, time, np.sqrt(tally * np.sqrt(tally * time)))
+        return np.sqrt(after("squares") / positive(seen))
+    if rule.normalization is None:
+        return np.broadcast_to(lift, shape)
+    if not rule.centred:
+        return after("largest") * lift
+    deviation = after("deviation")
+    if not rule.selective:
+        return deviation
+    return np.where(is_frequent, deviation, np.maximum(deviation, after("largest") * lift))
 
 
 def visits(columns, inputs):
