@@ -69,6 +69,7 @@ MODELS = [
     (ScaleInvariantClassifier(invariance="full"), 2, (DENSE,)),
     (ScaleInvariantClassifier(invariance="full"), 3, (DENSE,)),
     (ScaleInvariantRegressor(invariance="full"), None, (DENSE,)),
+    (ScaleInvariantRegressor(invariance="full", half_life=10.0), None, (DENSE,)),
     (ScaleInvariantRegressor("huber", invariance="full"), None, (DENSE,)),
     (ScaleInvariantRegressor("huber", invariance="full", target_normalization=None), None, (DENSE,)),
     (ScaleInvariantRegressor("poisson"), None, (DENSE,)),
@@ -79,6 +80,7 @@ MODELS = [
     (FTRLRegressor(regularizer="l2", normalization="auto"), None, (DENSE,)),
     (FTRLRegressor(regularizer="entropy"), None, (DENSE,)),
     (FTRLRegressor("poisson"), None, (DENSE,)),
+    (FTRLRegressor(normalization="auto", half_life=10.0), None, (DENSE,)),
     (FTRLRegressor(constraint=Simplex(0.4), normalization="rms", regularizer="l2"), None, (DENSE,)),
     # Sparse rows are not centred, and where a constraint holds all columns they are learnt as dense ones.
     (FTRLRegressor(constraint=Simplex(0.4), normalization="rms", regularizer="l2", centering=False), None, (DENSE,)),

@@ -53,14 +53,8 @@ def factor_due(clock, age, per_weight, c):
 
 
 @slow
-def fade_table(table, n, f, n_averaged, fading, factor, kept, moved):
-    """Let the first ``n`` columns fade: sums by ``factor``, weights by ``kept``.
-
-    Of as many heads as are averaged, ``moved`` times the weights is taken from ``past`` first, as `Columns.multiply`.
-    """
-    for k in range(n_averaged):
-        for j in range(n):
-            table[f.past + k, j] -= moved * table[f.weight + k, j]
+def fade_table(table, n, fading, factor, kept):
+    """Let the first ``n`` columns fade: sums by ``factor``, weights by ``kept``."""
     for i in range(fading.least.size):
         of_field = power(factor, fading.powers[i, 0]) * power(kept, fading.powers[i, 1])
         if of_field != 1.0:

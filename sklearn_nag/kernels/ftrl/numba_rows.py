@@ -16,17 +16,21 @@ from ..compiled.columns import (
     times_of,
 )
 from ..compiled.constants import (
+    FADES_ON_THE_WAY,
     HAS_BOUNDS,
     HAS_CONSTRAINT,
     HAS_RARE,
+    HAS_TARGET_UNIT,
     IS_CENTRED,
     MAX,
     NORM,
     NORMALIZATIONS,
+    OF_RATE,
     REGULARIZER,
     RMS,
 )
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
+from ..compiled.fading import Fading, factor_due, fade_table, fading_by
 from ..compiled.handover import (
     Preparation,
     T,
@@ -42,16 +46,19 @@ from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, UNIT, new_heads
 from ..compiled.jit import fast, for_rule, slow, strict_slow
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
-from ..compiled.targets import compiled_clip, suffer
+from ..compiled.targets import SPREAD, compiled_clip, fade_targets, suffer
 from ..compiled.vectors import WIDTH, copysign, eight, lane, load, maximum, minimum, sqrt, store, total, where
+from ..state.columns import rows_of_fields
+from ..state.fading import fades_per_weight
 from ..state.lifts import LARGEST, TINY
 from ..state.model import Diverged
+from .forgetting import fading_powers
 from .numpy_rows import FAR
 from .rule import Rule
 
 REGULARIZERS = ("proximal", "l2", "entropy")
 PROXIMAL, L2, ENTROPY = range(3)
-N = 2  # a further entry of ``clock``
+N, AGE, FADED = 2, 3, 4  # further entries of ``clock``; the last is read by `factor_due`
 # Rows below the fields of a table; each head has its own last one.
 SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
@@ -197,6 +204,9 @@ def add_row(table, f, k, rule, slope, n):
 def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """Play the leader of each head, and suffer its losses."""
     before = clock[T]
+    if FADES_ON_THE_WAY and HAS_TARGET_UNIT and not OF_RATE:  # as it is read from a model that has faded
+        for k in range(rule.n_targets):
+            heads[UNIT, k] = model.target[SPREAD, k] / np.sqrt(max(before, TINY))
     clock[T] += c
     length = normalise_row(table, f, rule, clock, before, c, bias, rare, n)
     growth = max(clock[T], 1.0) ** rule.power_t if rule.power_t > 0.0 else 1.0
@@ -223,9 +233,28 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
             add_row(table, f, k, rule, slope, n)
 
 
+@fast
+def due(rule, clock, c):
+    """By what all fades after a row of weight ``c``."""
+    if FADES_ON_THE_WAY:
+        return factor_due(clock, AGE, rule.fades, c)
+    return 1.0
+
+
+@fast
+def fade(table, n, f, rule, model, clock, factor, unseen):
+    """As `forgetting.fade`, of dense rows."""
+    if FADES_ON_THE_WAY:
+        fade_table(table, n, model.fading, factor, 1.0)
+        clock[T] *= factor
+        clock[N] *= factor
+        fade_targets(model.target, factor)
+
+
 learn_dense, learn_sparse = bind(
-    __name__, settle=nothing_due, predict=predict, must_wait=never_waits, step=step, note=note_played
-)
+    __name__, settle=nothing_due, predict=predict, must_wait=never_waits, step=step, note=note_played,
+    due=due, fade=fade,
+)  # fmt: skip
 
 
 # -- from arrays and names to what compiled code takes
@@ -240,6 +269,7 @@ class Model(NamedTuple):
     loss: CompiledLoss
     losses: np.ndarray
     target: np.ndarray
+    fading: Fading
 
 
 class CompiledRule(NamedTuple):
@@ -259,6 +289,7 @@ class CompiledRule(NamedTuple):
     clip: int
     constraint: int
     bound: float
+    fades: float  # how often all fades for a weight of 1
 
 
 class Constants(NamedTuple):
@@ -272,6 +303,7 @@ class Constants(NamedTuple):
     has_constraint: bool
     has_bounds: bool
     is_lifted: bool
+    fades_on_the_way: bool
     counts_entries: bool
     has_target_unit: bool
     of_margin: bool
@@ -287,7 +319,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(SCRATCH) - 1 + rule.n_heads, X.indptr if by_row else None)
-    clock = np.array([state.t, 0.0, state.N])
+    clock = np.array([state.t, 0.0, state.N, state.age, state.faded])
     heads = new_heads(state)
     model = (
         *tables,
@@ -295,9 +327,17 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         compiled_rule(rule, *compiled_constraint(state)),
         heads,
         clock,
-        Model(compiled_loss(loss), state.loss, state.targets.table),
+        Model(
+            compiled_loss(loss),
+            state.loss,
+            state.targets.table,
+            compiled_fading(rule, columns.shared, columns.per_head),
+        ),
     )
-    preparation, constants = Preparation(state, tables, clock), compiled_constants(rule, type(loss))
+    preparation = Preparation(state, tables, clock)
+    constants = compiled_constants(rule, type(loss))
+    if by_row:
+        constants = constants._replace(fades_on_the_way=False)
 
     def dense(*args):
         return for_rule(learn_dense, constants._replace(has_rare=has_rare(rule, preparation.columns())))(*args)
@@ -309,7 +349,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     )  # fmt: skip
     if ok:
         put_back(state, tables)
-    state.t, _, state.N = clock.tolist()
+    state.t, _, state.N, state.age, state.faded = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 
@@ -317,14 +357,22 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 @lru_cache
 def compiled_rule(rule, code, bound):
     """`CompiledRule` of a rule with such a set, of which a box is none, and its radius."""
-    named = ("shrinks", "clip", "constraint", "bound")
+    named = ("shrinks", "clip", "constraint", "bound", "fades")
     values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
-    return CompiledRule(shrinks=rule.shrinks_rows(), clip=compiled_clip(rule), constraint=code, bound=bound, **values)
+    values |= {"shrinks": rule.shrinks_rows(), "clip": compiled_clip(rule), "fades": fades_per_weight(rule)}
+    return CompiledRule(constraint=code, bound=bound, **values)
+
+
+@lru_cache
+def compiled_fading(rule, shared, per_head):
+    """How a table with such fields fades."""
+    powers = {name: (power, 0.0) for name, power in fading_powers(rule).items()}
+    return fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), powers)
 
 
 @lru_cache
 def compiled_constants(rule, loss):
-    """`Constants` of a rule and a class of losses, where there may be rare columns if ever."""
+    """`Constants` of a rule and a class of losses for dense rows, where there may be rare columns if ever."""
     return Constants(
         regularizer=REGULARIZERS.index(rule.regularizer),
         norm=NORMALIZATIONS.index(rule.normalization),
@@ -334,6 +382,7 @@ def compiled_constants(rule, loss):
         has_constraint=rule.projected,
         has_bounds=rule.bounded,
         is_lifted=rule.lifted,
+        fades_on_the_way=rule.forgets,
         counts_entries=rule.counts_entries,
         has_target_unit=rule.target_unit,
         **loss_constants(loss),

@@ -17,8 +17,8 @@ FAINT = 1e-140  # what is left of a direction that no row has shown for a thousa
 
 
 def fading(learn_rows, multiply, rule, compiled):
-    """As `sklearn_nag.kernels.state.rule.Family` has it."""
-    return partial(learn_and_fade, learn_rows, fade)
+    """As `sklearn_nag.kernels.state.rule.Family` has it; compiled loops fade on their way."""
+    return learn_rows if compiled else partial(learn_and_fade, learn_rows, fade)
 
 
 def fade(state, factor):

@@ -14,19 +14,32 @@ import numpy as np
 from ..compiled.arithmetic import length
 from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import finite, lift_of
-from ..compiled.constants import HAS_TARGET_UNIT, UPDATE
+from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, UPDATE
+from ..compiled.fading import factor_due
 from ..compiled.handover import AT_ONCE, T, distance_of, layout_of, run
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, held, new_heads
 from ..compiled.jit import entry, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import compiled_loss, loss_constants, loss_of
-from ..compiled.targets import FREE, SUM, clip_alone, compiled_clip, make_absolute, read_row, read_targets
+from ..compiled.targets import (
+    FREE,
+    SUM,
+    clip_alone,
+    compiled_clip,
+    fade_targets,
+    make_absolute,
+    read_row,
+    read_targets,
+)
 from ..compiled.vectors import WIDTH
 from ..state.bounded import LARGEST_POWER
+from ..state.fading import EVERY, fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LOWEST, TINY
 from ..state.model import Diverged
+from .forgetting import FAINT
 from .rule import ROUNDING, Rule
 
 POTENTIAL, LEAST_SQUARES = range(2)
+AGE, FADED = 3, 4  # further entries of ``clock``; the last is read by `factor_due`
 TOGETHER, FOUR = np.int64(8), np.int64(4)  # so many rows are rotated in together, so many of them in one loop
 
 
@@ -281,6 +294,36 @@ def average(table, f, rule, clock, Gamma, c, v, k):
         table[f.past + k, i] = (1.0 - share) * past + share * factor * table[f.weight + k, i]
 
 
+@fast
+def until_due(rule, clock, weights, order, step, count):
+    """How many of ``count`` rows may go together: those up to one after which all fades."""
+    age = clock[AGE]
+    for b in range(count):
+        row = order[step + b] if order.size > 0 else step + b
+        age += weights[row] if weights.size > 0 else 1.0
+        if EVERY * np.floor(age * rule.fades) > clock[FADED]:
+            return np.int64(b + 1)
+    return count
+
+
+@slow
+def fade(table, f, clock, target, factor, n_heads, passed):
+    """As `forgetting.fade`."""
+    root = np.sqrt(passed)
+    for i in range(factor.shape[0]):
+        largest = 0.0
+        for j in range(factor.shape[1]):
+            factor[i, j] *= root
+            largest = max(largest, abs(factor[i, j]))
+        faint = largest < FAINT
+        for j in range(factor.shape[1]):
+            factor[i, j] = 0.0 if faint else factor[i, j]
+        for k in range(n_heads):
+            table[f.weight + k, i] = 0.0 if faint else table[f.weight + k, i] * root
+    clock[T] *= passed
+    fade_targets(target, passed)
+
+
 @entry
 def learn_dense(
     X, y, codes, weights, order, room, table, f, rule, heads, clock, loss, losses, target, largest_gradient, factor,
@@ -300,6 +343,8 @@ def learn_dense(
             if ready == 0:
                 return False
         count = min(most, ready - done)
+        if FADES_ON_THE_WAY:
+            count = until_due(rule, clock, weights, order, step, count)
         count, compared, is_new = rotate_in(table, f, factor, kept, rows, noise, done, count, x, cos, sin, share)
         done += count
         most = 1 if compared else min(2 * most, TOGETHER)  # where one is compared, the next ones may have to be
@@ -337,6 +382,10 @@ def learn_dense(
             if keep:
                 for j in range(n_heads):
                     played[step, j] = heads[PLAYED, j]
+            if FADES_ON_THE_WAY:
+                passed = factor_due(clock, AGE, rule.fades, c)
+                if passed != 1.0:
+                    fade(table, f, clock, target, factor, n_heads, passed)
             step += 1
     for field in range(table.shape[0]):  # noqa: SIM110 (a generator does not compile)
         if not finite(table, field, n):
@@ -356,12 +405,14 @@ class CompiledRule(NamedTuple):
     clip: int
     bound: float
     bound_scaled: bool
+    fades: float  # how often all fades for a weight of 1
 
 
 class Constants(NamedTuple):
     """What code is compiled for; see `compiled.constants`."""
 
     update: int
+    fades_on_the_way: bool
     has_target_unit: bool
     of_margin: bool
     of_rate: bool
@@ -373,7 +424,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     if order is not None and len(order) == 0:  # below, an empty order stands for all rows
         return
     state.columns.arrange("C")
-    clock = np.array([state.t, 0.0, state.largest_weight])
+    clock = np.array([state.t, 0.0, state.largest_weight, state.age, state.faded])
     heads = new_heads(state)
     n = state.columns.lift.size
     model = (
@@ -394,7 +445,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     row_cost = min(n + n * n // (2 * WIDTH), AT_ONCE // int(TOGETHER))
     dense = for_rule(learn_dense, compiled_constants(state.rule, type(loss)))
     ok = run(None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
-    state.t, _, state.largest_weight = clock.tolist()
+    state.t, _, state.largest_weight, state.age, state.faded = clock.tolist()
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 
@@ -402,9 +453,10 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 def compiled_constants(rule, loss):
     """`Constants` of a rule and a class of losses."""
     update = LEAST_SQUARES if rule.update == "least_squares" else POTENTIAL
-    return Constants(update, rule.target_unit, **loss_constants(loss))
+    return Constants(update, rule.forgets, rule.target_unit, **loss_constants(loss))
 
 
 def compiled_rule(rule, loss):
     """`CompiledRule` of a rule and the bound of a loss."""
-    return CompiledRule(rule.alpha, rule.intercept, rule.averaged, compiled_clip(rule), *compiled_bound(loss))
+    clip, fades = compiled_clip(rule), fades_per_weight(rule)
+    return CompiledRule(rule.alpha, rule.intercept, rule.averaged, clip, *compiled_bound(loss), fades)

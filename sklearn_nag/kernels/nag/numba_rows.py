@@ -581,8 +581,12 @@ def fade(table, n, f, rule, model, clock, factor, unseen):
     """As `forgetting.fade`, but for what is played."""
     if FADES_ON_THE_WAY:
         kept, of_average = max(factor, 0.5) ** (1.0 / rule.lasting), factor**OF_AVERAGE
-        n_averaged, moved = model.eta.size if IS_AVERAGED else 0, clock[AVERAGED] * (1.0 - kept)
-        fade_table(table, n, f, n_averaged, model.fading, factor, kept, moved)
+        moved = clock[AVERAGED] * (1.0 - kept)
+        if IS_AVERAGED:  # as in `forgetting.fade`
+            for k in range(model.eta.size):
+                for j in range(n):
+                    table[f.past + k, j] -= moved * table[f.weight + k, j]
+        fade_table(table, n, model.fading, factor, kept)
         if unseen:
             clock[IN_PAST] = of_average * (clock[IN_PAST] - moved * clock[OF_WEIGHTS])
             clock[OF_SUMS] *= factor

@@ -30,14 +30,17 @@ VALUES = {
         "norm": {0, 1, 2, 3},
         "regularizer": {0, 1, 2},
         **dict.fromkeys(["is_centred", "is_selective", "counts_entries", "has_target_unit"], BOTH),
-        **dict.fromkeys(["has_constraint", "has_bounds", "of_margin", "is_coupled"], BOTH),
+        **dict.fromkeys(["has_constraint", "has_bounds", "of_margin", "is_coupled", "fades_on_the_way"], BOTH),
     },
     "coordinatewise": {
         "update": {0, 1, 2},
         **dict.fromkeys(["is_centred", "is_selective", "counts_entries", "has_target_unit"], BOTH),
         **dict.fromkeys(["of_margin", "is_coupled"], BOTH),
     },
-    "full": {"update": {0, 1}, **dict.fromkeys(["has_target_unit", "of_margin", "is_coupled"], BOTH)},
+    "full": {
+        "update": {0, 1},
+        **dict.fromkeys(["has_target_unit", "of_margin", "is_coupled", "fades_on_the_way"], BOTH),
+    },
 }
 
 
