@@ -15,12 +15,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...losses import FARTHEST, NEAR, NOTHING, ZERO
+from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.checks import check_array, check_finite
 from ..state.lifts import LARGEST, positive
 from ..state.mixture import FixedShare
 from ..state.targets import Targets
-from ..vectorized.targets import read_classes, read_mean_rates, read_units, read_variations
+from ..vectorized.targets import read_classes, read_units, read_variations
 from .rule import Rule, State
 
 OF_DEVIANCES = 2.0  # as a deviance is twice a negative log likelihood
@@ -111,6 +111,10 @@ class MixedState(State):
         """The models, and the share of each in every prediction."""
         values = {part.name: getattr(self, part.name) for part in fields(State)}
         first = State(**{**values, "rule": rules_of(self.rule)[0], "cached": None})
+        if _has_floors(self.rule):
+            has_zeros = self.targets.low <= ZERO
+            for model, floor in zip(self.others, _floors(self.rule, self.target_mean(), self.t, has_zeros)):
+                model.floor = floor
         shares = np.broadcast_to(self.trusted.weights(), (self.rule.n_played, 1 + len(self.others)))
         return list(zip(shares.T, (first, *self.others)))
 
@@ -231,7 +235,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     targets = read_classes(y, rule.n_targets)
     c = np.ones(n) if sample_weight is None else sample_weight
     hear = _hear_rates if rule.log_link else _hear_targets
-    predicted, in_units, units, noise = hear(state, loss, targets, c)
+    predicted, in_units, units, noise, floors = hear(state, loss, targets, c)
     played = np.empty((1 + len(state.others), n, rule.n_played))
     told, of_mixture = np.empty_like(played) if tells else [None] * len(played), state.loss.copy()
     state.rule = rules_of(rule)[0]
@@ -252,6 +256,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
             losses[..., 0, :] = 0.0
         return losses
 
+    played[1:] = np.maximum(played[1:], floors)
     with np.errstate(all="ignore"):
         by_all = told if tells and not rule.target_unit else values(predicted(played), in_units)
         losses = counted(by_all, rule.most_nats)
@@ -293,33 +298,64 @@ def _hear_targets(state, loss, targets, c):
         Units of the targets.
     noise : ndarray of shape (n_rows, n_targets) or None
         At least how much of a loss is put down to chance; None where losses themselves tell.
+    floors : float or ndarray of shape (n_models - 1, n_rows, n_targets)
+        What predictions of the models that forget are not below.
     """
     if not state.rule.target_unit:
-        return (lambda played: played), targets, np.ones(targets.shape), None
+        return (lambda played: played), targets, np.ones(targets.shape), None, -np.inf
     with np.errstate(all="ignore"):
         robust = state.rule.robust or "epsilon" not in loss.parameters
         *_, units = _hear(read_units, state, targets, c, robust)
         units = units[1:]
         unit = positive(units)
-        return (lambda played: played / unit), targets / unit, units, None
+        return (lambda played: played / unit), targets / unit, units, None, -np.inf
 
 
-def _hear_rates(state, loss, targets, c):
+def _hear_rates(state, _, targets, c):
     """As `_hear_targets`, where predictions are logarithms, as deviances have a unit, too.
 
-    Where most targets are 0, the mean deviance is far less than what it is divided by in the log likelihood. That is 1
-    for counts; for other powers below 2 it is about what the deviations from the mean of all targets tell.
+    Where most targets are 0, the mean deviance is far less than the dispersion, by which it is divided in the log
+    likelihood. That is then about the squared coefficient of variation, as rare counts have ``1 / mean``. So the
+    deviance of a 0 counts as so much at least: many zeros are no reason to trust those most that expected them most.
     """
-    means, noise = np.zeros(targets.shape), None
+    means, noise, floors = np.zeros(targets.shape), None, -np.inf
     with np.errstate(all="ignore"):
-        if state.rule.target_unit and 1.0 + NEAR <= loss.power <= 2.0 - NEAR:
-            means, noise = _hear(read_variations, state, targets, c)
-            means = means[:-1]
-        elif state.rule.target_unit:
-            means = _hear(read_mean_rates, state, targets, c)[:-1]
+        if state.rule.target_unit:
+            means, variations = _hear(read_variations, state, targets, c)
+            means, noise = means[:-1], np.where(targets == 0.0, variations, 0.0)
         start = np.where(means == NOTHING, 0.0, means)
-        if loss.power < 1.0 + NEAR:
-            noise = np.exp(np.minimum(-start, FARTHEST))
+        if _has_floors(state.rule):
+            t = np.add.accumulate(np.append(state.t, c))[:-1, None]
+            are_zeros = np.vstack([state.targets.low <= ZERO, targets[:-1] == 0.0])
+            floors = _floors(state.rule, means, t, np.logical_or.accumulate(are_zeros))
         relative = np.where(targets > 0, np.exp(np.clip(np.log(targets) - start, -FARTHEST, FARTHEST)), 0.0)
     over = lambda played: np.where(played <= ZERO, played, played - start)  # noqa: E731
-    return over, relative, np.ones(targets.shape), noise
+    return over, relative, np.ones(targets.shape), noise, floors
+
+
+def _has_floors(rule):
+    """Whether predictions are logarithms, counted from that of a mean, and are clipped."""
+    return rule.log_link and rule.target_unit and rule.clip is not None
+
+
+def _floors(rule, mean, t, has_zeros):
+    """What logarithms predicted by the models that forget are not below, where there were zeros among the targets.
+
+    Of rows of late that are all 0 nothing can be told but that the rate is below one over their number. A model that
+    went on to less would be trusted for it, and a mean of logarithms is spoilt by one that is far below all others.
+
+    Parameters
+    ----------
+    rule : MixedRule
+        The rule.
+    mean, t, has_zeros : ndarray
+        The logarithm of the mean of all targets, or `NOTHING`, the weight of all rows, and whether any target was 0.
+
+    Returns
+    -------
+    ndarray of shape (n_half_lives, ...)
+        -inf where there is no such end.
+    """
+    half_lives = np.reshape(rule.half_lives, (-1, *[1] * np.ndim(mean)))
+    rows = np.minimum(t, half_lives / np.log(2.0))
+    return np.where(has_zeros & (mean > NOTHING), mean - np.log1p(rows), -np.inf)

@@ -69,11 +69,14 @@ class LinearState:
         Which columns `renew_columns` has changed since the last `undo`, and what the table had for them.
     of_columns : int or None
         Number of columns of the model that this is the `part` of, where that has more.
+    floor : ndarray of shape (n_played,) or None
+        What predictions are not clipped below, by the mixture that this is a model of.
     """
 
     # What is found anew in a model that was loaded, and what it is until then.
     TRANSIENT: ClassVar[dict[str, Any]] = {
         "cached": None, "looked_up": 0, "frequent": None, "G_before": None, "columns_before": None, "of_columns": None,
+        "floor": None,
     }  # fmt: skip
 
     others = ()  # models that learn the same rows beside it
@@ -92,6 +95,7 @@ class LinearState:
     G_before: np.ndarray | None = field(default=None, repr=False)
     columns_before: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
     of_columns: int | None = field(default=None, repr=False)
+    floor: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
     def new(cls, rule, n_features):
@@ -340,7 +344,7 @@ class LinearState:
         else:
             ends = map(np.atleast_1d, clip)
         low, high = (np.resize(end, self.rule.n_played) for end in ends)
-        return low, high
+        return low if self.floor is None else np.maximum(low, self.floor), high
 
     def is_among_targets(self, p):
         """Whether clipping leaves predictions as they are because targets were on both sides of each: soon told."""
@@ -348,6 +352,7 @@ class LinearState:
         if self.rule.clip != "targets" or self.t == 0 or n != self.rule.n_targets:
             return False
         low, high = (targets.origin + targets.low) / targets.lift, (targets.origin + targets.high) / targets.lift
+        low = low if self.floor is None else np.maximum(low, self.floor)
         return bool(((low <= p) & (p <= high)).all())
 
     def _range_of_targets(self):
