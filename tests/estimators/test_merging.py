@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -182,6 +183,31 @@ def test_order_changes_rounding_alone(estimator, rng):
             decisions.append(merge([merge(models[:2], start), models[2]], start)._decision(X))
         for other in decisions:
             np.testing.assert_allclose(other, decisions[0], rtol=1e-7, atol=1e-8 * np.abs(other).max())
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_levels_of_parts_with_more_and_less_noise(average, rng):
+    X = rng.normal(size=(2000, 2))
+    y = np.append(10.0 + rng.normal(size=1000), 10.0 * rng.normal(size=1000))
+    parts = [NAGRegressor(average=average).partial_fit(X[rows], y[rows]) for rows in (slice(1000), slice(1000, 2000))]
+    expected = np.mean([part.predict(np.zeros((1, 2))) for part in parts])
+    assert abs(merge(parts).predict(np.zeros((1, 2))) - expected) < 0.3
+
+
+@pytest.mark.parametrize("loss", ["poisson", "tweedie"])
+@pytest.mark.parametrize(
+    "make",
+    [NAGRegressor, ScaleInvariantRegressor, partial(ScaleInvariantRegressor, invariance="full")],
+)
+def test_parts_in_which_nothing_happened(make, loss, rng):
+    """They have no mean of targets above 0 to count from, and tell by their number of rows alone."""
+    X = rng.normal(size=(1200, 2))
+    y = 1.0 * rng.poisson(np.exp(X @ [0.5, -0.3] - 1.0))
+    y[900:] = 0.0
+    merged = merge([make(loss).partial_fit(X[rows], y[rows]) for rows in (slice(900), slice(900, 1200))])
+    assert 0.6 * y.mean() < merged.predict(X).mean() < 1.7 * y.mean()
+    merged.partial_fit(X[:300], y[:300])
+    assert 0.6 * y.mean() < merged.predict(X).mean() < 1.7 * y.mean()
 
 
 @pytest.mark.parametrize(("estimator", "kernel"), on_both(zip(CLASSIFIERS + REGRESSORS), 2), ids=str)

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from ..state.lifts import positive
-from ..state.merging import finish, invert_growth, move_targets, prepare
+from ..state.merging import finish, invert_growth, mean_move, move_targets, prepare
 from .numpy_rows import rotate_in
 from .rule import solve
 
@@ -98,7 +98,7 @@ def _merge_functions(parts):
     ratios = [state.unit()[:, None] / unit for state in parts.states]
     moves = np.zeros((len(parts.states), rule.n_heads))
     if rule.intercept:
-        means = np.array([state.target_mean() - merged.target_mean() for state in parts.states])
+        means = np.array([mean_move(state, merged) for state in parts.states])
         moves = means / unit[:, 0]
 
     def moved(values, ratio, move):

@@ -5,7 +5,8 @@ a column goes by the fourth root of ``G``, the sum of its squared gradients. So 
 not count, and where all have met it, all count about alike: by ``G`` itself, as Vowpal Wabbit has it, few outlying rows
 would decide. An average has come as far as one of the models, not as far as all of them after one another, and steps
 must not become short as if it had: so ``G``, which shortens them, grows by an average, too, that of Vowpal Wabbit, in
-which each ``G`` counts as much as it is. Where one model alone has met a feature, it is what that model has.
+which each ``G`` counts as much as it is. Where one model alone has met a feature, it is what that model has. The
+intercepts of numbers, which all rows have met, count by rows.
 """
 
 from __future__ import annotations
@@ -161,4 +162,8 @@ def _shares(parts, power, rows=None):
     own = [share * (G / most) ** power for share, G in zip(shares, own)]
     total = sum(own)
     met = [np.where(total > 0, part / positive(total), share) for part, share in zip(own, shares)]
+    rule = parts.merged.rule
+    if rule.intercept and rule.target_unit and not rule.log_link:  # a level is a mean over rows, noisy or not
+        for part, share in zip(met, shares):
+            part[:, -1] = share
     return [np.repeat(share, parts.merged.rule.sharing, axis=0) for share in met]

@@ -70,6 +70,17 @@ class Parts:
         return [intercept_move(state, self.merged, weight, share) for state, weight, share in parts]
 
 
+def mean_move(state, other):
+    """By how much a model counts predictions from a higher mean of the targets than another does, for each target.
+
+    A model of logarithms that has had no target above 0 has none to count from, and predicts nothing: that goes on from
+    the mean of the other, which knows of its zeros.
+    """
+    mean = state.target_mean()
+    move = mean - other.target_mean()
+    return np.where(mean == NOTHING, 0.0, move) if state.rule.log_link else move
+
+
 def intercept_move(state, other, weight, share=1.0):
     """What the constant column gains as means of columns and targets become those of another model.
 
@@ -87,8 +98,7 @@ def intercept_move(state, other, weight, share=1.0):
     ndarray of shape (n_heads,)
     """
     rule = state.rule
-    move = state.target_mean() - other.target_mean()
-    move = np.tile(move, rule.n_heads // rule.n_targets) * share
+    move = np.tile(mean_move(state, other), rule.n_heads // rule.n_targets) * share
     return move - weight @ (state.mean_from_origin() - other.mean_from_origin())
 
 
