@@ -8,6 +8,7 @@ import numpy as np
 
 from ..state.fading import EVERY, MOST, PARTS
 from ..state.lifts import TINY
+from .constants import FADES_ON_THE_WAY
 from .jit import entry, slow, strict
 
 LEAST = TINY * (1.0 + 1e-15)  # products below `TINY` would take a hundred times as long
@@ -40,10 +41,12 @@ def fading_by(rows, powers):
 
 @strict
 def factor_due(clock, age, per_weight, c):
-    """By what all fades after a row of weight ``c``, 1 where nothing is due.
+    """By what all fades after a row of weight ``c``, 1 where nothing is due, or ever is on the way.
 
     In the clock ``age`` is the place of the total weight of all rows, and the next one that of the parts that faded.
     """
+    if not FADES_ON_THE_WAY:
+        return 1.0
     clock[age] += c
     due = EVERY * np.floor(clock[age] * per_weight)
     if not due > clock[age + 1]:

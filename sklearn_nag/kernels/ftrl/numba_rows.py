@@ -236,9 +236,7 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 @fast
 def due(rule, clock, c):
     """By what all fades after a row of weight ``c``."""
-    if FADES_ON_THE_WAY:
-        return factor_due(clock, AGE, rule.fades, c)
-    return 1.0
+    return factor_due(clock, AGE, rule.fades, c)
 
 
 @fast
