@@ -184,6 +184,7 @@ class _NAGRule(OnlineLinear):
             mixed=swept is None,
             half_life=self._half_life,
             fades_average=self.half_life is not None,
+            slow_scales=self.half_life is not None,
             clip=self._clip,
             constraint=set_of(self.constraint, self),
         )

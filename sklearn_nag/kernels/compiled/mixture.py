@@ -9,7 +9,7 @@ import numpy as np
 
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import LARGEST
-from ..state.mixture import OUTLYING, ROUNDING, SLOPES, STEEPEST, FixedShare
+from ..state.mixture import FAINT, OUTLYING, ROUNDING, SLOPES, STEEPEST, FixedShare
 from .arithmetic import exp
 from .heads import AVERAGE, CLIPPED, EXPERT_LOSS, LATEST, N_ROWS, PLAYED, SHARE, UNIT
 from .jit import entry, strict, strict_slow
@@ -41,7 +41,7 @@ def expert_shares(heads, excess, gap, group):
 @strict_slow
 def beyond(loss, least):
     """By how much a loss exceeds another, 0 where rounding may have done it."""
-    return loss - least if loss - least > ROUNDING * abs(loss) else 0.0
+    return loss - least if abs(loss - least) > ROUNDING * abs(loss) else 0.0
 
 
 @strict_slow
@@ -49,22 +49,42 @@ def suffer(heads, excess, gap, group):
     """As `Mixture.suffer`, for one group."""
     n_experts = excess.shape[1]
     rate = min(np.log(n_experts) / gap[group], LARGEST) if gap[group] > 0 else 1.0
+    is_unplayed = False
     mean = mixed = 0.0
-    least = leader = ahead = LARGEST
+    least = leader = ahead = lead = LARGEST
     for k in range(n_experts):
         least = min(least, heads[EXPERT_LOSS, k])
         if heads[SHARE, k] > 0:
             leader = min(leader, heads[EXPERT_LOSS, k])
     for k in range(n_experts):
+        behind = beyond(heads[EXPERT_LOSS, k], leader)
+        lead = min(lead, excess[group, k] + behind)
+        is_unplayed |= behind < 0.0
         if heads[SHARE, k] > 0:
-            behind = beyond(heads[EXPERT_LOSS, k], leader)
             mean += heads[SHARE, k] * behind
             mixed += heads[SHARE, k] * exp_or_0(-rate * behind)
+    if gap[group] == 0.0:
+        of_mixture = lead
+    elif is_unplayed or mixed <= FAINT:
+        of_mixture = lead + change_of_weights(heads, excess, group, rate, leader, lead) / rate
+    else:
+        of_mixture = -np.log(mixed) / rate
+    for k in range(n_experts):
         excess[group, k] = min(excess[group, k] + beyond(heads[EXPERT_LOSS, k], least), LARGEST)
         ahead = min(ahead, excess[group, k])
     for k in range(n_experts):
         excess[group, k] -= ahead
-    gap[group] = min(gap[group] + max(0.0, mean - (-np.log(mixed) / rate if gap[group] > 0 else 0.0)), LARGEST)
+    gap[group] = min(gap[group] + max(0.0, mean - of_mixture), LARGEST)
+
+
+@strict_slow
+def change_of_weights(heads, excess, group, rate, leader, lead):
+    """Logarithm of the total weight before a row over that after it, each by the leader's."""
+    before = after = 0.0
+    for k in range(excess.shape[1]):
+        before += exp_or_0(-rate * excess[group, k])
+        after += exp_or_0(-rate * (excess[group, k] + beyond(heads[EXPERT_LOSS, k], leader) - lead))
+    return np.log(before) - np.log(after)
 
 
 @strict_slow

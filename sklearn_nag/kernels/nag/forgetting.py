@@ -5,6 +5,10 @@ weights grow by steps as long as ever: after a flip it would take as many rows t
 several half-lives, see `lasting`. The average of the weights played is one, but those of before a flip are larger than
 those of after it: it forgets them in two thirds of the time.
 
+The scale of a column that does not vary any more falls much sooner than its weight: per unit of the column the weight
+would grow without end. So scales of centred columns are held above a quarter of what they were, which itself falls as
+weights fade. Those of rare columns fall as slowly anyway.
+
 Compiled loops fade on their way, by `fade` of ``numba_rows``. NumPy, models with a penalty, which then is due for all
 columns, and those of earlier versions stop between rows.
 """
@@ -19,6 +23,8 @@ from ...constraints import Simplex
 from ..state.fading import fade_rows, learn_and_fade
 from .rule import penalty_clock, settle
 
+HELD = 1.0 / 16.0  # of the mean square of a column, above which it stays
+OF_SQUARES = 0.25  # that part falls as the square of a weight that fades in eight half-lives
 OF_AVERAGE = 1.5  # times as fast as others fade sums over the weights played
 
 
@@ -64,6 +70,8 @@ def fade(multiply, state, factor):
     # ``past`` is ``averaged * weight`` less the sum of the weights played, which does not change with the weights.
     multiply(columns, factors, state.averaged * (1.0 - kept) if rule.averaged else 0.0)
     fade_rows(state, factor)
+    if rule.holds_scales:
+        _hold_scales(columns, state.t, factor)
     state.N *= factor
     state.averaged *= factor ** speed_of_average(rule)
     if rule.l2 > 0:
@@ -72,3 +80,11 @@ def fade(multiply, state, factor):
         mixture.excess *= factor
         mixture.gap *= factor
     state.due *= factor
+
+
+def _hold_scales(columns, t, factor):
+    """Hold mean squares of centred columns above `HELD` of what they lately were, once all else has faded."""
+    held = slice(None) if columns.frequent is None else np.flatnonzero(columns.frequent)
+    least, squares = columns.kept("least_square"), columns.kept("squares")  # no centred column has units
+    least[held] = np.maximum(least[held] * factor**OF_SQUARES, squares[held] / t * HELD)
+    squares[held] = np.maximum(squares[held], least[held] * t)

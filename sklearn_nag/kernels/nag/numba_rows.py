@@ -33,6 +33,7 @@ from ..compiled.constants import (
     HAS_RARE,
     HAS_TARGET_UNIT,
     HAS_TARGETS,
+    HOLDS_SCALES,
     IS_ADAPTIVE,
     IS_AVERAGED,
     IS_CENTRED,
@@ -94,7 +95,7 @@ from ..state.columns import PLAIN, SMALLEST_UNIT, rows_of_fields
 from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
-from .forgetting import OF_AVERAGE, fading_powers, lasting
+from .forgetting import HELD, OF_AVERAGE, OF_SQUARES, fading_powers, lasting
 from .numba_played import Player, at_once, has_one_head, note, sizes_of
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import STEEPEST, Rule
@@ -591,9 +592,20 @@ def fade(table, n, f, rule, model, clock, factor, unseen):
             clock[OF_WEIGHTS] *= kept
             clock[OF_PAST] *= of_average
         clock[T] *= factor
+        if HOLDS_SCALES:
+            hold_scales(table, n, f, clock[T], factor)
         clock[N] *= factor
         clock[AVERAGED] *= of_average
         fade_targets(model.target, factor)
+
+
+@strict_slow
+def hold_scales(table, n, f, t, factor):
+    """As in `forgetting`, of the first ``n`` columns."""
+    for j in range(n):
+        if NORM == RMS or table[f.frequent, j] > 0.0:
+            least = max(table[f.least_square, j] * factor**OF_SQUARES, table[f.squares, j] / t * HELD)
+            table[f.least_square, j], table[f.squares, j] = least, max(table[f.squares, j], least * t)
 
 
 @fast
@@ -755,6 +767,7 @@ class Constants(NamedTuple):
     of_rate: bool
     is_coupled: bool
     fades_on_the_way: bool
+    holds_scales: bool
 
 
 class Bench:
@@ -890,6 +903,7 @@ def compiled_constants(rule, loss):
         has_targets=rule.target_unit or rule.clip is not None,
         has_target_unit=rule.target_unit,
         fades_on_the_way=rule.fades_on_the_way,
+        holds_scales=rule.holds_scales,
         **loss_constants(loss),
     )
 

@@ -90,6 +90,9 @@ class Rule(LinearRule):
     fades_average : bool
         Whether the average of the weights played fades, too, and short half-lives forget weights sooner; not for models
         that were begun by versions in which neither was so.
+    slow_scales : bool
+        Whether scales fall slowly while the model forgets; not for models that were begun by versions in which they
+        fell at once.
     clip : tuple of float, "targets" or None
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
@@ -123,6 +126,7 @@ class Rule(LinearRule):
     mixed: bool = True
     half_life: float = np.inf
     fades_average: bool = False
+    slow_scales: bool = False
     clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
 
@@ -190,6 +194,10 @@ class Rule(LinearRule):
         """
         every_row = self.centred and not self.selective
         return not (every_row or (self.penalised and self.averaged) or self.projected)
+
+    @property
+    def holds_scales(self):
+        return self.slow_scales and self.forgets and self.centred and self.normalization in ("rms", "auto")
 
     @property
     def fades_on_the_way(self):
@@ -401,8 +409,8 @@ class State(LinearState):
         """
         if rule.judged and self.rule.averaged and not self.rule.judged and self.averaged > 0:
             rule = replace(rule, judged=False, last=self.rule.last)
-        if rule.forgets and self.rule.fades_average != rule.fades_average:
-            rule = replace(rule, fades_average=self.rule.fades_average)
+        if rule.forgets:
+            rule = replace(rule, fades_average=self.rule.fades_average, slow_scales=self.rule.slow_scales)
         return rule
 
     # -- the latest weights and their average

@@ -13,6 +13,7 @@ import numpy as np
 
 from .lifts import LARGEST, TINY
 
+ROUNDING = 2.0**-44  # of a value: by so much rounding may have put a mean apart from it
 SMALLEST = np.nextafter(0.0, 1.0)
 
 
@@ -75,6 +76,8 @@ def twice(rule):
 FREQUENT = Field("frequent", lambda rule: rule.counts_entries, least=0.0, most=1.0, seldom=True)
 # ``x'`` of the first row, for centred rules; 0 for a column that is not frequent, or was not always.
 ORIGIN = Field("origin", lambda rule: rule.centred, lift_power=once, seldom=True)
+# What the mean of ``x'^2`` is held above while a model forgets, by rules that do so; see `nag.forgetting`.
+LEAST_SQUARE = Field("least_square", lambda rule: rule.holds_scales, least=0.0, lift_power=twice, seldom=True)
 # Between which the weight in raw units is held, by rules that are bounded; the largest doubles stand for no bound.
 LOW = Field("low", lambda rule: rule.bounded, least=-LARGEST, most=0.0, seldom=True)
 HIGH = Field("high", lambda rule: rule.bounded, least=0.0, most=LARGEST, seldom=True)
@@ -93,7 +96,7 @@ DEVIATION = Field(
     "deviation", lambda rule: rule.centred and rule.normalization == "max", least=0.0, lift_power=once, merged="max"
 )
 
-INPUTS = (FREQUENT, ORIGIN, LOW, HIGH, LIFT, LARGEST_SEEN, SQUARES, TALLY, SUM, DEVIATION)
+INPUTS = (FREQUENT, ORIGIN, LEAST_SQUARE, LOW, HIGH, LIFT, LARGEST_SEEN, SQUARES, TALLY, SUM, DEVIATION)
 
 # -- what families keep for a column and a head
 

@@ -44,6 +44,8 @@ def switch(rule, columns, index, t):
     if t > 0:
         shift = subset.sum + t * subset.origin
         mean = shift / t
+        if subset.least_square is not None:
+            subset.least_square[:] = 0.0
         if subset.squares is not None:
             apart = t * mean * mean
             subset.squares[:] = np.maximum(subset.squares + np.where(begins, -apart, apart), 0.0)

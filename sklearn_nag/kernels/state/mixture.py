@@ -7,6 +7,7 @@ import numpy as np
 from .lifts import LARGEST, positive
 
 ROUNDING = 2.0**-50  # of a loss: what it exceeds another by no more than this is no difference
+FAINT = 2.0**-960  # share of weights that may have lost digits
 OUTLYING = 32.0  # times their mean so far that a loss counts as at most, in that mean
 STEEPEST = LARGEST / 4.0  # the largest loss on a tangent, so that differences stay in range
 SLOPES = {"log_loss": lambda p: -1.0 / p, "squared_error": lambda p: p, "absolute_error": np.sign}
@@ -143,23 +144,36 @@ class Mixture:
         self.excess -= self.excess.min(axis=1, keepdims=True)
 
     def _widen(self, share, losses):
-        """Add the mixability gap of a row."""
+        """Add the mixability gap of a row: by how much the mean loss exceeds that of the mixture.
+
+        Losses are counted from the least one of those that have a share. One without, as it was too far behind, may
+        suffer less, and even take the lead: then the loss of the mixture is found from the weights before and after.
+        """
         n_experts = share.shape[1]
-        behind = np.where(share > 0, _beyond(losses, np.where(share > 0, losses, np.inf)), 0.0)
-        mean = np.add.reduce(share * behind, axis=1)
+        behind = _beyond(losses, np.where(share > 0, losses, np.inf))
+        mean = np.add.reduce(share * np.where(share > 0, behind, 0.0), axis=1)
         with np.errstate(over="ignore"):
             rate = np.minimum(np.log(n_experts) / positive(self.gap), LARGEST)
-        mixed = -np.log(np.add.reduce(share * np.exp(-rate[:, None] * behind), axis=1)) / rate
-        self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, 0.0)), LARGEST)
+        after = self.excess + behind
+        lead = after.min(axis=1)
+        left = np.add.reduce(share * np.exp(np.minimum(-rate[:, None] * behind, 0.0)), axis=1)
+        mixed = -np.log(np.maximum(left, FAINT)) / rate
+        if (unplayed := (behind < 0).any(axis=1) | (left <= FAINT)).any():
+            weights, later = (np.exp(-rate[:, None] * over) for over in (self.excess, after - lead[:, None]))
+            change = np.log(np.add.reduce(weights, axis=1)) - np.log(np.add.reduce(later, axis=1))
+            mixed = np.where(unplayed, lead + change / rate, mixed)
+        self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, lead)), LARGEST)
 
 
 def _beyond(losses, others):
     """By how much losses exceed the least of others, of shape (n_groups, n_experts); 0 where rounding may have done it.
 
+    Less than 0 where they do not.
+
     `Mixture` knows no unit: while experts differ by rounding alone, it would follow that.
     """
     beyond = losses - others.min(axis=1, keepdims=True)
-    return np.where(beyond <= ROUNDING * np.abs(losses), 0.0, beyond)
+    return np.where(np.abs(beyond) <= ROUNDING * np.abs(losses), 0.0, beyond)
 
 
 class FixedRate(Mixture):

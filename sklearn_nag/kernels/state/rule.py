@@ -81,6 +81,7 @@ class LinearRule:
     not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
     columnwise: ClassVar[bool] = False
     half_life = np.inf
+    holds_scales: ClassVar[bool] = False  # whether those of centred columns fall slowly while a model forgets
     fades_on_the_way: ClassVar[bool] = False  # whether compiled loops fade themselves, rare columns unseen
     weight_power: ClassVar[int] = 0
     sharing = 1

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..state.fields import ROUNDING
 from ..state.frequent import changes, switch
 from ..state.lifts import HIGHEST, TINY, lift, needs_lift, positive
 
@@ -178,6 +179,8 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
         sums[:, bias] = 0.0
         kept = (t[:-1] / t[1:])[:, None]
         deviation[:, frequent] -= sums[:-1, frequent] * (1.0 / np.maximum(t[:-1, None], TINY))
+        if rule.holds_scales:
+            deviation[np.abs(deviation) <= ROUNDING * np.abs(lifted - columns.origin)] = 0.0
         lifted = deviation.copy()
         lifted[:, frequent] *= kept
         lifted[:, bias] = 1.0

@@ -24,7 +24,7 @@ VALUES = {
         **dict.fromkeys(["is_adaptive", "is_lifted", "is_lazy", "is_averaged", "is_centred", "is_selective"], BOTH),
         **dict.fromkeys(["is_importance_aware", "has_l1", "has_l2", "shares_g", "counts_entries"], BOTH),
         **dict.fromkeys(["has_constraint", "has_bounds", "has_targets", "has_target_unit", "fades_on_the_way"], BOTH),
-        **dict.fromkeys(["of_margin", "of_rate", "is_coupled"], BOTH),
+        **dict.fromkeys(["holds_scales", "of_margin", "of_rate", "is_coupled"], BOTH),
     },
     "ftrl": {
         "norm": {0, 1, 2, 3},

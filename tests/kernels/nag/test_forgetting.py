@@ -144,6 +144,26 @@ def test_steady_streams_lose_nothing_against_the_last_three_half_lives(learner, 
     assert np.mean(differences) > -0.005
 
 
+@pytest.mark.any_rule
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("normalization", ["auto", "rms"])
+def test_a_column_that_does_not_vary_keeps_its_weight(normalization, make, rng):
+    if normalization == "rms" and make is not np.asarray:
+        pytest.skip("this rule does not centre sparse rows")
+    X = rng.normal(size=(3000, 2)) + 3.0
+    y = X @ [1.0, -2.0] > -3.0
+    X[1000:, 1] = 3.0
+    model = NAGClassifier(half_life=20, normalization=normalization, average=False)
+    model.partial_fit(make(X[:1000]), y[:1000], classes=[False, True])
+    found = []
+    for start in (1000, 2000):
+        found.append(model.coef_[0, 1])
+        model.partial_fit(make(X[start : start + 1000]), y[start : start + 1000])
+    found.append(model.coef_[0, 1])
+    assert 2.0 < found[1] / found[0] <= 4.0  # the scale falls four times as far as what is left of the weight per scale
+    assert found[2] == pytest.approx(found[1], rel=1e-6)  # from there on they fall together
+
+
 def test_weights_far_apart_and_long_streams_stay_in_range(rng):
     X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
     weight = 10.0 ** rng.integers(-90, 90, 400)

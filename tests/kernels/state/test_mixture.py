@@ -1,6 +1,7 @@
 """AdaHedge over learning rates, against its definition."""
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn_nag.estimators._nag import ETA0S
 from sklearn_nag.kernels.state.mixture import Mixture
 
-from ..helpers import make_state, progressive
+from ..helpers import KERNELS, make_state, progressive
 
 
 def adahedge(losses):
@@ -33,6 +34,13 @@ def adahedge(losses):
     return np.array(shares), total, gap
 
 
+def play_compiled(mixture, losses):
+    """As `Mixture.play`, compiled."""
+    from sklearn_nag.kernels.compiled.mixture import play_mixture
+
+    return play_mixture(mixture, losses)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_auto_mixes_the_models_of_each_learning_rate(classes):
     load = load_breast_cancer if classes == 2 else load_wine
@@ -53,6 +61,41 @@ def test_auto_mixes_the_models_of_each_learning_rate(classes):
     assert state.mixture.gap[0] == pytest.approx(gap, rel=1e-8)
     np.testing.assert_allclose(state.mixture.excess[0], total - total.min(), rtol=1e-6, atol=1e-8)
     assert state.loss.sum() <= total.min() + 2 * gap + 1e-9  # by convexity, and AdaHedge's own bound
+
+
+def exact_gap(losses):
+    """The gap of AdaHedge with exponents without bounds: no share is 0 while the rate is finite."""
+    total, gap, K = [Decimal(0)] * losses.shape[1], Decimal(0), Decimal(losses.shape[1])
+    for row in losses.tolist():
+        after = [have + Decimal(loss) for have, loss in zip(total, row)]
+        if gap == 0:
+            leaders = [Decimal(loss) for have, loss in zip(total, row) if have == min(total)]
+            mean, mixed = sum(leaders) / len(leaders), min(after) - min(total)
+        else:
+            rate = K.ln() / gap
+            before = [(-rate * (have - min(total))).exp() for have in total]
+            mean = sum(w * Decimal(loss) for w, loss in zip(before, row)) / sum(before)
+            later = sum((-rate * (have - min(after))).exp() for have in after)
+            mixed = min(after) - min(total) + (sum(before).ln() - later.ln()) / rate
+        gap += max(Decimal(0), mean - mixed)
+        total = after
+    return float(gap)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("first", [1e-6, 0.0])  # with a small gap from the first row on, and without one
+@pytest.mark.parametrize("jump", [0.3, 1.0, 40.0])
+def test_an_expert_whose_share_has_vanished_may_take_the_lead(kernel, first, jump):
+    losses = np.tile([0.1, 0.15], (300, 1))  # no share has enough digits after 20 rows with a gap
+    losses[0] = 0.1, 0.1 + first
+    losses[250] = 0.1 + jump * 12.5, 0.1
+    losses[260:, 0] += 0.1
+    mixture = Mixture.new(2)
+    shares = Mixture.play(mixture, losses) if kernel == "numpy" else play_compiled(mixture, losses)
+    regret = (shares * losses).sum() - losses.sum(axis=0).min()
+    assert mixture.gap[0] == pytest.approx(exact_gap(losses), rel=1e-9)
+    assert regret <= 2.0 * mixture.gap[0] + 1e-9  # Theorem 6
 
 
 def test_the_gap_of_an_expert_without_a_share():
