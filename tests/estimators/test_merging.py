@@ -210,6 +210,19 @@ def test_parts_in_which_nothing_happened(make, loss, rng):
     assert 0.6 * y.mean() < merged.predict(X).mean() < 1.7 * y.mean()
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize(
+    "make",
+    [NAGRegressor, ScaleInvariantRegressor, partial(ScaleInvariantRegressor, invariance="full")],
+)
+def test_parts_of_different_rates_have_the_mean_of_their_predictions(make, loss, rng):
+    """Not of their logarithms, which is .75 of it here."""
+    X = rng.normal(size=(4000, 2))
+    y = np.repeat([1.0, 2.0, 4.0, 8.0], 1000) * rng.gamma(4.0, 0.25, size=4000)
+    parts = [make(loss).partial_fit(X[i : i + 1000], y[i : i + 1000]) for i in range(0, 4000, 1000)]
+    assert merge(parts).predict(X).mean() == pytest.approx(y.mean(), rel=0.06)
+
+
 @pytest.mark.parametrize(("estimator", "kernel"), on_both(zip(CLASSIFIERS + REGRESSORS), 2), ids=str)
 def test_it_goes_on_learning(estimator, kernel, rng):
     X, y, values = data(rng, n=800, classes=3)

@@ -53,17 +53,18 @@ def _merge(parts):
     weights = [_played(state) * ratio for state, ratio in zip(parts.states, ratios)]
     mean = sum(share * weight for share, weight in zip(parts.share, weights))
     if rule.intercept:
-        mean[:, -1] += parts.share @ np.array(parts.intercept_moves(weights, np.ones(len(weights))))
+        mean[:, -1] = parts.intercept(weights, parts.share)
     _solve(parts, mean * merged.size() / unit)
 
     base = parts.base
     credits = [np.maximum(state.columns.credit - base.columns.credit, 0.0) for state in parts.states]
     own = [(state.columns.past - base.columns.past) * state.unit()[:, None] for state in parts.states]
     if rule.intercept:
-        counts = [credit[-1] for credit in credits]
-        averages = [total / positive(credit) * credit[-1] for total, credit in zip(own, credits)]
-        for total, move in zip(own, parts.intercept_moves(averages, counts)):
-            total[:, -1] += move
+        counts = np.array([credit[-1] for credit in credits])
+        averages = [total / positive(credit) for total, credit in zip(own, credits)]
+        level = parts.intercept(averages, counts / positive(counts.sum()))
+        for total, count in zip(own, counts):
+            total[:, -1] = count * level
     columns.past[:] = base.columns.past + sum(own) / unit
     columns.credit[:] = base.columns.credit + sum(credits)
     return merged

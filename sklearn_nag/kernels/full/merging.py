@@ -99,6 +99,8 @@ def _merge_functions(parts):
     moves = np.zeros((len(parts.states), rule.n_heads))
     if rule.intercept:
         means = np.array([mean_move(state, merged) for state in parts.states])
+        if rule.log_link:  # as the mean of what they predict is the merged model's, not that of its logarithms
+            means -= parts.share @ means
         moves = means / unit[:, 0]
 
     def moved(values, ratio, move):

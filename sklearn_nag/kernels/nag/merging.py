@@ -6,7 +6,7 @@ not count, and where all have met it, all count about alike: by ``G`` itself, as
 would decide. An average has come as far as one of the models, not as far as all of them after one another, and steps
 must not become short as if it had: so ``G``, which shortens them, grows by an average, too, that of Vowpal Wabbit, in
 which each ``G`` counts as much as it is. Where one model alone has met a feature, it is what that model has. The
-intercepts of numbers, which all rows have met, count by rows.
+intercepts, which all rows have met, count by rows.
 """
 
 from __future__ import annotations
@@ -77,11 +77,7 @@ def _merge(parts, power):
     units = [_unit(state) for state in parts.states]
     weights = [state.columns.weight / unit for state, unit in zip(parts.states, units)]
     shares = _shares(parts, power)
-    columns.weight[:] = sum(share * weight for share, weight in zip(shares, weights))
-    if rule.intercept:
-        moves = parts.intercept_moves(weights, np.ones(len(weights)))
-        columns.weight[:, -1] += sum(share[..., -1] * move for share, move in zip(shares, moves))
-    columns.weight *= _unit(merged)
+    columns.weight[:] = _mean_weight(parts, weights, shares) * _unit(merged)
     if rule.bounded:
         hold(merged)
     if rule.projected:
@@ -91,15 +87,19 @@ def _merge(parts, power):
         base, total = sums.pop(), merged.averaged - parts.base.averaged
         counts = [state.averaged - parts.base.averaged for state in parts.states]
         own = [(played - base) / unit / max(count, TINY) for played, unit, count in zip(sums, units, counts)]
-        moves = parts.intercept_moves(own, np.ones(len(own))) if rule.intercept else ()
-        for played, move in zip(own, moves):
-            played[:, -1] += move
-        met = _shares(parts, power, np.array(counts))
-        mean = sum(share * played for share, played in zip(met, own))
+        mean = _mean_weight(parts, own, _shares(parts, power, np.array(counts)))
         columns.past[:] = merged.averaged * columns.weight - (base + total * mean * _unit(merged))
     else:
         merged.averaged = 0.0
     return merged
+
+
+def _mean_weight(parts, weights, shares):
+    """Mean of weights by lifted columns."""
+    mean = sum(share * weight for share, weight in zip(shares, weights))
+    if parts.merged.rule.intercept:
+        mean[:, -1] = parts.intercept(weights, [share[..., -1] for share in shares])
+    return mean
 
 
 def lead(state, before, momentum, renew):
@@ -163,7 +163,7 @@ def _shares(parts, power, rows=None):
     total = sum(own)
     met = [np.where(total > 0, part / positive(total), share) for part, share in zip(own, shares)]
     rule = parts.merged.rule
-    if rule.intercept and rule.target_unit and not rule.log_link:  # a level is a mean over rows, noisy or not
+    if rule.intercept and rule.target_unit:  # a level is a mean over rows, noisy or not
         for part, share in zip(met, shares):
             part[:, -1] = share
     return [np.repeat(share, parts.merged.rule.sharing, axis=0) for share in met]

@@ -51,23 +51,37 @@ class Parts:
         start = read(self.base)
         return start + sum(read(state) - start for state in self.states)
 
-    def intercept_moves(self, weights, shares):
-        """What the constant column gains as means of columns and targets become those of the merged model.
+    def intercept(self, weights, shares):
+        """Mean of intercepts, moved to the means of columns and targets of the merged model.
+
+        Where predictions are logarithms, that is what predicts the mean of what models predict where columns are at
+        their means. A model that has had no target above 0 predicts 0.
 
         Parameters
         ----------
         weights : list of ndarray of shape (n_heads, n_columns)
-            For each state, weights by lifted columns, in units of the target, times ``shares``.
-        shares : list of float
-            By how much the prediction of each state is multiplied.
+            For each state, weights by lifted columns, in units of the target.
+        shares : sequence of ndarray of shape (n_heads,) or (1,), or of float
+            Of each state; they add up to 1.
 
         Returns
         -------
-        list of ndarray of shape (n_heads,)
-            For each state.
+        ndarray of shape (n_heads,)
         """
-        parts = zip(self.states, weights, shares, strict=True)
-        return [intercept_move(state, self.merged, weight, share) for state, weight, share in parts]
+        levels = np.array(
+            [
+                weight[:, -1] + intercept_move(state, self.merged, weight)
+                for state, weight in zip(self.states, weights, strict=True)
+            ]
+        )
+        shares = np.array([np.broadcast_to(share, levels.shape[1:]) for share in shares])
+        mean = np.add.reduce(shares * levels)
+        if not self.merged.rule.log_link:
+            return mean
+        known = [np.resize(state.target_mean() > NOTHING, len(mean)) for state in self.states]
+        highest = np.max(np.where(known, levels, -LARGEST), axis=0)
+        total = np.add.reduce(np.where(known, shares * np.exp(levels - highest), 0.0))
+        return np.where(total > 0.0, highest + np.log(positive(total)), mean)
 
 
 def mean_move(state, other):
@@ -81,7 +95,7 @@ def mean_move(state, other):
     return np.where(mean == NOTHING, 0.0, move) if state.rule.log_link else move
 
 
-def intercept_move(state, other, weight, share=1.0):
+def intercept_move(state, other, weight):
     """What the constant column gains as means of columns and targets become those of another model.
 
     Parameters
@@ -89,16 +103,14 @@ def intercept_move(state, other, weight, share=1.0):
     state, other : LinearState
         Models with the same lifts and origins.
     weight : ndarray of shape (n_heads, n_columns)
-        Weights of ``state`` by lifted columns, in units of the target, times ``share``.
-    share : float
-        By how much the prediction is multiplied.
+        Weights of ``state`` by lifted columns, in units of the target.
 
     Returns
     -------
     ndarray of shape (n_heads,)
     """
     rule = state.rule
-    move = np.tile(mean_move(state, other), rule.n_heads // rule.n_targets) * share
+    move = np.tile(mean_move(state, other), rule.n_heads // rule.n_targets)
     return move - weight @ (state.mean_from_origin() - other.mean_from_origin())
 
 
