@@ -27,8 +27,8 @@ LEAST_LOG, MOST_LOG = math.log(5e-324), math.log(np.finfo(np.float64).max)  # of
 NEAR = 1e-6  # a power so near 1 or 2 counts as that
 N_TERMS, NEWTON_STEPS = 50, 8  # of `deviance_move`: halves of the range take no more
 SOFT_STEPS = 12  # of `soft_move`, at most
-# Margins at which the hinge loss is flat. Steps end at its kink, and rounding does not decide of the next row whether
-# anything is learnt from it.
+# Margins from which on hinge losses are flat. Steps end at their kink, and rounding does not decide of the next row
+# whether anything is learnt from it.
 FLAT = 1.0 - 1e-9
 
 
@@ -137,6 +137,11 @@ class Hinge(Lipschitz):
         return y * np.minimum(a, np.maximum(0.0, 1.0 - y * p))
 
 
+def _gap(margin):
+    """How far a margin is below 1; 0 at `FLAT`, as the first adaptive step is as long for any slope."""
+    return np.where(margin < FLAT, 1.0 - margin, 0.0)[()]
+
+
 class SquaredHinge(Loss):
     """``max(0, 1 - y p)^2``."""
 
@@ -146,7 +151,7 @@ class SquaredHinge(Loss):
         return np.maximum(0.0, 1.0 - y * p) ** 2
 
     def gradient(self, p, y, unit=1.0):
-        return -2.0 * y * np.maximum(0.0, 1.0 - y * p)
+        return -2.0 * y * _gap(y * p)
 
     def move(self, p, y, a, unit=1.0):
         return y * np.maximum(0.0, 1.0 - y * p) * -np.expm1(-2.0 * a)
@@ -165,7 +170,7 @@ class ModifiedHuber(Loss):
         return np.where(margin < -1.0, -4.0 * margin, np.maximum(0.0, 1.0 - np.maximum(margin, -1.0)) ** 2)
 
     def gradient(self, p, y, unit=1.0):
-        return -2.0 * y * np.minimum(np.maximum(1.0 - y * p, 0.0), 2.0)
+        return -2.0 * y * np.minimum(_gap(y * p), 2.0)
 
     def move(self, p, y, a, unit=1.0):
         """At the slope 4 up to a margin of -1, as the squared hinge from there."""

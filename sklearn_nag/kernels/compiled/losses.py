@@ -113,10 +113,11 @@ def loss_of_margin(loss, margin, y):
         return max(0.0, 1.0 - margin), -y if margin < FLAT else 0.0
     if loss == SQUARED_HINGE:
         gap = max(0.0, 1.0 - margin)
-        return gap * gap, -2.0 * y * gap
+        return gap * gap, -2.0 * y * gap if margin < FLAT else 0.0
     if loss == MODIFIED_HUBER:
         gap = max(0.0, 1.0 - margin)
-        return (-4.0 * margin if margin < -1.0 else gap * gap), -2.0 * y * min(gap, 2.0)
+        slope = -2.0 * y * min(gap, 2.0) if margin < FLAT else 0.0
+        return (-4.0 * margin if margin < -1.0 else gap * gap), slope
     return (-margin, -y) if margin <= 0.0 else (0.0, 0.0)
 
 
