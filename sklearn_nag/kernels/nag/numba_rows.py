@@ -602,9 +602,10 @@ def fade(table, n, f, rule, model, clock, factor, unseen):
 @strict_slow
 def hold_scales(table, n, f, t, factor):
     """As in `forgetting`, of the first ``n`` columns."""
+    of_squares = factor**OF_SQUARES
     for j in range(n):
         if NORM == RMS or table[f.frequent, j] > 0.0:
-            least = max(table[f.least_square, j] * factor**OF_SQUARES, table[f.squares, j] / t * HELD)
+            least = max(table[f.least_square, j] * of_squares, table[f.squares, j] / t * HELD)
             table[f.least_square, j], table[f.squares, j] = least, max(table[f.squares, j], least * t)
 
 
