@@ -23,7 +23,7 @@ from sklearn.base import is_classifier
 
 from .. import estimators
 from .._extras import how_to_install
-from ..preprocessing._prepare import KINDS
+from ..preprocessing._prepare import KINDS, are_numbers
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import open_batches
 from ..streams._whole import check_writable, clear_beside, write_whole
@@ -280,6 +280,11 @@ def find_classes(batches, what, surely):
         if surely:
             _check_classes(found, what)
         elif found.dtype.kind in "US":
+            if len(found) > MOST_CLASSES and are_numbers(found.tolist()):
+                raise ValueError(
+                    f"{what} holds words that are numbers, such as {found[-1].item()!r}: they are learnt as a quantity "
+                    "once they are written with a point alone; if they are classes, say --estimator NAGClassifier."
+                )
             if len(found) > MOST_WORDS:
                 raise ValueError(
                     f"{what} holds more than {MOST_WORDS} different words; if they are classes, say --estimator "

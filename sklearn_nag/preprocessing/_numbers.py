@@ -34,7 +34,8 @@ class NumberReader(OnlineTransformer):
     decimal : {".", ","}, default="."
         What comes before the digits behind the point.
     thousands : {",", ".", " ", "'"}, default=None
-        What stands between groups of three digits; None where there are no groups.
+        What stands between groups of three digits, the first of which does not begin with 0; None where there are no
+        groups.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no number: an error, or a missing value.
 
@@ -134,7 +135,7 @@ def is_missing_word(word: str) -> bool:
 @lru_cache
 def _pattern(decimal, thousands):
     point = _SEPARATORS[decimal]
-    whole = r"\d+" if thousands is None else rf"(?:\d{{1,3}}(?:{_SEPARATORS[thousands]}\d{{3}})+|\d+)"
+    whole = r"\d+" if thousands is None else rf"(?:[1-9]\d{{0,2}}(?:{_SEPARATORS[thousands]}\d{{3}})+|\d+)"
     return re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
 
 

@@ -250,6 +250,13 @@ def _as_numbers(column, counts, choice, asked, kept, least):
     return made._replace(note=note, n_missing=n_missing, n_rows=choice.n_rows, form=form, has_others=bool(others))
 
 
+def are_numbers(words):
+    """Whether words are numbers, all in one of the `NUMBER_FORMATS`, and no codes that begin with 0."""
+    counts = dict.fromkeys(words, 1)
+    coded = any(_LEADING_ZERO.fullmatch(word) for word in words)
+    return not coded and _best(counts, NUMBER_FORMATS, _finite, 1.0)[1] is not None
+
+
 def _finite(word, form):
     """A word as a number; ValueError where it is none, or infinite."""
     number = read_number(word, *form)

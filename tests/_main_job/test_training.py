@@ -131,6 +131,17 @@ def test_what_classes_are(targets, surely, expected):
     assert found is None if expected is None else list(found) == list(expected)
 
 
+@pytest.mark.parametrize("form", ["${:,.2f}", "{:.0f},5", "{:.0f} %"])
+def test_a_quantity_in_words_is_not_taken_for_classes(form):
+    words = np.array([form.format(1000.0 + i) for i in range(25)])
+    with pytest.raises(ValueError, match=r"y holds words that are numbers, such as '.*1.?024.*NAGClassifier"):
+        training.find_classes([words[:10], words[10:]], "y", surely=False)
+    assert len(training.find_classes([words], "y", surely=True)) == 25
+    codes = np.array([f"{i:05d}" for i in range(25)])
+    assert len(training.find_classes([codes], "y", surely=False)) == 25
+    assert len(training.find_classes([words[:20]], "y", surely=False)) == 20
+
+
 def test_a_quantity_is_known_by_its_first_rows():
     def targets():
         yield np.array([0.5, 1.0])

@@ -111,6 +111,7 @@ def test_numbers_with_gaps_are_filled_and_marked():
         (["1 200", "999"], 1200.0, "numbers as '1 200' is 1200"),
         (["EUR 5.00", "1.5 USD"], 5.0, "numbers from 1.5 to 5"),
         (["(3.20)", "($1.50)", "2"], -3.2, "numbers from -3.2 to 2"),
+        (["0,126", "1,500"], 0.126, "numbers as '0,126' is 0.126, from 0.126 to 1.5"),
         (["1.234", "20.500"], 1.234, "numbers from 1.234 to 20.5 (or is '1.234' 1234? no number here tells)"),
         (["1,234", "20,500"], 1234.0, "numbers as '1,234' is 1234, from 1234 to 20500 (or is '1,234' 1.234? no number"),
         (["4", "n/a", "17"], 4.0, "numbers from 4 to 17; 100 missing (33.3%), filled by means and marked"),

@@ -139,7 +139,8 @@ class Mixture:
     def suffer(self, share, losses, noise=0.0):
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
         if self.grows:
-            self._widen(share, losses)
+            with np.errstate(over="ignore"):
+                self._widen(share, losses)
         self.excess[:] = np.minimum(self.excess + _beyond(losses, losses), LARGEST)
         self.excess -= self.excess.min(axis=1, keepdims=True)
 
@@ -152,8 +153,7 @@ class Mixture:
         n_experts = share.shape[1]
         behind = _beyond(losses, np.where(share > 0, losses, np.inf))
         mean = np.add.reduce(share * np.where(share > 0, behind, 0.0), axis=1)
-        with np.errstate(over="ignore"):
-            rate = np.minimum(np.log(n_experts) / positive(self.gap), LARGEST)
+        rate = np.minimum(np.log(n_experts) / positive(self.gap), LARGEST)
         after = self.excess + behind
         lead = after.min(axis=1)
         left = np.add.reduce(share * np.exp(np.minimum(-rate[:, None] * behind, 0.0)), axis=1)
@@ -166,9 +166,7 @@ class Mixture:
 
 
 def _beyond(losses, others):
-    """By how much losses exceed the least of others, of shape (n_groups, n_experts); 0 where rounding may have done it.
-
-    Less than 0 where they do not.
+    """By how much losses exceed the least of others, or fall short of it; 0 where rounding may have done it.
 
     `Mixture` knows no unit: while experts differ by rounding alone, it would follow that.
     """
