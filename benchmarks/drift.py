@@ -17,6 +17,9 @@ diverges or has no such number.
 With ``--columns`` it measures instead what a row of 50 words costs by the number of columns, of which words fall as a
 power law: microseconds of processor time a row, in one call and by single rows, by a model that knows them.
 
+With ``--late`` it measures what is left where a row is learnt only after so many later ones have been predicted, as
+where labels come late or forecasts are for days ahead: R^2 of bikes by the hour.
+
 River's models, and its generators, are left out where it is not installed. Its linear models come behind its
 StandardScaler. Their probabilities, and none of this package's learners, are held between 1e-6 and 1 for log losses.
 """
@@ -28,6 +31,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
@@ -36,7 +40,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import progressive_validation
 
-from .data import FILES, load_each, parse
+from .data import FILES, bikes, load_each, parse
 from .turns import words
 
 HALF_LIVES = (None, 5120, 1280, 320, 80, 20)
@@ -44,6 +48,7 @@ HALF_LIVES_OF_CELLS = (None, 320, "auto")
 LEAST = 1e-6  # probability
 TENTHS = np.arange(1, 11) / 10.0
 CURVE_OF = "electricity"
+DELAYS = 0, 1, 24, 168  # hours
 
 
 def labels(X, w, rng):
@@ -238,13 +243,32 @@ def seconds_of(model, X, y):
     return time.process_time() - start
 
 
+def measure_late(folder, rows):
+    """Scores by how many rows later a row is learnt than it is predicted."""
+    X, y, _ = bikes(folder)
+    table = {
+        str(model): {
+            f"{delay} later": progressive_validation(clone(model), X[rows], y[rows], scoring="r2", delay=delay).score
+            for delay in DELAYS
+        }
+        for model in (NAGRegressor(), NAGRegressor(eta0="auto"), NAGRegressor(half_life="auto"))
+    }
+    return pd.DataFrame(table).T.rename_axis("learner")
+
+
 def main():
     """Print the tables."""
     options = parse(
         __doc__, "file to write the scores to, as CSV", "short streams: that it runs",
         columns="file to write what words cost to, as CSV, in place of the scores",
+        late="file to write scores to of rows that are learnt late, as CSV, in place of the scores",
     )  # fmt: skip
     warnings.simplefilter("ignore")
+    if options.late is not None:
+        table = measure_late(options.data_dir, slice(1_000 if options.quick else None))
+        print(table.to_string(float_format=lambda value: f"{value:.3f}"))
+        table.to_csv(options.late, float_format="%.3f")
+        return
     if options.columns is not None:
         table = measure_columns(200 if options.quick else 4_000)
         print(table.to_string(float_format=lambda value: f"{value:.3g}"))

@@ -71,7 +71,9 @@ class ExportableMixin:
         Warns
         -----
         UserWarning
-            With ``linear=True``, for a regressor that clips: to which range the linear model does not.
+            With ``linear=True``, for a regressor that clips: to which range the linear model does not. For one with
+            ``half_life="auto"`` that clips: it clips what each half-life predicts, the exported model what they predict
+            together, so that predictions differ where some reach the ends of the range.
 
         Examples
         --------
@@ -121,6 +123,7 @@ class ExportableMixin:
         if not is_classifier(self):
             ends = tuple(map(self._mean, ends))
         if not linear:
+            warn_of_clipping_apart(self)
             return _within(model, *ends)
         low, high = (np.ravel(end) for end in ends)
         warnings.warn(
@@ -167,6 +170,17 @@ class ExportableMixin:
         bad = ((u != 0) & ((size < np.finfo(float).tiny) | (size >= np.finfo(float).max))).any(axis=0)
         which = f"a weight, that of feature {names[int(np.argmax(bad))]!r}," if bad.any() else "the intercept"
         return f"{which} is beyond the normal range of float64; use another unit for it or for the target."
+
+
+def warn_of_clipping_apart(estimator):
+    """Warn where a fitted estimator that clips mixes models, as each is clipped, and then they are mixed."""
+    if estimator._state.others:
+        warnings.warn(
+            f"this {type(estimator).__name__} clips what each half-life predicts before it mixes that, and what is "
+            "exported clips the mixture: predictions differ where some reach the ends of the range of the targets.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def few_numbers(numbers):

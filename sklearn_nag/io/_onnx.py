@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
 from .._extras import how_to_install
+from ..estimators._exporting import warn_of_clipping_apart
 from ..estimators._locks import turn_of
 from ..estimators._reading import names_of_features
 from ..estimators._validation import as_given, learner_of
@@ -220,6 +221,7 @@ def _convert_regressor(scope, operator, container):
     nodes, decision = _decision_values(scope, operator, container)
     ends = operator.raw_operator._state.clip_range()
     if ends is not None:
+        warn_of_clipping_apart(operator.raw_operator)
         low, high = map(nodes.constant, ends)
         decision = nodes.add("Min", nodes.add("Max", decision, low), high)
     if operator.raw_operator._log_link:

@@ -102,3 +102,16 @@ def test_the_linear_model_alone(model, data, expected):
     assert refitted.predict(X).min() > 1e7  # nothing is clipped to the old range
     with pytest.raises(ValueError, match="'linear' parameter must be True or False"):
         model.to_sklearn(linear="yes")
+
+
+def test_half_lives_that_are_clipped_apart(rng):
+    X = rng.normal(size=(300, 2))
+    model = NAGRegressor(half_life="auto").partial_fit(X, X[:, 0])
+    with pytest.warns(UserWarning, match="NAGRegressor clips what each half-life predicts before") as told:
+        exported = model.to_sklearn()
+    assert told[0].filename == __file__
+    within = np.abs(X[:, 0]) < 1.0
+    np.testing.assert_allclose(exported.predict(X[within]), model.predict(X[within]), rtol=1e-10, atol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(clip=None).partial_fit(X, X[:, 0]).to_sklearn()
