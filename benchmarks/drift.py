@@ -265,6 +265,8 @@ def main():
     )  # fmt: skip
     warnings.simplefilter("ignore")
     if options.late is not None:
+        if options.data_dir is None:
+            raise SystemExit("--late needs --data-dir, the folder with bike-hour.csv.gz")
         table = measure_late(options.data_dir, slice(1_000 if options.quick else None))
         print(table.to_string(float_format=lambda value: f"{value:.3f}"))
         table.to_csv(options.late, float_format="%.3f")
