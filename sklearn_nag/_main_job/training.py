@@ -280,22 +280,29 @@ def find_classes(batches, what, surely):
         if surely:
             _check_classes(found, what)
         elif found.dtype.kind in "US":
-            if len(found) > MOST_CLASSES and are_numbers(found.tolist()):
-                raise ValueError(
-                    f"{what} holds words that are numbers, such as {found[-1].item()!r}: they are learnt as a quantity "
-                    "once they are written with a point alone; if they are classes, say --estimator NAGClassifier."
-                )
             if len(found) > MOST_WORDS:
-                raise ValueError(
-                    f"{what} holds more than {MOST_WORDS} different words; if they are classes, say --estimator "
-                    "NAGClassifier."
-                )
+                break
         elif len(found) > MOST_CLASSES or not _can_be_classes(found).all():
             return None
+    if not surely and found.dtype.kind in "US":
+        _check_words(found, what)
     if len(found) < 2:
         raise ValueError(f"there is nothing to learn: {what} is {found[0].item()!r} in all rows.")
     numbers = found.dtype.kind not in "USb"
     return None if not surely and numbers and len(found) > n_rows // 2 else found
+
+
+def _check_words(words, what):
+    """Raise ValueError for words that look like anything but classes."""
+    if len(words) > MOST_CLASSES and are_numbers(words.tolist()):
+        raise ValueError(
+            f"{what} holds words that are numbers, such as {words[-1].item()!r}: they are learnt as a quantity once "
+            "they are written with a point alone; if they are classes, say --estimator NAGClassifier."
+        )
+    if len(words) > MOST_WORDS:
+        raise ValueError(
+            f"{what} holds more than {MOST_WORDS} different words; if they are classes, say --estimator NAGClassifier."
+        )
 
 
 def _can_be_classes(values):

@@ -229,8 +229,8 @@ def _of_words(column, asked, kept, least):
 
 def _as_numbers(column, counts, choice, asked, kept, least):
     """The choice for words that are numbers, but for few of them, or None."""
-    if asked is None and any(_LEADING_ZERO.fullmatch(word) for word in counts):
-        return None  # codes, of which the zeros belong to the word
+    if asked is None and _are_codes(counts):
+        return None
     form, found, others = _best(counts, NUMBER_FORMATS, _finite, least)
     if found is None:
         return None
@@ -252,9 +252,12 @@ def _as_numbers(column, counts, choice, asked, kept, least):
 
 def are_numbers(words):
     """Whether words are numbers, all in one of the `NUMBER_FORMATS`, and no codes that begin with 0."""
-    counts = dict.fromkeys(words, 1)
-    coded = any(_LEADING_ZERO.fullmatch(word) for word in words)
-    return not coded and _best(counts, NUMBER_FORMATS, _finite, 1.0)[1] is not None
+    return not _are_codes(words) and _best(dict.fromkeys(words, 1), NUMBER_FORMATS, _finite, 1.0)[1] is not None
+
+
+def _are_codes(words):
+    """Whether zeros at the beginning belong to the words."""
+    return any(_LEADING_ZERO.fullmatch(word) for word in words)
 
 
 def _finite(word, form):
