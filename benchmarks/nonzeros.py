@@ -11,7 +11,6 @@ nine.
 
 import argparse
 import time
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,7 +19,6 @@ from sklearn.linear_model import SGDClassifier
 from sklearn_nag import NAGClassifier
 from sklearn_nag.kernels.compiled import columns
 from sklearn_nag.kernels.compiled.arithmetic import inverse_sqrt
-from sklearn_nag.kernels.compiled.constants import AUTO
 from sklearn_nag.kernels.compiled.handover import table_layout, workspace
 from sklearn_nag.kernels.compiled.jit import FAST, for_rule
 from sklearn_nag.kernels.compiled.vectors import WIDTH, eight, load, store, total
@@ -36,21 +34,10 @@ needs_lift, switches, count_entries = columns.needs_lift, columns.switches, colu
 update_maxima, all_finite, padded = columns.update_maxima, columns.all_finite, columns.padded
 roots_of, times_of = columns.roots_of, columns.times_of
 
-
-class Constants(NamedTuple):
-    """What the steps are compiled for: the defaults."""
-
-    norm: int = AUTO
-    is_adaptive: bool = True
-    is_averaged: bool = True
-    is_centred: bool = True
-    is_selective: bool = True
-    has_rare: bool = True
-    has_bounds: bool = False
-
-
+MADE = NAGClassifier().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])._made
+DEFAULTS = numba_rows.compiled_constants(MADE.rule, MADE.loss)  # what the steps are compiled for
 relative, relative_of_rare, normalise, products = (
-    for_rule(step, Constants())
+    for_rule(step, DEFAULTS)
     for step in (columns.relative, columns.relative_of_rare, numba_rows.normalise, numba_rows.products)
 )
 NOBODY = 1e9  # so many rows before that no column becomes frequent, or stops to be

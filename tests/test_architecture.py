@@ -1,6 +1,8 @@
 """Who imports whom: no import runs upwards or in a circle; and whether files are where they are looked for."""
 
 import ast
+import importlib
+import pkgutil
 import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -8,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+import benchmarks
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "sklearn_nag"
@@ -180,3 +184,14 @@ def test_documentation_names_files_that_exist(page):
     text = page.read_text(encoding="utf-8")
     for path in re.findall(r"`((?:sklearn_nag|tests|docs|benchmarks)/[\w/]+(?:\.\w+)?)", text):
         assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("name", [found.name for found in pkgutil.walk_packages(benchmarks.__path__, "benchmarks.")])
+def test_benchmarks_find_what_they_import(name):
+    """And what they compile by hand, of which steps may come to read more."""
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name.startswith(("benchmarks", PACKAGE)):
+            raise
+        pytest.skip(f"needs {error.name}")
