@@ -126,6 +126,14 @@ class Column:
         """What it holds: numbers (booleans are such), words, dates, or no values."""
         return self._kind_of(self.values)
 
+    @property
+    def is_nominal(self) -> bool:
+        """Whether its type says that values are names, be they numbers or not: categories that have no order.
+
+        Dictionaries of Arrow say nothing: any words are numbered to save room.
+        """
+        return False
+
     def head(self) -> Column:
         """Its first row."""
         return type(self)(self.name, self.values[:1])
@@ -239,6 +247,10 @@ class _OfPandas(Column):
             return WORDS
         return self._kind_of(self.values.array) if dtype.kind != "O" else self._kind_of_objects(self.values.tolist())
 
+    @property
+    def is_nominal(self):
+        return not self.is_arrow and hasattr(self.values.dtype, "categories") and not self.values.dtype.ordered
+
     def numbers(self):
         if self.is_arrow:
             return self.values.numbers()
@@ -286,6 +298,10 @@ class _OfPolars(Column):
         if name == "Object":
             return self._kind_of_objects(self.values.to_list())
         raise self._refused(dtype)
+
+    @property
+    def is_nominal(self):
+        return self.values.dtype.base_type().__name__ in ("Categorical", "Enum")
 
     def numbers(self):
         dtype = self.values.dtype

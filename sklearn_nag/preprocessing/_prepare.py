@@ -214,6 +214,8 @@ def _of_words(column, asked, kept, least):
     if asked is None and (useless := _useless(of_words if values else of_values)) is not None:
         return useless
     for kind, read_as in ((NUMBERS, _as_numbers), (DATES, _as_dates)):
+        if asked is None and column.is_nominal:
+            continue
         if asked in (None, kind) and (choice := read_as(column, values, of_values, asked, kept, least)) is not None:
             return choice
     if asked in (NUMBERS, DATES):
@@ -224,7 +226,11 @@ def _of_words(column, asked, kept, least):
     if asked is None and len(counts) > max(MOST_WORDS, (n - n_none) // 2):
         why = f"text, or names of rows ({len(counts)} different; {kept.format(name=column.name, kind=WORDS)})"
         return of_words._replace(kind=LEFT_OUT, note=f"left out: {why}")
-    return of_words._replace(note=f"{len(counts)} words")
+    note = f"{len(counts)} words"
+    if asked is None and column.is_nominal and values and are_numbers(values):
+        how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps", " takes")
+        note += f", as their type says ({how} as numbers)"
+    return of_words._replace(note=note)
 
 
 def _as_numbers(column, counts, choice, asked, kept, least):
@@ -383,7 +389,7 @@ def prepare(
       seconds or milliseconds since 1970, between 2001 and 2036. Times of the day (``10:30``) become parts of a day and
       hours.
     - Words become columns of ones and zeros: of a vocabulary that grows, for up to 100 words, else by hashing. Digits
-      with leading zeros are words.
+      with leading zeros are words, and so are categories of pandas and polars without an order, numbers too.
     - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
     - Left out is what names rows (whole numbers that are all different and count up, have 12 digits or more, or all the
       same number of digits, from 8 on also where some come again; a column with such a name as ``customer_id``; more
