@@ -613,8 +613,10 @@ def test_nested_parameters():
     assert model.get_params()["pipe__sgdclassifier__alpha"] == 0.5
     with pytest.raises(ValueError, match="Invalid parameter"):
         model.set_params(nothing__here=1)
-    search = GridSearchCV(HedgeClassifier([("nag", NAGClassifier())]), {"nag__eta0": [1e-9, 0.5]}, cv=2).fit(*CANCER)
-    assert search.best_params_ == {"nag__eta0": 0.5}
+    search = GridSearchCV(
+        HedgeClassifier([("nag", NAGClassifier())]), {"nag__eta0": [1e-9, 0.5]}, scoring="neg_log_loss", cv=2
+    )
+    assert search.fit(*CANCER).best_params_ == {"nag__eta0": 0.5}
 
 
 @pytest.mark.parametrize(

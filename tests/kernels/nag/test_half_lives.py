@@ -80,11 +80,11 @@ def test_regret_against_the_best_sequence_with_few_changes(rng):
 @pytest.mark.parametrize("loss", ["poisson", "tweedie"])
 def test_targets_above_0_of_any_frequency(loss, mean, rng):
     """Nothing changes, so the model that never forgets is the best; rare counts are nothing to forget by."""
-    X = rng.normal(size=(4000, 2))
+    X = rng.normal(size=(1200, 2))
     if loss == "poisson":
         y = 1.0 * rng.poisson(mean * np.exp(0.5 * X[:, 0]))
     else:
-        y = np.where(rng.random(4000) < max(mean / 300.0, 0.05), rng.gamma(2.0, mean * np.exp(0.5 * X[:, 0])), 0.0)
+        y = np.where(rng.random(1200) < max(mean / 300.0, 0.05), rng.gamma(2.0, mean * np.exp(0.5 * X[:, 0])), 0.0)
     y[0] = mean
     one, mixed = (NAGRegressor(loss, half_life=half_life).partial_fit(X, y) for half_life in (None, "auto"))
     assert mixed.progressive_loss_ < 1.12 * one.progressive_loss_
