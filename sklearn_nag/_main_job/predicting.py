@@ -108,7 +108,10 @@ def predict(options):
     ValueError, TypeError, OSError, EOFError, ImportError, NotImplementedError, zlib.error
         For models and files that cannot be read, rows that the model does not take, and where nothing can be written.
     """
-    content = options.model.read_bytes()
+    try:
+        content = options.model.read_bytes()
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {options.model}.") from None
     model = load(options.model, content)
     check_methods(model, options)
     clear_beside(options.out)

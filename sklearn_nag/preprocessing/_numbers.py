@@ -132,6 +132,9 @@ def is_missing_word(word: str) -> bool:
     return word.strip().lower() in MISSING_WORDS
 
 
+_AS_TYPED = str.maketrans("\u00a0\u202f\u2212", "  -")  # spaces that do not break, and the minus of print
+
+
 @lru_cache
 def _pattern(decimal, thousands):
     point = _SEPARATORS[decimal]
@@ -144,10 +147,8 @@ def read_number(word: str, decimal: str, thousands: str | None) -> float | None:
     if word.startswith("(") and word.endswith(")"):
         number = read_number(word[1:-1], decimal, thousands)
         return None if number is None or number < 0.0 else -number
-    bare = _UNITS.sub("", _UNITS.sub("", word))
+    bare = _UNITS.sub("", _UNITS.sub("", word if word.isascii() else word.translate(_AS_TYPED)))
     sign, bare = ("-", bare[1:].lstrip("$€£¥ ")) if bare.startswith("-") else ("", bare)  # -$3 and $-3
-    if not bare.isascii():
-        bare = bare.replace("\u00a0", " ").replace("\u202f", " ")
     if (sign and bare[:1] in ("+", "-")) or not _pattern(decimal, thousands).fullmatch(bare):
         return None
     if thousands is not None:

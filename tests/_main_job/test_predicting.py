@@ -149,7 +149,7 @@ def test_killed_and_started_again(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.joblib", "rows.csv", "--out", "out.csv"], "none.joblib"),
+        (["none.joblib", "rows.csv", "--out", "out.csv"], "there is no file none.joblib"),
         (["junk.pkl", "rows.csv", "--out", "out.csv"], "junk.pkl is no model, or a damaged one"),
         (["dict.pkl", "rows.csv", "--out", "out.csv"], "dict.pkl holds a dict, which cannot predict"),
         (["model.txt", "rows.csv", "--out", "out.csv"], "ends in .joblib, .pkl, .skops"),
