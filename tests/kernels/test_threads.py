@@ -20,7 +20,7 @@ pytestmark = pytest.mark.compiled
 
 
 @needs_numba
-@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@pytest.mark.parametrize("n_jobs", [2, -1])
 @pytest.mark.parametrize("eta0", [1.0, "auto"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, eta0, container):

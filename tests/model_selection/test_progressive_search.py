@@ -74,7 +74,7 @@ def test_it_is_halving_by_progressive_loss(rng, estimator):
     """Unit scales from "max" and no averages, so that a row's own features do not change what it is predicted."""
     is_classifier = isinstance(estimator, NAGClassifier)
     X, y = DIGITS if is_classifier else DIABETES
-    X, y = np.vstack([np.abs(X).max(axis=0), X[:420]]), np.append(y[0], y[:420])
+    X, y = np.vstack([np.abs(X).max(axis=0), X[:250]]), np.append(y[0], y[:250])
     weight, loss = rng.uniform(0.5, 2.0, len(y)), "log_loss" if is_classifier else "squared_error"
     estimator = clone(estimator).set_params(normalization="max", centering=False, average=False)
     losses = np.array([row_losses(clone(estimator).set_params(eta0=eta), X, y, weight, loss) for eta in RATES])
