@@ -5,9 +5,10 @@
 Each row is predicted before it is learnt, in the order of the stream; the first is not counted. Scores are accuracies,
 and R^2 for bikes. With ``--output drift.csv`` log losses go to ``drift_log_losses.csv``, microseconds a row to
 ``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our linear learners go
-through a stream in one call, as `progressive_validation` does it. Curves and cells predict 100 rows, then learn them;
-SGD with a constant rate (.01 for bikes) and its scaler 20. All others predict and learn single rows. "no change"
-predicts the last label.
+through a stream in one call, as `progressive_validation` does it: scales and means know the features of a row when it
+is predicted. "row by row" is `predict`, for which they do not, then `partial_fit`. Curves and cells predict 100 rows,
+then learn them; SGD with a constant rate (.01 for bikes) and its scaler 20. All others predict and learn single rows.
+"no change" predicts the last label.
 
 Streams: a concept that flips four times; one that turns slowly; a third of the columns in other units from the middle
 on; electricity and bikes by the hour in the order of time; SEA, Agrawal, a hyperplane that turns and moving radial
@@ -21,7 +22,7 @@ With ``--late`` it measures what is left where a row is learnt only after so man
 where labels come late or forecasts are for days ahead: R^2 of bikes by the hour.
 
 River's models, and its generators, are left out where it is not installed. Its linear models come behind its
-StandardScaler. Their probabilities, and none of this package's learners, are held between 1e-6 and 1 for log losses.
+StandardScaler. Probabilities of what goes row by row, and no others, are held between 1e-6 and 1 for log losses.
 """
 
 import importlib.util
@@ -123,8 +124,30 @@ class NoChange:
         self.last = target
 
 
+class RowByRow:
+    """A learner of this package with River's methods."""
+
+    def __init__(self, model, classes):
+        self.model, self.classes = model, classes
+        self.options = {} if classes is None else {"classes": classes}
+
+    def predict_one(self, row):
+        """What it predicts."""
+        return self.model.predict([list(row.values())])[0]
+
+    def predict_proba_one(self, row):
+        """Probabilities by class."""
+        return dict(zip(self.classes.tolist(), self.model.predict_proba([list(row.values())])[0]))
+
+    def learn_one(self, row, target):
+        """Learn a row."""
+        self.model.partial_fit([list(row.values())], [target], **self.options)
+
+
 def peers(classes, have_river):
     """Models by name that predict and learn single rows; ``classes`` is None for regression."""
+    learner = NAGRegressor if classes is None else NAGClassifier
+    yield "half_life='auto', row by row", RowByRow(learner(half_life="auto"), classes)
     yield "no change", NoChange()
     if not have_river:
         return

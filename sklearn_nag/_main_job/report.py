@@ -11,6 +11,8 @@ from .comparison import BASELINES, COVERAGE, PEERS, REPEATS, SURE
 from .measures import has_heavy_tails, is_rare
 from .rates import ETAS, standard_error
 
+MUCH = 0.1  # so much less error is told where it would be certain by itself, and is not among so many
+
 
 def progress(done, total, what):
     """Redraw the progress bar if this is a terminal; wipe it when all is done."""
@@ -215,6 +217,7 @@ def rest(comparison, best):
     """What the learners are that one need not take, in a sentence."""
     reference, p_values = comparison.reference, comparison.p_values()
     groups: dict[str, list[str]] = {"better": [], "same": [], "worse": [], "failed": []}
+    uncertain = []
     for outcome in comparison.outcomes:
         if outcome.learner.family == BASELINES or outcome in (best, reference):
             continue
@@ -224,6 +227,7 @@ def rest(comparison, best):
             groups["failed"].append(name)
         elif p >= SURE:
             groups["same"].append(name)
+            uncertain.append(outcome)
         else:
             is_better = comparison.error(outcome) < comparison.error(reference)
             groups["better" if is_better else "worse"].append(f"{name} ({change})")
@@ -233,8 +237,15 @@ def rest(comparison, best):
         "worse": ("is worse", "are worse"),
         "failed": ("failed", "failed"),
     }
-    parts = [f"{joined(names)} {says[kind][len(names) > 1]}" for kind, names in groups.items() if names]
-    return f"against {reference.name} with its defaults, {'; '.join(parts)}."
+    parts = {kind: f"{joined(names)} {says[kind][len(names) > 1]}" for kind, names in groups.items() if names}
+    if best is reference and uncertain:
+        lowest = min(uncertain, key=comparison.error)
+        is_much = comparison.error(lowest) < (1.0 - MUCH) * comparison.error(reference)
+        if is_much and comparison.difference(lowest, reference).p < SURE:  # by itself
+            name = lowest.name.removeprefix(f"{reference.name}, ")
+            how_much = f"{less(comparison, lowest, reference)} {comparison.judge.error} in the mean"
+            parts["same"] += f", though {name} has {how_much} (p = {p_values[lowest.name]:.2g}): more rows would tell"
+    return f"against {reference.name} with its defaults, {'; '.join(parts.values())}."
 
 
 def joined(names):

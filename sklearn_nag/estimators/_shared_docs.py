@@ -70,9 +70,10 @@ coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, 
 intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)
     Decision value where every feature is 0.
 progressive_loss_ : float
-    Mean loss of the predictions made before each row was learnt, by the weights that `predict` had then, over all rows
-    since the model was new and over classes learnt one against the rest. After one pass it is an honest estimate of the
-    loss on new rows.
+    Mean loss of the predictions made before each row was learnt, by the weights that `predict` had then and by scales
+    that know the features of the row, over all rows since the model was new and over classes learnt one against the
+    rest. After one pass it is an honest estimate of the loss on new rows, but for a short ``half_life`` and columns
+    with far tails, see :ref:`far_tails`.
 """)
 
 REGRESSOR = entries("""
@@ -98,11 +99,12 @@ coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
 intercept_ : ndarray of shape (1,) or (n_outputs,)
     Prediction where every feature is 0, before it is clipped.
 progressive_loss_ : float
-    Mean loss of the predictions made before each row was learnt, by the weights that `predict` had then, over all rows
-    since the model was new and over outputs. With ``clip=None`` and ``target_normalization`` these predictions, unlike
-    those of `predict`, are held within the range of the targets so far, widened on either side by its own width. After
-    one pass it is an honest estimate of the loss on new rows. The first row, with ``target_normalization`` and
-    ``fit_intercept``, only sets the origin: its loss is 0.
+    Mean loss of the predictions made before each row was learnt, by the weights that `predict` had then and by scales
+    that know the features of the row, over all rows since the model was new and over outputs. With ``clip=None`` and
+    ``target_normalization`` these predictions, unlike those of `predict`, are held within the range of the targets so
+    far, widened on either side by its own width. After one pass it is an honest estimate of the loss on new rows, but
+    for a short ``half_life`` and columns with far tails, see :ref:`far_tails`. The first row, with
+    ``target_normalization`` and ``fit_intercept``, only sets the origin: its loss is 0.
 """)
 
 NAG = entries("""
