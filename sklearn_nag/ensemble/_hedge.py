@@ -355,14 +355,15 @@ class _Hedge(NamedEstimators):
             blended = kernels.blend(self._blend, self._against(advice, y), self._begun_with["loss"], c)
             of_blend = self._weighted_loss(self._mixed(blended.T[:, :, None], advice), y, c)
             played = np.column_stack([losses, np.where(are_one.all(axis=0), losses[:, 0], of_blend)])
-        shares = kernels.mix(self._mixture, played)
+        with np.errstate(over="ignore"):
+            t = np.add.accumulate(np.append(self._t, c))
+        shares = kernels.mix(self._mixture, played, weights=np.column_stack([c, t[1:]]))
         if self._blend is not None:
             shares = shares[:, :-1] + shares[:, -1:] * blended
         mixed = self._mixed(shares.T[:, :, None], advice)
         of_all = self._weighted_loss(mixed, y, c)
         self._totals = added_up(self._totals, np.column_stack([losses, of_all]))
-        with np.errstate(over="ignore"):
-            self._t = float(np.add.accumulate(np.append(self._t, c))[-1])
+        self._t = float(t[-1])
         return mixed
 
     def _weighted_loss(self, advice, y, c):

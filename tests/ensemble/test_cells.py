@@ -217,6 +217,14 @@ def test_steps_of_a_saved_model_have_names_and_are_transformers():
         object.__new__(NAGCellsRegressor).__setstate__(state)
 
 
+def test_weights_of_all_rows_alike_are_no_reason_to_follow_the_last_one(rng):
+    X = rng.normal(size=(1500, 4))
+    y = X @ [2.0, -1.0, 0.5, 0.0] + rng.logistic(size=1500) > 0
+    model = NAGCellsClassifier(random_state=0).partial_fit(X, y, [False, True], np.full(1500, 30.0))
+    assert model.weights_[0] > 0.9  # of lines
+    assert model.progressive_loss_ < 1.05 * model.expert_losses_.min()
+
+
 def test_early_losses_are_forgotten_by_a_fixed_share(rng):
     Z, fresh = rng.uniform(-1, 1, size=(2, 3000, 3))
     model = NAGCellsClassifier(random_state=0).partial_fit(Z, Z[:, 0] * Z[:, 1] > 0, classes=[False, True])

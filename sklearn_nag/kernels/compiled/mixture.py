@@ -88,20 +88,25 @@ def change_of_weights(heads, excess, group, rate, leader, lead):
 
 
 @strict_slow
-def share_out(heads, excess, gap, rounds, unit, noise):
+def share_out(heads, excess, gap, rounds, unit, noise, c, t):
     """As `FixedShare.suffer`, for one group."""
     n_experts = excess.shape[1]
+    before = rounds[0]
     rounds[0] += 1.0
+    counted = min(c, OUTLYING * ((t - c) / before)) if before > 0.0 else c
+    counting = counted / c
     mean = 0.0
     least = ahead = LARGEST
     for k in range(n_experts):
+        heads[EXPERT_LOSS, k] *= counting
         mean += heads[SHARE, k] * heads[EXPERT_LOSS, k]
         least = min(least, heads[EXPERT_LOSS, k])
     if unit > 0.0:
-        mean = max(mean, noise)
         most = min(OUTLYING * gap[0], LARGEST) if gap[0] > 0.0 else LARGEST
-        counted = min(np.log(n_experts) * unit * mean, most)
-        gap[0] = min(gap[0] + (counted - gap[0]) / rounds[0], LARGEST)
+        size = min(np.log(n_experts) * unit * max(mean, noise * counting), most)
+    else:
+        size = np.log(n_experts) * counted
+    gap[0] = min(gap[0] + (size - gap[0]) * counted / t, LARGEST)
     for k in range(n_experts):
         excess[0, k] = min(excess[0, k] + (heads[EXPERT_LOSS, k] - least), LARGEST)
         ahead = min(ahead, excess[0, k])
@@ -152,8 +157,8 @@ def judge(heads, loss, c, mixture, n_targets):
 
 
 @entry
-def play(excess, gap, grows, rounds, unit, losses, noise, shares, heads):
-    """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`, ``noise`` if not given."""
+def play(excess, gap, grows, rounds, unit, losses, noise, weights, shares, heads):
+    """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`; so is what is not given."""
     for i in range(losses.shape[0]):
         before = gap[0]
         expert_shares(heads, excess, gap, 0)
@@ -161,7 +166,8 @@ def play(excess, gap, grows, rounds, unit, losses, noise, shares, heads):
             shares[i, k] = heads[SHARE, k]
             heads[EXPERT_LOSS, k] = losses[i, k]
         if rounds.size > 0:
-            share_out(heads, excess, gap, rounds, unit, noise[i] if noise.size > 0 else 0.0)
+            c, t = (weights[i, 0], weights[i, 1]) if weights.size > 0 else (1.0, rounds[0] + 1.0)
+            share_out(heads, excess, gap, rounds, unit, noise[i] if noise.size > 0 else 0.0, c, t)
             continue
         suffer(heads, excess, gap, 0)
         if not grows:
@@ -202,11 +208,12 @@ def play_blend(mixture, forecasts, loss, row_weight):
     return shares
 
 
-def play_mixture(mixture, losses, noise=None):
+def play_mixture(mixture, losses, noise=None, weights=None):
     """As `Mixture.play`."""
     shares = np.empty_like(losses)
     heads = np.zeros((N_ROWS, losses.shape[1]))
     rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (np.empty(0), 0.0)
     noise = np.empty(0) if noise is None else noise
-    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), losses, noise, shares, heads)
+    weights = np.empty((0, 2)) if weights is None else weights
+    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), losses, noise, weights, shares, heads)
     return shares

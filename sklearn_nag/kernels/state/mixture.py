@@ -85,7 +85,7 @@ class Mixture:
         share = np.exp(np.where(self.excess == 0, 0.0, power))
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
-    def play(self, losses, noise=None):
+    def play(self, losses, noise=None, weights=None):
         """Shares that each row is played with, before its losses are counted.
 
         Parameters
@@ -94,6 +94,9 @@ class Mixture:
             Of each expert.
         noise : ndarray of shape (n_rows,), optional
             For a `FixedShare` of a single group: at least how much of a loss is put down to chance.
+        weights : ndarray of shape (n_rows, 2), optional
+            For a `FixedShare`: the weight of each row, by which its losses have been multiplied, and the total weight
+            of the rows up to it; by default each weighs 1.
 
         Returns
         -------
@@ -103,9 +106,10 @@ class Mixture:
         shares = np.empty(losses.shape)
         by_row = (len(losses), *self.excess.shape)
         noise = np.zeros(len(losses)) if noise is None else noise
-        for share, loss, least in zip(shares.reshape(by_row), losses.reshape(by_row), noise):
+        weights = [None] * len(losses) if weights is None else weights
+        for share, loss, least, weight in zip(shares.reshape(by_row), losses.reshape(by_row), noise, weights):
             share[:] = self.weights()
-            self.suffer(share, loss, least)
+            self.suffer(share, loss, least, weight)
         return shares
 
     def blend(self, forecasts, loss, row_weight):
@@ -138,7 +142,7 @@ class Mixture:
                 self.suffer(share[None], np.clip(np.nan_to_num(losses), -STEEPEST, STEEPEST)[None])
         return shares
 
-    def suffer(self, share, losses, noise=0.0):
+    def suffer(self, share, losses, noise=0.0, weight=None):
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
         if self.grows:
             with np.errstate(over="ignore"):
@@ -200,9 +204,11 @@ class FixedShare(Mixture):
 
     After each row the weights are mixed with equal ones (Herbster and Warmuth, Machine Learning 32, 1998), in the share
     ``1 / (rounds + 1)``, which needs no horizon and no number of changes (Adamskiy, Koolen, Chernov and Vovk, "A closer
-    look at adaptive regret", JMLR 17, 2016). Log losses are taken as they are. Others have a unit: they are divided by
-    their mean so far, which is to them what its spread is to the error of a Gaussian or a Laplacian. So that no single
-    row makes all rows after it count for nothing, a loss counts as `OUTLYING` times that mean at most, in the mean.
+    look at adaptive regret", JMLR 17, 2016). Log losses are taken as they are, times the weights of rows ``c`` over the
+    mean weight that a unit of weight is in, ``sum c^2 / sum c``, so that the unit of weights does not matter. Other
+    losses have a unit: they are divided by their mean so far, which is to them what its spread is to the error of a
+    Gaussian or a Laplacian. So that no single row makes all rows after it count for nothing, a loss counts as
+    `OUTLYING` times that mean at most, in the mean, and a weight as so many times the mean of weights.
 
     Parameters
     ----------
@@ -213,7 +219,7 @@ class FixedShare(Mixture):
     rounds : ndarray of shape (n_groups,)
         Number of rows.
     unit : float
-        By which to multiply mean losses, so that one over that is the rate; 0 for the rate 1 of log losses.
+        By which to multiply mean losses, so that one over that is the rate; 0 for log losses.
     """
 
     def __init__(self, excess, gap, rounds, unit):
@@ -249,15 +255,22 @@ class FixedShare(Mixture):
         own = slice(i, i + 1)
         return FixedShare(self.excess[own], self.gap[own], self.rounds[own], self.unit)
 
-    def suffer(self, share, losses, noise=0.0):
-        """As `Mixture.suffer`; ``noise`` is at least how much of a loss is put down to chance."""
+    def suffer(self, share, losses, noise=0.0, weight=None):
+        """As `Mixture.suffer`; ``noise`` is how much of a loss is put down to chance at least, ``weight`` of `play`."""
         n_experts = share.shape[1]
+        before = self.rounds.copy()
         self.rounds += 1.0
+        c, t = (1.0, self.rounds) if weight is None else weight
+        counted = np.where(before > 0.0, np.minimum(c, OUTLYING * ((t - c) / np.maximum(before, 1.0))), c)
+        part = counted / c
+        losses = losses * part[:, None]
         if self.unit:
-            mean = np.maximum(np.add.reduce(share * losses, axis=1), noise)
+            mean = np.maximum(np.add.reduce(share * losses, axis=1), noise * part)
             most = np.where(self.gap > 0.0, np.minimum(OUTLYING * self.gap, LARGEST), LARGEST)
-            counted = np.minimum(np.log(n_experts) * self.unit * mean, most)
-            self.gap[:] = np.minimum(self.gap + (counted - self.gap) / self.rounds, LARGEST)
+            size = np.minimum(np.log(n_experts) * self.unit * mean, most)
+        else:
+            size = np.log(n_experts) * counted
+        self.gap[:] = np.minimum(self.gap + (size - self.gap) * counted / t, LARGEST)
         self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
         self.excess -= self.excess.min(axis=1, keepdims=True)
         part = (1.0 / (self.rounds + 1.0))[:, None]

@@ -31,19 +31,21 @@ def kernel(request):
 not_compiled = pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
 
 
-def shares_of_rows(losses, unit, noise=0.0):
+def shares_of_rows(losses, unit, noise=0.0, row_weight=None):
     """Fixed share by its printed form: weights themselves, no logarithms and no differences."""
-    weights, shares, mean = np.full(losses.shape[1], 1.0 / losses.shape[1]), [], 0.0
+    weights, shares, mean = np.full(losses.shape[1], 1.0 / losses.shape[1]), [], 0.0 if unit else 1.0
     logs = np.zeros(losses.shape[1])
     for t, loss in enumerate(losses, start=1):
         shares.append(weights)
-        rate = 1.0
+        c, total = (1.0, t) if row_weight is None else (row_weight[t - 1], row_weight[:t].sum())
+        counted = min(c, 32.0 * (total - c) / (t - 1)) if t > 1 else c
+        loss, size = loss * counted / c, counted
         if unit:
-            lost = max(weights @ loss, noise)
-            lost = min(lost, 32.0 * mean) if mean else lost
-            before, mean = mean, mean + (lost - mean) / t
-            logs = logs * (before / mean)  # excess losses stay, and the rate has changed
-            rate = 1.0 / (unit * mean)
+            size = max(weights @ loss, noise * counted / c)
+            size = min(size, 32.0 * mean) if mean else size
+        before, mean = mean, mean + counted / total * (size - mean)
+        logs = logs * (before / mean)  # excess losses stay, and the rate has changed
+        rate = 1.0 / (unit * mean if unit else mean)
         weights = np.exp(logs - rate * loss)
         weights = weights / weights.sum() * t / (t + 1) + 1.0 / (t + 1) / len(loss)
         logs = np.log(weights)
@@ -57,6 +59,34 @@ def test_fixed_share_is_as_printed(unit, noise, rng):
     losses[50] *= 100.0
     shares = kernels.mix(FixedShare.new(1, 4, unit), losses, np.full(300, noise) if noise else None)
     np.testing.assert_allclose(shares, shares_of_rows(losses, unit, noise), rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [0.0, 2.0])
+def test_the_unit_of_weights_does_not_matter(unit, rng):
+    """Losses count in those of the weight that most of the weight is in; a row weighs 32 times the mean at most."""
+    weight = rng.exponential(size=300)
+    weight[200] = 1e6
+    losses = rng.exponential(size=(300, 4)) * [1.0, 1.0, 1.5, 0.9] * weight[:, None]
+
+    def shares(factor):
+        weights = np.column_stack([factor * weight, np.add.accumulate(factor * weight)])
+        return kernels.mix(FixedShare.new(1, 4, unit), factor * losses, weights=weights)
+
+    np.testing.assert_allclose(shares(1.0), shares_of_rows(losses, unit, row_weight=weight), rtol=1e-7, atol=1e-12)
+    np.testing.assert_array_equal(shares(1.0), shares(2.0**40))
+    none = kernels.mix(FixedShare.new(1, 4, unit), losses)
+    ones = kernels.mix(FixedShare.new(1, 4, unit), losses, weights=np.column_stack([np.ones(300), np.arange(1, 301)]))
+    np.testing.assert_array_equal(none, ones)
+
+
+def test_weights_are_no_reason_to_follow_the_last_row(rng):
+    X = rng.normal(size=(1500, 4))
+    y, weight = X @ [2.0, -1.0, 0.5, 0.0] + rng.logistic(size=1500) > 0, np.full(1500, 100.0)
+    models = (
+        NAGClassifier(half_life=half_life).partial_fit(X, y, [False, True], weight) for half_life in (None, "auto")
+    )
+    one, mixed = (model.progressive_loss_ for model in models)
+    assert mixed < 1.05 * one
 
 
 def test_regret_against_the_best_sequence_with_few_changes(rng):
@@ -133,7 +163,7 @@ def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
         model = NAGClassifier(half_life=half_life, average=True)
         alone.append((model, model._play(X, y, weight, classes=[0, 1])[:, 0]))
     losses = np.array([np.minimum(np.logaddexp(0.0, -sign * p), 3.0) * weight for _, p in alone]).T
-    shares = shares_of_rows(losses, 0.0)
+    shares = shares_of_rows(losses, 0.0, row_weight=weight)
     mixed = NAGClassifier(half_life="auto", average=True)
     played = mixed._play(X, y, weight, classes=[0, 1])[:, 0]
     expected = sum(share * p for share, (_, p) in zip(shares.T, alone))
