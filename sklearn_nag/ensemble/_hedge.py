@@ -357,7 +357,7 @@ class _Hedge(NamedEstimators):
             played = np.column_stack([losses, np.where(are_one.all(axis=0), losses[:, 0], of_blend)])
         with np.errstate(over="ignore"):
             t = np.add.accumulate(np.append(self._t, c))
-        shares = kernels.mix(self._mixture, played, weights=np.column_stack([c, t[1:]]))
+        shares = kernels.mix(self._mixture, played, row_weights=np.column_stack([c, t[1:]]))
         if self._blend is not None:
             shares = shares[:, :-1] + shares[:, -1:] * blended
         mixed = self._mixed(shares.T[:, :, None], advice)

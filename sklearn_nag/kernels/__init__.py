@@ -88,14 +88,14 @@ def adopt(state, rule):
     check_layout(state.common if isinstance(state, PlacedState) else state)
 
 
-def mix(mixture, losses, noise=None, weights=None):
+def mix(mixture, losses, noise=None, row_weights=None):
     """Let a `Mixture` of a single group play rows and suffer their losses; return the shares as `Mixture.play` does."""
     check_mixture("the mixture", mixture, 1, losses.shape[1])
     if losses.shape[1] == 1:
         return np.ones_like(losses)
     if is_compiled():
-        return importlib.import_module(".compiled.mixture", __name__).play_mixture(mixture, losses, noise, weights)
-    return mixture.play(losses, noise, weights)
+        return importlib.import_module(".compiled.mixture", __name__).play_mixture(mixture, losses, noise, row_weights)
+    return mixture.play(losses, noise, row_weights)
 
 
 def blend(mixture, forecasts, loss, row_weight):

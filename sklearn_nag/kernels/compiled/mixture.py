@@ -157,7 +157,7 @@ def judge(heads, loss, c, mixture, n_targets):
 
 
 @entry
-def play(excess, gap, grows, rounds, unit, losses, noise, weights, shares, heads):
+def play(excess, gap, grows, rounds, unit, losses, noise, row_weights, shares, heads):
     """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`; so is what is not given."""
     for i in range(losses.shape[0]):
         before = gap[0]
@@ -166,7 +166,7 @@ def play(excess, gap, grows, rounds, unit, losses, noise, weights, shares, heads
             shares[i, k] = heads[SHARE, k]
             heads[EXPERT_LOSS, k] = losses[i, k]
         if rounds.size > 0:
-            c, t = (weights[i, 0], weights[i, 1]) if weights.size > 0 else (1.0, rounds[0] + 1.0)
+            c, t = (row_weights[i, 0], row_weights[i, 1]) if row_weights.size > 0 else (1.0, rounds[0] + 1.0)
             share_out(heads, excess, gap, rounds, unit, noise[i] if noise.size > 0 else 0.0, c, t)
             continue
         suffer(heads, excess, gap, 0)
@@ -208,12 +208,12 @@ def play_blend(mixture, forecasts, loss, row_weight):
     return shares
 
 
-def play_mixture(mixture, losses, noise=None, weights=None):
+def play_mixture(mixture, losses, noise=None, row_weights=None):
     """As `Mixture.play`."""
     shares = np.empty_like(losses)
     heads = np.zeros((N_ROWS, losses.shape[1]))
     rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (np.empty(0), 0.0)
     noise = np.empty(0) if noise is None else noise
-    weights = np.empty((0, 2)) if weights is None else weights
-    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), losses, noise, weights, shares, heads)
+    row_weights = np.empty((0, 2)) if row_weights is None else row_weights
+    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), losses, noise, row_weights, shares, heads)
     return shares

@@ -216,7 +216,7 @@ def learn_and_mix(learn_by, tells, mix, state, loss, X, y, sample_weight, order,
     """As ``learn_rows``, by all models; each row is predicted by their mixture before any has learnt it.
 
     ``learn_by(rule)`` is ``learn_rows`` for one of them, which may tell what predictions lose, too, and ``mix(mixture,
-    losses, noise, weights)`` plays a mixture of a single group, as `Mixture.play`.
+    losses, noise, row_weights)`` plays a mixture of a single group, as `Mixture.play`.
     """
     n = X.shape[0] if order is None else len(order)
     for start in range(0, n, AT_ONCE):
@@ -263,10 +263,10 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
         if rule.n_groups < rule.n_targets:
             losses = np.minimum(np.add.reduce(losses, axis=2, keepdims=True), LARGEST)
         mixed = played[0].copy()  # from which others differ, so that models that agree are not rounded
-        groups, weights = [], np.column_stack([c, np.add.accumulate(np.append(before, c))[1:]])
+        groups, row_weights = [], np.column_stack([c, np.add.accumulate(np.append(before, c))[1:]])
         for i in range(rule.n_groups):
             by_chance = None if noise is None else noise[:, i] * c
-            groups.append(mix(state.trusted.group(i), np.ascontiguousarray(losses[..., i].T), by_chance, weights))
+            groups.append(mix(state.trusted.group(i), np.ascontiguousarray(losses[..., i].T), by_chance, row_weights))
         for own, share in zip(played, np.moveaxis(np.stack(groups, axis=1), -1, 0)):
             mixed += share * np.clip(own - played[0], -LARGEST, LARGEST)
         np.clip(mixed, -LARGEST, LARGEST, out=mixed)

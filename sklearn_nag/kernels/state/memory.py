@@ -47,7 +47,7 @@ def check_room(shape, copies, what, instead):
     instead : str
         A sentence that says what to do.
     """
-    size = 8.0 * math.prod(shape)
+    size = math.prod(shape, start=8.0)
     if size > SMALL and copies * size > (free := free_memory()):
         size, free = size / 2**30, free / 2**30
         raise TooLarge(

@@ -85,7 +85,7 @@ class Mixture:
         share = np.exp(np.where(self.excess == 0, 0.0, power))
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
-    def play(self, losses, noise=None, weights=None):
+    def play(self, losses, noise=None, row_weights=None):
         """Shares that each row is played with, before its losses are counted.
 
         Parameters
@@ -94,7 +94,7 @@ class Mixture:
             Of each expert.
         noise : ndarray of shape (n_rows,), optional
             For a `FixedShare` of a single group: at least how much of a loss is put down to chance.
-        weights : ndarray of shape (n_rows, 2), optional
+        row_weights : ndarray of shape (n_rows, 2), optional
             For a `FixedShare`: the weight of each row, by which its losses have been multiplied, and the total weight
             of the rows up to it; by default each weighs 1.
 
@@ -106,10 +106,10 @@ class Mixture:
         shares = np.empty(losses.shape)
         by_row = (len(losses), *self.excess.shape)
         noise = np.zeros(len(losses)) if noise is None else noise
-        weights = [None] * len(losses) if weights is None else weights
-        for share, loss, least, weight in zip(shares.reshape(by_row), losses.reshape(by_row), noise, weights):
+        row_weights = [None] * len(losses) if row_weights is None else row_weights
+        for share, loss, least, row_weight in zip(shares.reshape(by_row), losses.reshape(by_row), noise, row_weights):
             share[:] = self.weights()
-            self.suffer(share, loss, least, weight)
+            self.suffer(share, loss, least, row_weight)
         return shares
 
     def blend(self, forecasts, loss, row_weight):
@@ -142,7 +142,7 @@ class Mixture:
                 self.suffer(share[None], np.clip(np.nan_to_num(losses), -STEEPEST, STEEPEST)[None])
         return shares
 
-    def suffer(self, share, losses, noise=0.0, weight=None):
+    def suffer(self, share, losses, noise=0.0, row_weight=None):
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
         if self.grows:
             with np.errstate(over="ignore"):
@@ -255,17 +255,17 @@ class FixedShare(Mixture):
         own = slice(i, i + 1)
         return FixedShare(self.excess[own], self.gap[own], self.rounds[own], self.unit)
 
-    def suffer(self, share, losses, noise=0.0, weight=None):
-        """As `Mixture.suffer`; ``noise`` is how much of a loss is put down to chance at least, ``weight`` of `play`."""
+    def suffer(self, share, losses, noise=0.0, row_weight=None):
+        """As `Mixture.suffer`; ``noise`` and ``row_weight`` are what `play` has of the row."""
         n_experts = share.shape[1]
         before = self.rounds.copy()
         self.rounds += 1.0
-        c, t = (1.0, self.rounds) if weight is None else weight
+        c, t = (1.0, self.rounds) if row_weight is None else row_weight
         counted = np.where(before > 0.0, np.minimum(c, OUTLYING * ((t - c) / np.maximum(before, 1.0))), c)
-        part = counted / c
-        losses = losses * part[:, None]
+        counting = counted / c
+        losses = losses * counting[:, None]
         if self.unit:
-            mean = np.maximum(np.add.reduce(share * losses, axis=1), noise * part)
+            mean = np.maximum(np.add.reduce(share * losses, axis=1), noise * counting)
             most = np.where(self.gap > 0.0, np.minimum(OUTLYING * self.gap, LARGEST), LARGEST)
             size = np.minimum(np.log(n_experts) * self.unit * mean, most)
         else:

@@ -69,13 +69,14 @@ def test_the_unit_of_weights_does_not_matter(unit, rng):
     losses = rng.exponential(size=(300, 4)) * [1.0, 1.0, 1.5, 0.9] * weight[:, None]
 
     def shares(factor):
-        weights = np.column_stack([factor * weight, np.add.accumulate(factor * weight)])
-        return kernels.mix(FixedShare.new(1, 4, unit), factor * losses, weights=weights)
+        row_weights = np.column_stack([factor * weight, np.add.accumulate(factor * weight)])
+        return kernels.mix(FixedShare.new(1, 4, unit), factor * losses, row_weights=row_weights)
 
     np.testing.assert_allclose(shares(1.0), shares_of_rows(losses, unit, row_weight=weight), rtol=1e-7, atol=1e-12)
     np.testing.assert_array_equal(shares(1.0), shares(2.0**40))
     none = kernels.mix(FixedShare.new(1, 4, unit), losses)
-    ones = kernels.mix(FixedShare.new(1, 4, unit), losses, weights=np.column_stack([np.ones(300), np.arange(1, 301)]))
+    of_one = np.column_stack([np.ones(300), np.arange(1, 301)])
+    ones = kernels.mix(FixedShare.new(1, 4, unit), losses, row_weights=of_one)
     np.testing.assert_array_equal(none, ones)
 
 
