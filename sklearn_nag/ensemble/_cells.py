@@ -82,9 +82,9 @@ _NOTES = {
 Learners see the rows side by side: lines, one for each column; curves, which add a spline of the ranks of each
 column; and cells, which add the cells of random partitions, and so learn how columns act together. Their predictions
 are mixed by AdaHedge by how well they have predicted rows that were new to them, with a blend of them as one more
-expert. Lines learn soonest, cells catch up later. So the classifier forgets early losses: it mixes at the rate 1, and
-after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew (fixed share, Herbster and Warmuth, Machine
-Learning 32, 1998). See :doc:`/beyond_straight_lines`.
+expert. Lines learn soonest, cells catch up later. So the classifier forgets early losses: it mixes at the rate 1, or 1
+over a mean of the weights of rows, and after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew
+(fixed share, Herbster and Warmuth, Machine Learning 32, 1998). See :doc:`/beyond_straight_lines`.
 
 After ``focus_rows`` rows another learner of cells joins, with trees that are drawn anew. Importance of a column is the
 variance that its cuts explain of what the first generation has learnt. The new trees take columns in proportion to its
