@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
 from .. import kernels
@@ -144,6 +145,8 @@ class Expert(StreamPipeline):
         expected = {"name", "estimator", "learner", "transformers", "averages", "n_rows", "next_look", "snapshot"}
         if vars(self).keys() - {"apart"} != expected or not isinstance(self.name, str):
             raise ValueError("an expert has other attributes than experts have")
+        if isinstance(self.estimator, Pipeline) and not {"steps", "memory", "verbose"} <= vars(self.estimator).keys():
+            raise ValueError(f"{self.name!r} is a pipeline without steps, memory or verbose")
         try:
             self.resume(self.estimator)
         except TypeError as error:

@@ -454,6 +454,15 @@ def test_intervals_are_of_the_errors_of_the_mixture():
     assert np.isfinite(loaded.partial_fit(X, Y).predict_interval(X)).all()
 
 
+@pytest.mark.parametrize("name", ["steps", "memory", "verbose"])
+def test_a_damaged_pipeline_is_refused(name, rng):
+    X = rng.normal(size=(12, 3))
+    model = NAGCellsRegressor(first_rows=7, n_trees=8, random_state=0).partial_fit(X, X[:, 0])
+    del vars(model._experts[2].estimator)[name]
+    with pytest.raises(ValueError, match="'cells' is a pipeline without steps, memory or verbose"):
+        pickle.loads(pickle.dumps(model))
+
+
 def test_skops_keeps_models():
     skops = pytest.importorskip("skops.io")
     model = NAGCellsRegressor(**SMALL).partial_fit(X, Y)

@@ -291,6 +291,13 @@ def test_a_column_that_grows_to_the_largest_double(rng, kernel):
             assert np.isfinite(learner.partial_fit(X, y).predict(X)).all()
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_losses_of_an_average_that_is_no_number_are_not_kept(kernel):
+    X, y, weight = np.array([[0.0], [1.0], [-1e228]]), np.array([0.0, -1e308, 0.0]), np.array([1e80, 1e63, 1e-80])
+    with config_context(kernel=kernel), pytest.raises(ValueError, match="leave the range"):
+        NAGRegressor().partial_fit(X, y, weight)
+
+
 @pytest.mark.parametrize("make", LEARNERS)
 def test_weights_beyond_the_bounds(make):
     X, learner = np.random.default_rng(0).normal(size=(30, 3)), make()
