@@ -77,7 +77,7 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=Fa
     predicted = _descend(state, columns, heads, inputs, named, rates, target_rows.spread, c)
     write_back(columns, inputs.before, -1)
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
-    if not columns.finite():
+    if not (columns.finite() and np.isfinite(np.subtract(*predicted)).all()):
         raise Diverged
     play_rows(state, loss, of_heads, c, *predicted, played)
     count_losses(state, loss, target_rows, c, played, first)

@@ -19,7 +19,7 @@ from ..state.fields import INPUTS, PAST, WEIGHT, Field, G
 from ..state.lifts import LARGEST, LARGEST_LIFT, positive
 from ..state.memory import copied_in_lines
 from ..state.mixture import Mixture
-from ..state.model import Diverged, LinearState
+from ..state.model import LinearState
 from ..state.rule import LinearRule
 
 STEEPEST = 1e150
@@ -428,8 +428,6 @@ class State(LinearState):
     def judge(self, losses):
         """Count losses of rows of a round, of shape (n_rows, n_judged, 2); AdaHedge suffers those of all at once."""
         self.due[:] = np.minimum(np.add.accumulate(np.concatenate([self.due[None], losses]))[-1], LARGEST)
-        if np.isnan(self.due).any():
-            raise Diverged
         self.waiting += float(len(losses))
         if self.waiting >= ROUND:
             self.trust.suffer(self.trust.weights(), self.due)

@@ -150,14 +150,14 @@ def predict_unit_free(state, X):
 
 def _sum_unit_free(state, X):
     """As `predict_unit_free`, on all columns of the model."""
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         u, rest, origin = unit_free(state)
-    without_units = _taker_of_units(state, X.shape[1])
-    p = np.empty((X.shape[0], len(u)))
-    for rows, x in dense_blocks(X):
-        z = without_units(x)
-        for head, weight in enumerate(u):
-            p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
+        without_units = _taker_of_units(state, X.shape[1])
+        p = np.empty((X.shape[0], len(u)))
+        for rows, x in dense_blocks(X):
+            z = without_units(x)
+            for head, weight in enumerate(u):
+                p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
     return clipped(state, np.nan_to_num(p + origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
 
 
