@@ -213,9 +213,8 @@ def _of_words(column, asked, kept, least):
         return of_values._replace(kind=asked, note=f"{asked}, as asked, of which there is none yet", form=form)
     if asked is None and (useless := _useless(of_words if values else of_values)) is not None:
         return useless
-    for kind, read_as in ((NUMBERS, _as_numbers), (DATES, _as_dates)):
-        if asked is None and column.is_nominal:
-            continue
+    as_told = asked is None and column.is_nominal
+    for kind, read_as in () if as_told else ((NUMBERS, _as_numbers), (DATES, _as_dates)):
         if asked in (None, kind) and (choice := read_as(column, values, of_values, asked, kept, least)) is not None:
             return choice
     if asked in (NUMBERS, DATES):
@@ -227,7 +226,7 @@ def _of_words(column, asked, kept, least):
         why = f"text, or names of rows ({len(counts)} different; {kept.format(name=column.name, kind=WORDS)})"
         return of_words._replace(kind=LEFT_OUT, note=f"left out: {why}")
     note = f"{len(counts)} words"
-    if asked is None and column.is_nominal and values and are_numbers(values):
+    if as_told and values and are_numbers(values):
         how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps", " takes")
         note += f", as their type says ({how} as numbers)"
     return of_words._replace(note=note)

@@ -234,8 +234,9 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     rule, before, n = state.rule, state.t, len(y)
     targets = read_classes(y, rule.n_targets)
     c = np.ones(n) if sample_weight is None else sample_weight
+    t = np.add.accumulate(np.append(before, c))
     hear = _hear_rates if rule.log_link else _hear_targets
-    predicted, in_units, units, noise, floors = hear(state, loss, targets, c)
+    predicted, in_units, units, noise, floors = hear(state, loss, targets, c, t)
     played = np.empty((1 + len(state.others), n, rule.n_played))
     told, of_mixture = np.empty_like(played) if tells else [None] * len(played), state.loss.copy()
     state.rule = rules_of(rule)[0]
@@ -263,7 +264,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
         if rule.n_groups < rule.n_targets:
             losses = np.minimum(np.add.reduce(losses, axis=2, keepdims=True), LARGEST)
         mixed = played[0].copy()  # from which others differ, so that models that agree are not rounded
-        groups, row_weights = [], np.column_stack([c, np.add.accumulate(np.append(before, c))[1:]])
+        groups, row_weights = [], np.column_stack([c, t[1:]])
         for i in range(rule.n_groups):
             by_chance = None if noise is None else noise[:, i] * c
             groups.append(mix(state.trusted.group(i), np.ascontiguousarray(losses[..., i].T), by_chance, row_weights))
@@ -275,18 +276,19 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     return mixed
 
 
-def _hear(read, state, targets, c, robust=False):
+def _hear(read, state, targets, c, t, robust=False):
     """What ``read`` makes of targets, or of their logarithms, before some rows, and after each."""
     rule = SimpleNamespace(intercept=state.rule.intercept, robust=robust)
     heard = SimpleNamespace(rule=rule, targets=state.heard, t=state.t)
-    return read(heard, targets, c, np.add.accumulate(np.append(state.t, c)))
+    return read(heard, targets, c, t)
 
 
-def _hear_targets(state, loss, targets, c):
+def _hear_targets(state, loss, targets, c, t):
     """How losses have no unit, in which no square leaves the range.
 
-    No single row sets that unit, as losses of all rows after it would be nothing in it, beside those before; but for
-    losses with a parameter in units of the target, to which the models themselves set the unit.
+    ``t`` is the total weight before each of the rows, and after the last. No single row sets that unit, as losses of
+    all rows after it would be nothing in it, beside those before; but for losses with a parameter in units of the
+    target, to which the models themselves set the unit.
 
     Returns
     -------
@@ -305,13 +307,13 @@ def _hear_targets(state, loss, targets, c):
         return (lambda played: played), targets, np.ones(targets.shape), None, -np.inf
     with np.errstate(all="ignore"):
         robust = state.rule.robust or "epsilon" not in loss.parameters
-        *_, units = _hear(read_units, state, targets, c, robust)
+        *_, units = _hear(read_units, state, targets, c, t, robust)
         units = units[1:]
         unit = positive(units)
         return (lambda played: played / unit), targets / unit, units, None, -np.inf
 
 
-def _hear_rates(state, _, targets, c):
+def _hear_rates(state, _, targets, c, t):
     """As `_hear_targets`, where predictions are logarithms, as deviances have a unit, too.
 
     Where most targets are 0, the mean deviance is far less than the dispersion, by which it is divided in the log
@@ -321,13 +323,12 @@ def _hear_rates(state, _, targets, c):
     means, noise, floors = np.zeros(targets.shape), None, -np.inf
     with np.errstate(all="ignore"):
         if state.rule.target_unit:
-            means, variations = _hear(read_variations, state, targets, c)
+            means, variations = _hear(read_variations, state, targets, c, t)
             means, noise = means[:-1], np.where(targets == 0.0, variations, 0.0)
         start = np.where(means == NOTHING, 0.0, means)
         if _has_floors(state.rule):
-            t = np.add.accumulate(np.append(state.t, c))[:-1, None]
             are_zeros = np.vstack([state.targets.low <= ZERO, targets[:-1] == 0.0])
-            floors = _floors(state.rule, means, t, np.logical_or.accumulate(are_zeros))
+            floors = _floors(state.rule, means, t[:-1, None], np.logical_or.accumulate(are_zeros))
         relative = np.where(targets > 0, np.exp(np.clip(np.log(targets) - start, -FARTHEST, FARTHEST)), 0.0)
     over = lambda played: np.where(played <= ZERO, played, played - start)  # noqa: E731
     return over, relative, np.ones(targets.shape), noise, floors
