@@ -23,6 +23,7 @@ LARGEST = np.finfo(np.float64).max
 HALLEY_STEPS = 4  # after these, at worst the last few digits are wrong, from any start
 # Logarithms of means: of what is predicted before there was a target above 0, of 0, and the largest to be played.
 NOTHING, ZERO, FARTHEST = -10000.0, -9999.0, 700.0
+STEEPEST_RATE = 2.0**511  # the largest slopes by these: with the root of any weight they stay in range
 LEAST_LOG, MOST_LOG = math.log(5e-324), math.log(np.finfo(np.float64).max)  # of doubles
 NEAR = 1e-6  # a power so near 1 or 2 counts as that
 N_TERMS, NEWTON_STEPS = 50, 8  # of `deviance_move`: halves of the range take no more
@@ -351,7 +352,7 @@ class Tweedie(Loss):
         with np.errstate(over="ignore"):
             up = 2.0 * np.exp(np.minimum((2.0 - self.power) * p, FARTHEST))
             down = 2.0 * (y * np.exp(np.minimum((1.0 - self.power) * p, FARTHEST)))
-            return np.minimum(up, LARGEST) - np.minimum(down, LARGEST)
+            return np.minimum(up, STEEPEST_RATE) - np.minimum(down, STEEPEST_RATE)
 
     def move(self, p, y, a, unit=1.0):
         return _each_move(self.power, p, y, a)[()]

@@ -349,8 +349,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         """
         coverages = check_coverage(coverage)
         check_option("method", method, ("progressive", "gaussian"))
-        X = self._rows_to_predict(X)
-        decision = self._mean(kernels.predict(self._state, X))[:, :, None]
+        X, decision = self._decided(X)  # to the bit what `predict` has
+        decision = self._mean(decision)[:, :, None]
         width = self._gaussian_widths(X, coverages) if method == "gaussian" else self._widths(X, coverages)
         with np.errstate(over="ignore"):
             interval = np.stack([decision - width, decision + width], axis=2)

@@ -292,6 +292,29 @@ def test_a_column_that_grows_to_the_largest_double(rng, kernel):
             assert np.isfinite(learner.partial_fit(X, y).predict(X)).all()
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_direction_that_becomes_the_smallest_double(kernel):
+    """As the column that it is made of has grown by so much."""
+    X, y, weight = np.array([[-1e160, 1e-308], [-1e160, 0.0], [0.0, 1.0]]), list("aab"), [1.0, 1e-6, 1.0]
+    with config_context(kernel=kernel):
+        model = ScaleInvariantClassifier(invariance="full").partial_fit(X, y, list("ab"), weight)
+        model.partial_fit(X, y, sample_weight=weight)
+    directions = model._state.factor[1] * 2.0**1000 * 2.0**20  # beside the others
+    np.testing.assert_allclose(directions[1:] / directions[2], [-1e-308, 1.0], rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*some rows did not count:UserWarning")
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_rate_whose_slope_is_steeper_than_any_double_times_a_weight(kernel):
+    """As a mean of almost 0 is predicted where ``loss="tweedie"`` learns a 1."""
+    X, y, weight = [[0.0], [0.0], [1.0], [0.0]], [1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1e37, 1e13]
+    with config_context(kernel=kernel):
+        model = NAGRegressor("tweedie").partial_fit(X[:3], y[:3], weight[:3])
+        lower = model.intercept_.item()
+        model.partial_fit(X[3:], y[3:], weight[3:])
+    assert lower < -1e17 < model.intercept_.item() < -1e9
+
+
 @pytest.mark.filterwarnings("ignore:.*some rows did not count:UserWarning")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_an_average_that_leaves_the_range_ends_the_call_though_latest_weights_predict(kernel):

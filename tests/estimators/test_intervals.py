@@ -45,6 +45,18 @@ def test_shapes_and_nesting():
     np.testing.assert_allclose(two.predict_interval(X[:7])[:, 0], reg.predict_interval(X[:7]))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_middle_is_what_is_predicted_to_the_bit(order, dtype):
+    """However rows lie in memory, also where columns cancel and another order of sums would make another number."""
+    rows = np.zeros((4, 6))
+    rows[2], rows[3] = [1.0, -1e-6, 1.0] * 2, [1e38] * 3 + [-1e38] * 3
+    rows = np.array(rows, dtype=dtype, order=order)
+    reg = NAGRegressor().partial_fit(rows, [0.0, 1.0, 1e77, 0.0], sample_weight=[1.0, 1.0, 1.0, 0.0])
+    low, high = reg.predict_interval(rows, 0.3).T
+    np.testing.assert_allclose((low + high) / 2, reg.predict(rows), rtol=1e-15)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [NAGRegressor(clip=None), ScaleInvariantRegressor(invariance="full", update="least_squares", clip=None)],

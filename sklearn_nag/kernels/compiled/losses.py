@@ -16,6 +16,7 @@ from ...losses import (
     MOST_MARGIN,
     NEAR,
     NOTHING,
+    STEEPEST_RATE,
     closed_move,
     deviance_move,
     soft_move,
@@ -177,7 +178,7 @@ def deviance_slope(power, p, y):
     """As `Tweedie.gradient`."""
     up = 2.0 * np.exp(min((2.0 - power) * p, FARTHEST))
     down = 2.0 * (y * np.exp(min((1.0 - power) * p, FARTHEST)))
-    return min(up, LARGEST) - min(down, LARGEST)
+    return min(up, STEEPEST_RATE) - min(down, STEEPEST_RATE)
 
 
 _parts = {function.__name__: strict_slow(function) for function in (closed_move, time_to)}

@@ -182,9 +182,8 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
                         continue
                     is_new = True
                 longer = length(diagonal, value)
-                inverse = 1.0 / longer
-                if value * inverse != 0.0:  # else it is nothing beside what was there
-                    cos[b, i], sin[b, i] = diagonal * inverse, value * inverse
+                if value / longer != 0.0:  # else it is nothing beside what was there
+                    cos[b, i], sin[b, i] = diagonal / longer, value / longer
                     diagonal = longer
                     turned += 1
             if turned == FOUR:
