@@ -57,7 +57,7 @@ from ..estimators._validation import (
 )
 from ..model_selection._streams import count_rows
 from ..uncertainty import quantiles
-from ._experts import Expert, NamedEstimators
+from ._experts import Before, Expert, NamedEstimators
 
 _LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
@@ -107,7 +107,8 @@ its latest weights, by which its kernel predicts each row just before it learns 
 has, looked at after numbers of rows that grow by a quarter. Which of them is better depends on the data, and on how
 many rows there were: averages are far behind where features are rare, and far better where targets are noisy.
 
-A call works on copies of the estimators, so that it can be undone when one of them fails. Give rows in batches.
+So that a call can be undone when one of the estimators fails, what it changes is kept before: of learners of this
+package the columns that rows name, of others all that they have learnt. Give rows in batches.
 
 A step of a Pipeline that has ``partial_fit`` learns each batch before it transforms it, as in
 `sklearn_nag.model_selection.progressive_validation`.
@@ -134,7 +135,7 @@ class _Hedge(NamedEstimators):
         check_option("loss", self.loss, self._losses)
 
     def _begin(self, first):
-        """Check the parameters; make new experts and a new mixture for a new model, else copies that can be undone."""
+        """Check the parameters; make new experts and a new mixture for a new model, else keep what they are now."""
         self._check_parameters()
         if first:
             self._experts = [Expert(name, estimator, self._apart) for name, estimator in self._named()]
@@ -148,7 +149,8 @@ class _Hedge(NamedEstimators):
             self._evidence = None
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
-            self._experts = copy.deepcopy(self._experts)
+            turn_of(self).in_place = Before(self._experts)
+            self._experts = list(self._experts)
             self._mixture = None if self._mixture is None else self._mixture.copy()
             self._blend = None if self._blend is None else self._blend.copy()
         judged_by = self._judged_by([expert.learner for expert in self._experts])
@@ -281,6 +283,8 @@ class _Hedge(NamedEstimators):
         most = _MOST_TRANSFORMED if any(expert.transformers for expert in self._experts) else _MOST_ROWS
         size = most if by_row else int(self.batch_size)
         method, classes = self._method, getattr(self, "classes_", None)
+        before = turn_of(self).in_place
+        how = (classes, judge) if before is None else (classes, judge, before.undo_by)
 
         def learn(first, last):
             for start in range(first, last, size):
@@ -288,7 +292,7 @@ class _Hedge(NamedEstimators):
                 batch, targets = _take(X, rows), y[rows]
                 c = None if weight is None else weight[rows]
                 with in_silence():
-                    of_experts = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
+                    of_experts = [expert.play(method, batch, targets, c, *how) for expert in self._experts]
                 if self._mixture is None:
                     self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
                 n_unjudged = int(self._is_new)

@@ -35,16 +35,16 @@ class Turn:
         Held during a call that changes it.
     before : dict
         The attributes at the beginning of that call.
-    undo : object or None
-        What the call needs to undo the changes that it makes to the arrays of a model: ``undo.model()`` is a copy of
-        ``undo.state`` as it was before.
+    in_place : object or None
+        What undoes the changes that the call makes in place: ``in_place.restore()`` does so, and
+        ``in_place.attributes()`` are copies, as they were, of the attributes that have such changes.
     at_rest : bool
         Whether that call has left the estimator whole while it calls a function of somebody else's.
     """
 
     def __init__(self):
         self.lock, self.changing = threading.RLock(), threading.Lock()
-        self.before, self.undo, self.at_rest = {}, None, False
+        self.before, self.in_place, self.at_rest = {}, None, False
 
     def of_view(self):
         """The turn of a view, which is to be read while this call goes on."""
@@ -68,8 +68,8 @@ class Turn:
             return estimator
         copy = object.__new__(type(estimator))
         vars(copy).update(self.before)
-        if self.undo is not None and self.before.get("_state") is self.undo.state:
-            copy._state = self.undo.model()
+        if self.in_place is not None:
+            vars(copy).update(self.in_place.attributes())
         return copy
 
 

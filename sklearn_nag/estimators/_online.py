@@ -72,6 +72,21 @@ class Made(NamedTuple):
     loss: losses.Loss
 
 
+class _ModelBefore:
+    """What undoes the changes that a call makes to a model in place; see `Turn`."""
+
+    def __init__(self, undo):
+        self.undo = undo
+
+    def restore(self):
+        """Make the model what it was."""
+        self.undo.restore()
+
+    def attributes(self):
+        """The model as it was, a copy."""
+        return {"_state": self.undo.model()}
+
+
 def _differ(old, new):
     """Whether values of parameters, or their types, differ; those that cannot be compared, such as arrays, do.
 
@@ -413,11 +428,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return loss, objective, bool(stopped)
 
     @unchanged_on_error
-    def _play(self, X, y, sample_weight=None, classes=None, latest=False, expendable=False):
+    def _play(self, X, y, sample_weight=None, classes=None, latest=False, undo_by=None):
         """As `partial_fit`, but return the decision values that each row was predicted by before it was learnt.
 
-        With ``latest`` these are by the latest weights, whatever `predict` has. An ``expendable`` model is thrown away
-        when that fails, so nothing is copied of it by which it could be undone.
+        With ``latest`` these are by the latest weights, whatever `predict` has; for ``undo_by`` see `_learn`.
 
         Returns
         -------
@@ -425,7 +439,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             One column for each prediction that the kernel makes for a row.
         """
         self._check_partial_fit(classes, y)
-        return self._partial_fit(X, y, sample_weight, play=True, latest=latest, expendable=expendable)
+        return self._partial_fit(X, y, sample_weight, play=True, latest=latest, undo_by=undo_by)
 
     def _respond(self, method, decision):
         """What ``method`` ("predict" and the like) makes of decision values."""
@@ -527,7 +541,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             )
         return state
 
-    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False, expendable=False):
+    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False, undo_by=None):
         """Learn the rows once; leave the state as it was when that fails.
 
         Parameters
@@ -542,8 +556,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             Whether these are by the latest weights, whatever `predict` has.
         are_new : bool, default=False
             Whether these rows are new to the model, so that its predictions of them tell how far off it is.
-        expendable : bool, default=False
-            Whether the model may be left as it is when that fails.
+        undo_by : callable, optional
+            Takes what `sklearn_nag.kernels.undo` does and returns an undo, where the call is part of a longer one that
+            undoes it.
         """
         state = self._state
         tell = (
@@ -562,11 +577,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         rule = rule if rule is state.rule else state.goes_on_by(rule)
         few = sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule
         named = X.indices[: X.nnz] if few else None  # features that may change
-        named = np.empty(0, np.int64) if expendable else named
         tells = kernels.told_of_compiling(print) if self.verbose else _SILENCE
-        undo, turn = kernels.undo(state, loss, named), turn_of(self)
+        undo, turn = (undo_by or kernels.undo)(state, loss, named), turn_of(self)
         if turn.before.get("_state") is state:
-            turn.undo = undo
+            turn.in_place = _ModelBefore(undo)
         try:
             with tells:
                 kernels.adopt(state, rule)
@@ -578,16 +592,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 if tell:
                     self._judge(predictions, encoded, weight, order, is_first)
         except kernels.Diverged:
-            undo.restore()
             self._check_finite(X)
             check_repeated(X)
             raise Divergence(
                 "these rows made the model leave the range of float64: their targets or weights are too large or "
                 f"too small for it{self._why_diverged}."
             ) from None
-        except BaseException:
-            undo.restore()
-            raise
         undo.end()
 
     @property

@@ -70,24 +70,31 @@ def unchanged_on_error(method: Method) -> Method:
         turn = turn_of(self)
         turn.check_free(self)
         with turn.lock:
-            turn.before, turn.undo, turn.at_rest = vars(self).copy(), None, False
+            turn.before, turn.in_place, turn.at_rest = vars(self).copy(), None, False
             with turn.changing:
-                result = undone_on_error(self, turn.before, *args, **kwargs)
-            turn.before, turn.undo = {}, None
+                result = undone_on_error(self, turn, *args, **kwargs)
+            turn.before, turn.in_place = {}, None
             return result
 
-    def undone_on_error(self, before, *args, **kwargs):
+    def undone_on_error(self, turn, *args, **kwargs):
         try:
             return method(self, *args, **kwargs)
         except BaseException as error:
-            for name in vars(self).keys() - before.keys():
-                del vars(self)[name]
-            vars(self).update(before)  # not all cleared before, as other threads may read parameters
+            if turn.in_place is not None:
+                turn.in_place.restore()
+            set_attributes(self, turn.before)
             if isinstance(error, TypeError) and (public := _of_public_class(error, method, self)) is not error:
                 raise public from None
             raise
 
     return cast(Method, wrapped)
+
+
+def set_attributes(owner, attributes):
+    """Let an object have these attributes and no others."""
+    for name in vars(owner).keys() - attributes.keys():
+        del vars(owner)[name]
+    vars(owner).update(attributes)  # not all cleared before, as other threads may read parameters
 
 
 # -- parameters

@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..estimators._validation import set_attributes
 from ._base import merged
 
 
@@ -64,27 +65,27 @@ def learn_step(step: Any, X: Any, y: Any = None, params: dict | None = None) -> 
     return step.partial_fit(X, y, **(params or {})).transform(X)
 
 
-def keep(step: Any, refits: bool = False) -> Callable[[], None]:
-    """A function that makes a step again what it is now.
+def kept(step: Any, refits: bool = False) -> list[tuple[Any, dict]]:
+    """A step, and those that it is made of, each with the attributes by which it can be made again what it is now.
 
     Transformers of this package replace what they know, so their attributes are enough; those of others, which may
     change arrays in place, are copied. With ``refits`` also those are that cannot go on, as they are about to be fitted
     anew.
     """
     if is_left_out(step) or not (refits or learns(step)):
-        return lambda: None
+        return []
     if hasattr(step, "_parts"):
-        before = vars(step).copy()
-        parts = [keep(part, refits) for part in step._parts()]
-    else:
-        before, parts = copy.deepcopy(vars(step)), []
+        return [(step, vars(step).copy()), *(pair for part in step._parts() for pair in kept(part, refits))]
+    return [(step, copy.deepcopy(vars(step)))]
+
+
+def keep(step: Any, refits: bool = False) -> Callable[[], None]:
+    """A function that makes a step again what it is now; see `kept`."""
+    before = kept(step, refits)
 
     def restore():
-        for name in vars(step).keys() - before.keys():
-            del vars(step)[name]
-        vars(step).update(before)
-        for part in parts:
-            part()
+        for part, attributes in before:
+            set_attributes(part, attributes)
 
     return restore
 

@@ -207,9 +207,11 @@ class MixedUndo:
         for undo in (self.first, *self.others):
             undo.restore()
 
-    def model(self):
+    def model(self, later=()):
         """As of one model."""
-        return replace(self.first.model(), others=tuple(undo.model() for undo in self.others))
+        firsts, others = [undo.first for undo in later], [other for undo in later for other in undo.others]
+        models = tuple(undo.model([other for other in others if other.state is undo.state]) for undo in self.others)
+        return replace(self.first.model(firsts), others=models)
 
 
 def learn_and_mix(learn_by, tells, mix, state, loss, X, y, sample_weight, order, predictions):

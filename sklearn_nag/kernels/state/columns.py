@@ -279,7 +279,7 @@ class Columns:
 
     def take(self, index):
         """Copy of the columns at ``index``, as they are."""
-        subset = self.with_table(self.take_kept(index))
+        subset = self.with_table(np.ascontiguousarray(self.take_kept(index)))  # as sums go along rows
         if not self.is_plain:
             self._into_plain(subset, self._rare(np.asarray(index), subset))
         return subset
@@ -294,8 +294,7 @@ class Columns:
     def take_kept(self, index):
         """Copy of what the table has for the columns at ``index``."""
         by_column = self.table.flags.f_contiguous
-        table = self.table.T.take(index, axis=0).T if by_column else self.table.take(index, axis=1)
-        return np.ascontiguousarray(table)  # in C order, as sums go along rows
+        return self.table.T.take(index, axis=0).T if by_column else self.table.take(index, axis=1)
 
     def put_kept(self, index, table):
         """The way back from `take_kept`."""
@@ -310,8 +309,15 @@ class Columns:
         if order == "C" and not self.is_plain:
             self.settle()
         if not (flags.c_contiguous if order == "C" else flags.f_contiguous and begins_in_line(self.table)):
-            layout = (getattr(self, name) for name in LAYOUT[1:])
-            self.__init__(copied_in_lines(self.table, order), *layout, units=self.units)
+            self._become(copied_in_lines(self.table, order), self.units)
+
+    def _become(self, table, units):
+        """Take over another table of the same layout."""
+        self.__init__(table, *(getattr(self, name) for name in LAYOUT[1:]), units=units)
+
+    def restore(self, before):
+        """Be again what a `copy` of these columns has kept."""
+        self._become(before.table, before.units)
 
     def finite(self):
         """Whether no number has left the range of float64."""

@@ -610,35 +610,39 @@ class Undo:
         self.columns = state.columns.copy() if named is None else state.columns.take_kept(named)
         self.units = state.columns.units
         self.G = self.before = None  # of all columns, once the call has ended
+        self.has_ended = False
 
     def end(self):
         """Take over what the call has left of the model before."""
-        self.G, self.state.G_before = self.state.G_before, None
-        self.before, self.state.columns_before = self.state.columns_before, None
+        if not self.has_ended:
+            self.G, self.state.G_before = self.state.G_before, None
+            self.before, self.state.columns_before = self.state.columns_before, None
+            self.has_ended = True
 
     def restore(self):
         """Make the model what it was."""
         self.end()
         vars(self.state).update(self.parts)
-        if self.named is None:
-            self.state.columns = self.columns
-        else:
-            self._put_back(self.state.columns)
+        self._put_back(self.state.columns)
 
-    def model(self):
-        """Copy of the model as it was, whatever has become of it since; it can be asked for at any moment."""
+    def model(self, later=()):
+        """Copy of the model as it was, whatever has become of it since; it can be asked for at any moment.
+
+        ``later`` are those of calls after this one, in order.
+        """
         model = object.__new__(type(self.state))
         vars(model).update(self.parts)
-        if self.named is None:
-            model.columns = self.columns
-        else:
-            model.columns = model.columns.copy()
-            self._put_back(model.columns)
+        own, model.columns = model.columns, model.columns.copy()
+        for undo in reversed([undo for undo in later if undo.parts["columns"] is own]):
+            undo._put_back(model.columns)
+        self._put_back(model.columns)
         return model.copy()
 
     def _put_back(self, columns):
-        G = self.state.G_before if self.G is None else self.G
-        before = self.state.columns_before if self.before is None else self.before
+        if self.named is None:
+            columns.restore(self.columns)
+            return
+        G, before = (self.G, self.before) if self.has_ended else (self.state.G_before, self.state.columns_before)
         if before is not None:
             columns.put_kept(*before)
         if G is not None:

@@ -392,11 +392,13 @@ class Undo:
         vars(self.state).update(self.parts)
         self._put_back(self.state)
 
-    def model(self):
-        """Copy of the model as it was."""
+    def model(self, later=()):
+        """Copy of the model as it was; ``later`` are those of calls after this one, in order."""
         model = object.__new__(PlacedState)
         vars(model).update(self.parts, place=self.parts["place"].copy())
         model.store = model.store.with_table(model.store.table.copy(order="F"))
+        for undo in reversed([undo for undo in later if undo.parts["store"] is self.parts["store"]]):
+            undo._put_back(model)
         self._put_back(model)
         return model.copy()
 
