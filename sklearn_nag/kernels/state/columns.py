@@ -19,6 +19,7 @@ from .memory import begins_in_line, check_room, copied_in_lines, zeros_in_lines
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
 FEW = 2**12  # columns, below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
+OWN = frozenset({*LAYOUT, "units"})  # attributes that are no fields
 SUMS = tuple(field.name for field in (*INPUTS, G) if field.fades)
 HAVE_UNITS = (*SUMS, WEIGHT.name, PAST.name)
 OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST, AS_THEY_ARE = range(5)  # of `Columns.units`
@@ -99,7 +100,7 @@ class Columns:
 
     def __getattr__(self, name: str) -> Any:
         """The view for a field, made when it is first asked for, as small calls ask for few."""
-        if name.startswith("_") or name in (*LAYOUT, "units"):
+        if name.startswith("_") or name in OWN:
             raise AttributeError(name)
         if name in HAVE_UNITS and not self.is_plain:
             return getattr(self.plain(), name)

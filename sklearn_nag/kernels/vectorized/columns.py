@@ -25,19 +25,23 @@ def raise_lifts(rule, columns, absolute, start, before=None):
     suspects = np.flatnonzero((peak * columns.lift >= HIGHEST) | ((columns.largest == 0) & (peak > 0)))
     if suspects.size == 0:
         return len(absolute)
+    _raise_lifts_for(rule, columns, absolute[start], before)
     values = absolute[start:, suspects]
     lifted = values * columns.lift[suspects]
     seen = np.logical_or.accumulate(np.vstack([columns.largest[suspects] > 0, values > 0]))[:-1]
-    if (needs := needs_lift(values[0], lifted[0], seen[0])).any():
-        if before is not None:
-            before()
-        changed = suspects[needs]
-        subset = columns.take(changed)
-        subset.relift(rule, lift(values[0, needs]))
-        columns.put(changed, subset)
-        lifted = values * columns.lift[suspects]
     later = np.flatnonzero(needs_lift(values[1:], lifted[1:], seen[1:]).any(axis=1))
     return start + 1 + later[0] if later.size else len(absolute)
+
+
+def _raise_lifts_for(rule, columns, absolute, before=None):
+    """Adapt the lifts to a row, after a call of ``before()`` if one changes."""
+    needs = np.flatnonzero(needs_lift(absolute, absolute * columns.lift, columns.largest > 0))
+    if needs.size:
+        if before is not None:
+            before()
+        subset = columns.take(needs)
+        subset.relift(rule, lift(absolute[needs]))
+        columns.put(needs, subset)
 
 
 def switch_frequent(state, columns, x, c, start, before=None):
@@ -45,26 +49,30 @@ def switch_frequent(state, columns, x, c, start, before=None):
 
     Returns the index of the next row that does, or the number of rows.
     """
-    rule = state.rule
-    if not rule.selective:
+    if not state.rule.selective:
         return len(x)
-    t, frequent = np.add.accumulate(np.append(state.t, c[start:]))[1:], columns.frequent > 0
+    t = np.add.accumulate(np.append(state.t, c[start:]))[1:]
     peak = columns.tally + np.add.reduce(c[start:])  # an upper bound but for rounding
-    suspects = np.flatnonzero(changes(frequent, peak * ALMOST, t[0]))
+    suspects = np.flatnonzero(changes(columns.frequent > 0, peak * ALMOST, t[0]))
     if suspects.size == 0:
         return len(x)
-    counted = (x[start:, suspects] == 0) == frequent[suspects]
-    counts = np.where(counted, c[start:, None], 0.0)
-    change = _changes(frequent[suspects], columns.tally[suspects], counts, t)
-    index = suspects[change[0]]
+    _switch_frequent_for(state, columns, x[start], c[start], before)
+    frequent = columns.frequent[suspects] > 0
+    counts = np.where((x[start:, suspects] == 0) == frequent, c[start:, None], 0.0)
+    tallies = running(np.add, columns.tally[suspects], counts)[1:]
+    later = np.flatnonzero(changes(frequent, tallies[1:], t[1:, None]).any(axis=1))
+    return start + 1 + later[0] if later.size else len(x)
+
+
+def _switch_frequent_for(state, columns, x, c, before=None):
+    """Make columns frequent or rare where a row does so, after a call of ``before()`` if any is."""
+    frequent = columns.frequent > 0
+    tally = columns.tally + np.where((x == 0) == frequent, c, 0.0)
+    index = np.flatnonzero(changes(frequent, tally, state.t + c))
     if index.size:
         if before is not None:
             before()
-        switch(rule, columns, index, state.t)
-        counts = np.where(counted ^ change[0], c[start:, None], 0.0)
-        change = _changes(columns.frequent[suspects] > 0, columns.tally[suspects], counts, t)
-    later = np.flatnonzero(change[1:].any(axis=1))
-    return start + 1 + later[0] if later.size else len(x)
+        switch(state.rule, columns, index, state.t)
 
 
 def prepare_row(state, columns, x, c):
@@ -82,8 +90,10 @@ def prepare_row(state, columns, x, c):
         Its weight.
     """
     with np.errstate(all="ignore"):
-        switch_frequent(state, columns, x[None], np.array([c]), 0)
-        raise_lifts(state.rule, columns, np.abs(x)[None], 0)
+        if state.rule.selective:
+            _switch_frequent_for(state, columns, x, c)
+        if state.rule.lifted:
+            _raise_lifts_for(state.rule, columns, np.abs(x))
         if state.t == 0 and state.rule.centred:
             begin_at(state.rule, columns, x * columns.lift)
 
@@ -93,11 +103,6 @@ def begin_at(rule, columns, lifted):
     columns.origin[:] = lifted
     if rule.intercept:
         columns.origin[-1] = 0.0
-
-
-def _changes(frequent, tally, counts, t):
-    """Which columns would begin or stop to be frequent with each row, if none had before."""
-    return changes(frequent, running(np.add, tally, counts)[1:], t[:, None])
 
 
 def running(combine, first, rows):
