@@ -309,9 +309,9 @@ class Expert(StreamPipeline):
     def forecast(self, which, method, X):
         """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""
         with self._saying():
-            if which == self.n_forecasts - 1:
-                return getattr(self.estimator, method)(X)
             for _, step in self.transformers:
                 X = step.transform(X)
+            if which == self.n_forecasts - 1:
+                return getattr(self.learner, method)(X)
             decision = kernels.predict(self.learner._state.latest(), self.learner._rows_to_predict(X))
             return self.learner._respond(method, decision)
