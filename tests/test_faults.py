@@ -70,6 +70,11 @@ class Found(Exception):
     """A campaign has found what was looked for."""
 
 
+def test_processes_share_the_cases():
+    table = tool.by_processes(2, 3, n_cases=23, names=["numbers_stay_finite"])  # of which one has 20
+    assert table["numbers_stay_finite"][:2] == [23, 0]
+
+
 HAVE_TABLES = pytest.mark.skipif(not all(tables.HAVE.values()), reason="needs pandas, polars and pyarrow")
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -72,7 +73,9 @@ def calls(case):
     return [f"for rows in {parts}:", f"    model.{case.call('[rows]')}"]
 
 
-def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_shown=MOST_SHOWN, shrink_seconds=20.0):
+def campaign(
+    seed, minutes=None, n_cases=None, names=None, show=print, most_shown=MOST_SHOWN, shrink_seconds=20.0, part=(0, 1)
+):
     """Try promises on the cases of a seed.
 
     Parameters
@@ -91,6 +94,8 @@ def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_show
         Reproducers of one promise, each broken in another way.
     shrink_seconds : float, default=20.0
         The longest to make a case smaller.
+    part : tuple of int, default=(0, 1)
+        The number of this process, and how many share the cases of the seed.
 
     Returns
     -------
@@ -101,7 +106,8 @@ def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_show
     table = {name: [0, 0, 0.0] for name in names}
     shown = defaultdict(set)
     stop = time.monotonic() + 60.0 * minutes if minutes is not None else float("inf")
-    for first in itertools.count(0, CASES_OF_A_CHILD):
+    own, n_parts = part
+    for first in itertools.count(own * CASES_OF_A_CHILD, n_parts * CASES_OF_A_CHILD):
         last = first + CASES_OF_A_CHILD if n_cases is None else min(first + CASES_OF_A_CHILD, n_cases)
         cases = [made(seed, i) for i in range(first, last)]
         for case in cases:
@@ -122,6 +128,16 @@ def campaign(seed, minutes=None, n_cases=None, names=None, show=print, most_show
                 return table
         if last == n_cases or time.monotonic() > stop:
             return table
+
+
+def by_processes(jobs, seed, **how):
+    """As `campaign`, by several processes at once."""
+    if jobs == 1:
+        return campaign(seed, **how)
+    with ProcessPoolExecutor(jobs) as pool:
+        parts = [pool.submit(campaign, seed, part=(i, jobs), **how) for i in range(jobs)]
+        tables = [part.result() for part in parts]
+    return {name: [sum(column) for column in zip(*(table[name] for table in tables))] for name in tables[0]}
 
 
 def due(name, index):
@@ -154,11 +170,11 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="gives the cases, in an order that stays; 0 by default")
     parser.add_argument("--promises", nargs="+", choices=list(PROMISES), help="those to try; all by default")
     parser.add_argument("--show", type=int, default=MOST_SHOWN, help="reproducers for each promise; 3 by default")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the cases; 1 by default")
     args = parser.parse_args()
     start = time.monotonic()
-    table = campaign(
-        args.seed, args.minutes, names=args.promises, show=partial(print, flush=True), most_shown=args.show
-    )
+    how = {"minutes": args.minutes, "names": args.promises, "most_shown": args.show}
+    table = by_processes(args.jobs, args.seed, show=partial(print, flush=True), **how)
     width = max(len(PROMISES[name].says) for name in table)
     print(f"{'promise':{width}}  {'cases':>7}  {'broken':>6}  {'seconds':>7}")
     for name, (cases, broken, seconds) in table.items():
