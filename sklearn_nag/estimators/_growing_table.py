@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Integral
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .._beside import Beside
 from ._locks import at_rest
 from ._validation import check_number
 
@@ -129,7 +129,7 @@ class Told(NamedTuple):
 
     function: Callable
     every: int | None
-    tables: WeakKeyDictionary
+    tables: Beside
 
 
 @contextmanager
@@ -174,7 +174,7 @@ def report_progress(function: Callable[[Progress], Any], *, every: int | None = 
     if not callable(function):
         raise TypeError(f"function must be callable with a Progress; got {function!r}.")
     check_number("every", every, Integral, min_val=1, options=(None,))
-    told = Told(function, None if every is None else int(every), WeakKeyDictionary())
+    told = Told(function, None if every is None else int(every), Beside())
     token = _told.set((*_told.get(), told))
     try:
         yield

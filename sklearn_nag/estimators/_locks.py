@@ -13,12 +13,12 @@ import os
 import threading
 from contextlib import contextmanager
 from typing import cast
-from weakref import WeakKeyDictionary
 
+from .._beside import Beside
 from .._typing import Method
 
 # Beside the estimators, as attributes that are not parameters would be copied, compared and pickled with the others.
-_turns: WeakKeyDictionary = WeakKeyDictionary()
+_turns = Beside()
 _making = threading.RLock()  # a handler may come meanwhile that asks for the turn of another
 
 

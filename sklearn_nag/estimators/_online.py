@@ -11,7 +11,6 @@ from functools import partial
 from numbers import Integral
 from operator import is_, methodcaller
 from typing import Any, ClassVar, NamedTuple, Self
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .. import kernels, losses
+from .._beside import Beside
 from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
@@ -51,7 +51,7 @@ from ._validation import (
 )
 
 _SILENCE = nullcontext()
-_told_of_rows_that_do_not_count: WeakSet[OnlineLinear] = WeakSet()  # models whose user has been warned
+_told_of_rows_that_do_not_count = Beside()  # models whose user has been warned
 
 
 class Divergence(ValueError):
@@ -486,7 +486,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             totals = np.add.accumulate(np.append(before, weight))
             did_not_count = ((weight > 0) & (totals[1:] == totals[:-1])).any()
         if did_not_count and self not in _told_of_rows_that_do_not_count:
-            _told_of_rows_that_do_not_count.add(self)
+            _told_of_rows_that_do_not_count[self] = True
             warnings.warn(
                 f"some rows did not count: the model has learnt rows of a total weight of {self._state.seen:.4g}, "
                 "against which theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more "
@@ -592,12 +592,16 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 if tell:
                     self._judge(predictions, encoded, weight, order, is_first)
         except kernels.Diverged:
+            undo.restore()
             self._check_finite(X)
             check_repeated(X)
             raise Divergence(
                 "these rows made the model leave the range of float64: their targets or weights are too large or "
                 f"too small for it{self._why_diverged}."
             ) from None
+        except BaseException:
+            undo.restore()
+            raise
         undo.end()
 
     @property

@@ -6,6 +6,7 @@ import pickle
 import signal
 import sys
 import threading
+import warnings
 from functools import partial
 
 import numpy as np
@@ -322,6 +323,17 @@ def test_an_average_that_leaves_the_range_ends_the_call_though_latest_weights_pr
     X, y, weight = np.array([[0.0], [1.0], [-1e228]]), np.array([0.0, -1e308, 0.0]), np.array([1e80, 1e63, 1e-80])
     with config_context(kernel=kernel), pytest.raises(ValueError, match="leave the range"):
         HedgeRegressor().partial_fit(X, y, weight)
+
+
+@pytest.mark.parametrize("storage", [np.array, sparse.csr_array])
+def test_a_warning_that_is_an_error_leaves_the_model_as_it_was(storage):
+    """Also where it comes after rows have been learnt."""
+    model = NAGRegressor().partial_fit(storage(np.eye(9)), np.arange(9.0), np.full(9, 1e30))
+    before = pickle.dumps(model)
+    with warnings.catch_warnings(), pytest.raises(UserWarning, match="some rows did not count"):
+        warnings.simplefilter("error")
+        model.partial_fit(storage(np.eye(9)[:2]), [5.0, 50.0])
+    assert pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize("make", LEARNERS)

@@ -9,10 +9,10 @@ import functools
 import math
 import operator
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..._beside import Beside
 from ..compiled.arithmetic import inverse_sqrt
 from ..compiled.columns import (
     inverse_scale,
@@ -846,7 +846,7 @@ def parts_of(state, loss):
     )  # fmt: skip
 
 
-_benches: WeakKeyDictionary = WeakKeyDictionary()  # by model, beside which no copy and no file has them
+_benches = Beside()  # by model
 
 
 def bench_of(state, loss, indptr):

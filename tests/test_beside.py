@@ -1,0 +1,39 @@
+"""What is known of objects beside them goes with them, and no signal can come between."""
+
+import gc
+import pickle
+import sys
+
+from sklearn_nag import NAGRegressor
+from sklearn_nag._beside import Beside
+
+
+class Thing:
+    pass
+
+
+def test_values_are_those_of_objects_and_of_no_copies():
+    table, thing, other = Beside(), NAGRegressor(), NAGRegressor()
+    assert table.get(thing) is None
+    assert table.setdefault(thing, 1) == table.setdefault(thing, 2) == table[thing] == 1
+    table[thing] = 3
+    assert table.get(thing) == 3
+    assert thing in table
+    assert other not in table
+    assert pickle.loads(pickle.dumps(thing)) not in table
+    table.clear()
+    assert thing not in table
+
+
+def test_entries_go_with_their_objects_without_a_line_of_python():
+    table, values, ran = Beside(), [Thing(), Thing()], []
+    for i in range(2):
+        thing = Thing()
+        thing.itself = thing if i else None  # which dies when garbage is collected
+        table[thing] = values[i]
+        del thing
+        sys.setprofile(lambda frame, event, argument: ran.append(event))
+        gc.collect()
+        sys.setprofile(None)
+    assert not table._values
+    assert "call" not in ran
