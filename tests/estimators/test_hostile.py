@@ -330,8 +330,7 @@ def test_a_warning_that_is_an_error_leaves_the_model_as_it_was(storage):
     """Also where it comes after rows have been learnt."""
     model = NAGRegressor().partial_fit(storage(np.eye(9)), np.arange(9.0), np.full(9, 1e30))
     before = pickle.dumps(model)
-    with warnings.catch_warnings(), pytest.raises(UserWarning, match="some rows did not count"):
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"), pytest.raises(UserWarning, match="some rows did not count"):
         model.partial_fit(storage(np.eye(9)[:2]), [5.0, 50.0])
     assert pickle.dumps(model) == before
 
