@@ -39,6 +39,13 @@ def rows_of_fields(shared, per_head, n_heads, sharing):
 
 
 @lru_cache
+def places_of_fields(shared, *layout):
+    """What to ask a table of columns for, by the name of a field: one row, or a slice of them."""
+    rows = rows_of_fields(shared, *layout)
+    return {name: own.start if name in shared else slice(own.start, own.stop) for name, own in rows.items()}
+
+
+@lru_cache
 def units_of_rows(*layout):
     """Which of `Columns.units` each row of a table of columns has; `IN_PAST` stands for none."""
     rows = rows_of_fields(*layout)
@@ -99,20 +106,21 @@ class Columns:
     """
 
     def __getattr__(self, name: str) -> Any:
-        """The view for a field, made when it is first asked for, as small calls ask for few."""
+        """The view for a field. All are made when the first one is asked for, which takes less than some one by one."""
         if name.startswith("_") or name in OWN:
             raise AttributeError(name)
         if name in HAVE_UNITS and not self.is_plain:
             return getattr(self.plain(), name)
-        view = vars(self)[name] = self.kept(name)
-        return view
+        views, table = vars(self), self.table
+        for field, rows in places_of_fields(self.shared, self.per_head, self.n_heads, self.sharing).items():
+            if self.is_plain or field not in HAVE_UNITS:
+                views.setdefault(field, table[rows])
+        return views.setdefault(name, None)
 
     def kept(self, name):
         """What the table has of a field: a view; None where it is absent."""
-        rows = self.ranges().get(name)
-        if rows is None:
-            return None
-        return self.table[rows.start : rows.stop] if name in self.per_head else self.table[rows.start]
+        rows = places_of_fields(self.shared, self.per_head, self.n_heads, self.sharing).get(name)
+        return None if rows is None else self.table[rows]
 
     def __init__(self, table, shared, per_head, n_heads, sharing=1, units=PLAIN):
         vars(self).clear()  # of views of another table
