@@ -11,7 +11,7 @@ LEVELS, MEMORIES = tuple(q.LEVELS.tolist()), tuple(q.MEMORIES.tolist())
 N_LEVELS, N_MEANS = q.N_LEVELS, q.N_MEANS
 MEAN, SHARE, PLACE, MISSES, TOTAL = q.MEAN, q.SHARE, q.PLACE, q.MISSES, q.TOTAL
 FAINT, FEW, FIRST, LOWEST, HIGHEST = q.FAINT, q.FEW, q.FIRST, q.LOWEST, q.HIGHEST
-RATE, POWER, FLOOR = q.RATE, q.POWER, q.FLOOR
+RATE, POWER, FLOOR, ROUNDING = q.RATE, q.POWER, q.FLOOR, q.ROUNDING
 LARGEST, LONGEST, OUTLYING, PART, RARE = q.LARGEST, q.LONGEST, q.OUTLYING, q.PART, q.RARE
 
 
@@ -61,7 +61,9 @@ def count(ends, begins, start, n, j, waiting, most, known, width, size):
     """As `quantiles._count`, of ``n`` sizes of stream ``j``; ``size`` has room for them."""
     total, missed = known[TOTAL], known[MISSES + RARE]
     for i in range(n):
-        size[i] = min(abs(ends[start + i, j] - begins[start + i, j]), LARGEST)
+        end, begin = ends[start + i, j], begins[start + i, j]
+        distance = min(abs(end - begin), LARGEST)
+        size[i] = distance if distance > ROUNDING * max(abs(end), abs(begin)) else 0.0
     for i in range(n):
         counted = size[i]
         if counted > most:

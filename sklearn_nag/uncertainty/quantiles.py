@@ -42,6 +42,7 @@ LONGEST, PART = 32, 8  # a step waits for this part of the sizes so far, and for
 OUTLYING = 32.0  # scales: a larger size counts as one of so many, in means
 FEW, RARE = 8, 3  # so many sizes, most of them above the quantile of this place in LEVELS, are no outliers
 LARGEST = np.finfo(np.float64).max
+ROUNDING = 2.0**-40  # of two numbers: by so much rounding may have put them apart, as of logarithms
 FAINT = 1e-100  # the least of a mean that counts, in those of all sizes
 N_MEANS, N_LEVELS = len(MEMORIES), len(LEVELS)
 MEAN, SHARE, PLACE, MISSES, TOTAL = np.add.accumulate([0, N_MEANS, N_MEANS, N_LEVELS, N_LEVELS]).tolist()  # columns
@@ -148,6 +149,7 @@ def play(
     """
     with np.errstate(all="ignore"):
         size = np.minimum(np.abs(ends - begins), LARGEST)
+        size[size <= ROUNDING * np.maximum(np.abs(ends), np.abs(begins))] = 0.0
         rows, waiting, table, start = known.rows, known.waiting, np.array(known.table), 0
         played = np.empty((*size.shape, len(coverage)))
         memories = np.minimum(MEMORIES, memory)

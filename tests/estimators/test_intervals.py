@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
-from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, merge
+from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, merge
 from sklearn_nag.uncertainty import quantiles
+
+from ..kernels.helpers import KERNELS
 
 X, Y = load_diabetes(return_X_y=True, scaled=False)
 
@@ -43,6 +45,19 @@ def test_shapes_and_nesting():
     widths = np.diff(two.predict_interval(X[:1]))[0, :, 0]
     np.testing.assert_allclose(widths[1], 100.0 * widths[0])
     np.testing.assert_allclose(two.predict_interval(X[:7])[:, 0], reg.predict_interval(X[:7]))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("equal", [2, 12])
+def test_errors_that_are_rounding_are_none(equal, kernel):
+    """As where the first counts are equal, and a mean is predicted as the exponential of its logarithm."""
+    rng = np.random.default_rng(0)
+    y = rng.poisson(8, 120).astype(float)
+    y[:equal] = 3.0
+    assert np.exp(np.log(3.0)) != 3.0
+    with config_context(kernel=kernel):
+        reg = NAGRegressor("poisson").partial_fit(rng.normal(size=(120, 2)), y)
+    assert 5.0 < np.diff(reg.predict_interval([[0.0, 0.0]])).item() < 20.0  # 9.4 would be right
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
