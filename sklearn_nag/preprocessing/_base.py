@@ -7,6 +7,7 @@ of columns, and that a call which fails leaves no trace.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -233,7 +235,9 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     def _contained(self, rows, X):
         """Rows as `transform` gives them, in the container that ``set_output`` asks for."""
-        contained = self.transform(_Learnt(rows))
+        stay = {"transform_output": "default"} if sparse.issparse(rows) else {}
+        with config_context(**stay):
+            contained = self.transform(_Learnt(rows))
         if hasattr(contained, "iloc") and hasattr(X, "iloc"):
             contained.index = X.index
         return contained
@@ -268,6 +272,27 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
             raise AttributeError(f"{type(self).__name__} does not know which columns hold numbers.")
         return np.asarray(places, dtype=np.intp)
 
+
+def _where_frames_hold_them(method):
+    """A method that transforms, which leaves sparse rows as they are where `sklearn.set_config` alone asks for frames.
+
+    Frames do not take sparse rows: scikit-learn raises. ``set_output`` of a transformer is of its own rows, but the
+    setting is of all transformers, also of those within a pipeline or a mixture, which its user has not named.
+    """
+
+    @functools.wraps(method)
+    def wrapped(self, X, *args, **params):
+        if isinstance(X, _Learnt) or get_config()["transform_output"] == "default":
+            return method(self, X, *args, **params)
+        with config_context(transform_output="default"):
+            rows = method(self, X, *args, **params)
+        return self._contained(rows, X) if isinstance(rows, np.ndarray) else rows
+
+    return wrapped
+
+
+for _name in ("transform", "fit_transform"):  # as scikit-learn has wrapped them by now
+    setattr(OnlineTransformer, _name, _where_frames_hold_them(getattr(OnlineTransformer, _name)))
 
 # -- rows
 

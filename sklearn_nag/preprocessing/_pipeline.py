@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
@@ -415,7 +415,7 @@ class OnlinePipeline(Pipeline):
         return router
 
 
-class _Telling(TransformerMixin, BaseEstimator):
+class _Telling(BaseEstimator):
     """A step that tells the one behind it which columns hold numbers, and lets rows pass."""
 
     def __init__(self, step, before, told):

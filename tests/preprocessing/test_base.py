@@ -4,10 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sklearn_nag import NAGCellsRegressor, NAGRegressor
+from sklearn_nag.preprocessing import OnlineCurves, prepare
 from sklearn_nag.preprocessing._base import OnlineTransformer, merged
 
 from .helpers import Centred
@@ -71,6 +75,31 @@ def test_what_is_learnt_goes_through_set_output(rng):
     assert list(rows.index) == list("wxyz")
     assert isinstance(Centred().learn_transform(X), np.ndarray)
     assert type(clone(Centred().set_output(transform="polars")).learn_transform(X)).__module__.startswith("polars")
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_a_setting_for_all_transformers_is_for_those_whose_rows_frames_hold(output, rng):
+    """Others give sparse rows as before; so pipelines and mixtures work, which have such steps that nobody has named."""
+    pytest.importorskip(output)
+    frame = pd.DataFrame({"a": rng.normal(size=90), "w": rng.choice(list("xyz"), 90)})
+    X, y = frame[["a"]], frame["a"] ** 2
+    pipeline, cells = (
+        prepare(frame, NAGRegressor()),
+        NAGCellsRegressor(n_trees=5, depth=2, first_rows=20, random_state=0),
+    )
+    expected = [clone(model).partial_fit(rows, y).predict(rows) for model, rows in ((pipeline, frame), (cells, X))]
+    with config_context(transform_output=output):
+        for method in ("fit", "partial_fit"):
+            assert getattr(clone(pipeline), method)(frame, y).predict(frame).shape == y.shape
+        found = [clone(model).partial_fit(rows, y).predict(rows) for model, rows in ((pipeline, frame), (cells, X))]
+        curves = OnlineCurves(first_rows=20)
+        for rows in (curves.learn_transform(X), curves.transform(X), curves.fit_transform(X)):
+            assert sparse.issparse(rows)
+        for rows in (Centred().learn_transform(X), Centred().fit(X).transform(X), Centred().fit_transform(X)):
+            assert type(rows).__module__.startswith(output)
+        with pytest.raises(ValueError, match="sparse"):
+            curves.set_output(transform=output).transform(X)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_infinity_is_refused_by_the_name_of_its_column():
