@@ -79,7 +79,7 @@ def test_what_is_learnt_goes_through_set_output(rng):
 
 @pytest.mark.parametrize("output", ["pandas", "polars"])
 def test_a_setting_for_all_transformers_is_for_those_whose_rows_frames_hold(output, rng):
-    """Others give sparse rows as before; so pipelines and mixtures work, which have such steps that nobody has named."""
+    """Others give sparse rows as before; so pipelines and mixtures work, which have steps that nobody has named."""
     pytest.importorskip(output)
     frame = pd.DataFrame({"a": rng.normal(size=90), "w": rng.choice(list("xyz"), 90)})
     X, y = frame[["a"]], frame["a"] ** 2
