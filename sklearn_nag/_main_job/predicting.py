@@ -25,6 +25,7 @@ from sklearn.pipeline import Pipeline
 from .._extras import how_to_install
 from ..estimators._validation import learner_of
 from ..preprocessing import OnlineColumnTransformer
+from ..preprocessing._frames import WORDS
 from ..streams import read_batches
 from ..streams._progress import progress_bar
 from ..streams._read import SIZES
@@ -54,7 +55,8 @@ def parse(arguments):
     add("--decision", action="store_true", help="add decision values")
     add("--interval", type=float, metavar="COVERAGE",
         help="add the ends of an interval that holds the target with this probability, such as 0.9")  # fmt: skip
-    add("--keep", nargs="+", default=[], metavar="NAME", help="columns to copy, such as a key or the target")
+    add("--keep", nargs="+", default=[], metavar="NAME",
+        help="columns to copy, such as a key or the target; those of CSV files as they stand there")  # fmt: skip
     add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
     add("--fill", action="store_true", help="go on where columns are missing, new or changed, with a warning")
     add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
@@ -196,10 +198,16 @@ def batches_of(options, model):
     is_svmlight = any(".svm" in name.lower() or ".libsvm" in name.lower() for name in options.files)
     return read_batches(
         options.files, None, columns=options.columns, batch_size=options.batch_size, n_hashed=options.n_hashed,
-        frames=known is not None, delimiter=options.delimiter, encoding=options.encoding,
-        n_features=model.n_features_in_ if is_svmlight else None, zero_based=not options.one_based,
-        max_row_bytes=options.max_row_bytes,
+        frames=known is not None, words=words_of(known, options.keep), delimiter=options.delimiter,
+        encoding=options.encoding, n_features=model.n_features_in_ if is_svmlight else None,
+        zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
     )  # fmt: skip
+
+
+def words_of(known, kept):
+    """Columns to read as words, whatever they look like: those that are copied alone, and those learnt as words."""
+    features = dict(zip(getattr(known, "feature_names_in_", ()), known.kinds_)) if known is not None else {}
+    return [name for name in {*kept, *features} if features.get(name) in (None, "", WORDS)]
 
 
 def predicted(model, X, options, n_before) -> Any:

@@ -23,7 +23,8 @@ from sklearn.base import is_classifier
 
 from .. import estimators
 from .._extras import how_to_install
-from ..preprocessing._prepare import KINDS, are_numbers
+from ..preprocessing._frames import WORDS
+from ..preprocessing._prepare import KINDS, TEXT, are_numbers
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import open_batches
 from ..streams._whole import check_writable, clear_beside, write_whole
@@ -163,11 +164,12 @@ def train(options):
 def batches_of(options, columns):
     """Batches of the files; without any ``columns``, of targets alone. Rows without a target are left out."""
     read = open_batches if columns == [] else read_batches
-    is_table = options.target is not None
+    is_table, kinds = options.target is not None, dict(map(kind_of, options.kinds))
     return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
         missing_target="drop" if is_table else "raise", batch_size=options.batch_size, n_hashed=options.n_hashed,
-        transformer=None, frames=is_table, delimiter=options.delimiter, encoding=options.encoding,
+        transformer=None, frames=is_table, words=[name for name, kind in kinds.items() if kind in (WORDS, TEXT)],
+        delimiter=options.delimiter, encoding=options.encoding,
         n_features=options.n_features, zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
     )  # fmt: skip
 

@@ -211,6 +211,8 @@ class Expert(StreamPipeline):
             self.resume(self.estimator)
         except TypeError as error:
             raise ValueError(str(error)) from None
+        if not hasattr(self.learner, "predict"):
+            raise ValueError(f"{self.name!r} ends with a {type(self.learner).__name__}, which cannot predict")
         if isinstance(self.learner, OnlineLinear):
             self.learner._check_changed_parameters()
         for name, step in getattr(self.estimator, "steps", []):

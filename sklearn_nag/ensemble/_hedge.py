@@ -446,6 +446,8 @@ class _Hedge(NamedEstimators):
         check_begun_with(self._begun_with, ("loss", "update", "eta0", "blend"))
         if len(self._begun_with) < 4:
             raise ValueError("it lacks parameters that it was begun with")
+        if self._begun_with["loss"] not in set(self._losses) - {"auto"}:
+            raise ValueError(f"it was begun with the loss {self._begun_with['loss']!r:.60}, which it cannot have")
         if not (isinstance(self._experts, list) and self._experts and all(type(e) is Expert for e in self._experts)):
             raise ValueError("its estimators are no list of experts")
         for expert in self._experts:

@@ -145,6 +145,9 @@ class OnlineColumnTransformer(OnlineTransformer):
         Number of columns of the first table.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are str.
+    kinds_ : tuple of str
+        What each of them holds: ``"numbers"``, ``"words"`` or ``"dates"``; ``"no values"`` if there was none so far,
+        and ``""`` where no transformer takes it.
 
     See Also
     --------
@@ -502,6 +505,12 @@ class OnlineColumnTransformer(OnlineTransformer):
     def named_transformers_(self) -> dict:
         """The fitted transformers by their names."""
         return {name: step for name, step, _ in self.transformers_}
+
+    @property
+    def kinds_(self) -> tuple:
+        """What each column holds; "" for those that no transformer takes."""
+        self._check_is_fitted()
+        return self._state.kinds
 
     def _names_out(self, state, names):
         out = []

@@ -36,7 +36,7 @@ _ARE_MISSING = frozenset(_MISSING)
 _CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error of pyarrow
 
 
-def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frames) -> Iterator:
+def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frames, words) -> Iterator:
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
     The first 4 MiB tell the types, or the first row where it is longer. Fields that are empty, NA, null or the like are
@@ -62,6 +62,8 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
     frames : bool
         Whether whole numbers with leading zeros and times of the day are words, and a column without any value at first
         holds words.
+    words : set of str
+        Columns that hold words, whatever these look like. Those that are found to do so are added, for later files.
 
     Raises
     ------
@@ -73,7 +75,7 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
     with _opened(path, delimiter, max_row_bytes, encoding) as (rows, delimiter, names, text):
         check_names(names, columns, path)
         check_names(names, targets, path)
-        table = _Table(names, names if columns is None else columns, targets, delimiter, frames)
+        table = _Table(names, names if columns is None else columns, targets, delimiter, frames, words)
         with naming(path):
             wider = max(1, len(names) // _MANY)
             sample, block = (min(size * wider, max_row_bytes) for size in (_SAMPLE, _BLOCK))
@@ -281,6 +283,7 @@ class _Table:
     delimiter : str
         Of fields.
     frames : bool
+    words : set of str
         As for `csv_tables`.
 
     Attributes
@@ -291,8 +294,8 @@ class _Table:
         The type of each column to read, when `settle_types` has found it.
     """
 
-    def __init__(self, names, used, targets, delimiter, frames):
-        self.frames = frames
+    def __init__(self, names, used, targets, delimiter, frames, words):
+        self.frames, self.words = frames, words
         self.names, self.used, self.targets, self.delimiter = names, used, targets, delimiter
         self.n_rows, self.types = 0, {}
 
@@ -302,7 +305,9 @@ class _Table:
 
     def settle_types(self, text):
         """Find the types of columns by the first rows."""
-        numbers = dict.fromkeys(self.used, import_pyarrow().float64())
+        pyarrow = import_pyarrow()
+        words = {name: pyarrow.string() for name in self.used if name in self.words}
+        numbers = dict.fromkeys(self.used, pyarrow.float64()) | words
         if not text:
             self.types = numbers
             return
@@ -311,7 +316,8 @@ class _Table:
                 if not any(column.null_count == len(column) for column in self._read(text, numbers).columns):
                     self.types = numbers
                     return
-        found = dict(zip(self.used, self._read(text, {}, self.used).schema.types))
+        found = dict(zip(self.used, self._read(text, words, self.used).schema.types))
+        self.words |= {name for name, kind in found.items() if pyarrow.types.is_string(kind)}
         if self.frames:
             found |= self._words_among(found, text)
         self.types = {name: _lasting_type(kind) for name, kind in found.items()}
@@ -328,7 +334,9 @@ class _Table:
         if whole:
             texts = self._read(text, dict.fromkeys(whole, pyarrow.string()))
             matches = (compute.match_substring_regex(texts.column(name), _LEADING_ZERO) for name in whole)
-            words |= {name for name, match in zip(whole, matches) if compute.any(match).as_py()}
+            codes = {name for name, match in zip(whole, matches) if compute.any(match).as_py()}
+            self.words |= codes
+            words |= codes
         return dict.fromkeys(words, pyarrow.string())
 
     def batches(self, text):
@@ -390,7 +398,7 @@ class _Table:
                 ),
                 csv.ConvertOptions(
                     strings_can_be_null=not self.frames, null_values=known + _MISSING if self.frames else known,
-                    column_types=types, include_columns=list(types) or columns,
+                    column_types=types, include_columns=columns or list(types),
                 ),
             )  # fmt: skip
             return _with_gaps(table, known) if self.frames else table

@@ -148,6 +148,7 @@ def read_batches(
     n_hashed: int = 2**16,
     transformer: Any = None,
     frames: bool = False,
+    words: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str = "utf-8",
     n_features: int | None = None,
@@ -201,6 +202,9 @@ def read_batches(
     frames : bool, default=False
         Whether ``X`` is a table of Arrow with the features as they are: numbers, missing ones among them, words, dates.
         Pipelines that `Batches.prepare` makes take them.
+    words : list of str, default=()
+        Columns of CSV files whose fields are words though they look like numbers or dates, such as versions, of which
+        1.10 is not 1.1, or keys. A column that holds words in one file does so in those behind it.
     delimiter : str, optional
         Of CSV files, one character; by default a tab for ``.tsv``, else what the header has most of: a comma, a
         semicolon, a tab or a bar.
@@ -259,6 +263,8 @@ def read_batches(
     if columns is not None:
         columns = _checked_columns(columns, target, sample_weight)
     _check_encoding(encoding)
+    if isinstance(words, str) or not all(isinstance(name, str) for name in words):
+        raise TypeError(f"words is {words!r}; it must be a list of names of columns.")
     if frames and transformer is not None:
         raise ValueError("frames=True and a transformer do not go together: put it before the learner.")
     if delimiter is not None and not _can_separate(delimiter):
@@ -267,8 +273,9 @@ def read_batches(
         )
     return open_batches(
         source, target, columns=columns, sample_weight=sample_weight, missing_target=missing_target,
-        batch_size=batch_size, n_hashed=n_hashed, transformer=transformer, frames=bool(frames), delimiter=delimiter,
-        encoding=encoding, n_features=n_features, zero_based=bool(zero_based), max_row_bytes=int(max_row_bytes),
+        batch_size=batch_size, n_hashed=n_hashed, transformer=transformer, frames=bool(frames), words=list(words),
+        delimiter=delimiter, encoding=encoding, n_features=n_features, zero_based=bool(zero_based),
+        max_row_bytes=int(max_row_bytes),
     )  # fmt: skip
 
 
@@ -340,6 +347,7 @@ def open_batches(
     n_hashed,
     transformer,
     frames,
+    words,
     delimiter,
     encoding,
     n_features,
@@ -352,7 +360,7 @@ def open_batches(
         "files": [path.name for path in paths or ()], SIZES: apart(_sizes, paths or ()),
         "target": target, "columns": columns, "sample_weight": sample_weight, "n_hashed": n_hashed,
         "transformer": transformer, "frames": frames, "delimiter": delimiter, "encoding": encoding,
-        "n_features": n_features, "zero_based": zero_based,
+        "n_features": n_features, "zero_based": zero_based, "words": sorted(words) or None,
     }  # fmt: skip
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
@@ -376,11 +384,14 @@ def open_batches(
     reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop")
 
     def tables():
+        known = set(words)
         for path in paths or ():
             if formats == {"parquet"}:
                 of_file = parquet_tables(path, reader.names(), batch_size, reader.is_word)
             else:
-                of_file = csv_tables(path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames)
+                of_file = csv_tables(
+                    path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames, known
+                )
             for table in of_file:
                 yield path, table
         if paths is None:

@@ -61,6 +61,25 @@ def test_predictions_beside_columns_that_are_kept(run, suffix, tmp_path):
     np.testing.assert_array_equal(out["decision"], MODEL.decision_function(FRAME))
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_what_is_kept_or_learnt_as_words_stands_as_in_the_file(run, suffix):
+    """Also where all of it looks like numbers: keys of twenty digits, versions, of which 1.10 is not 1.1."""
+    versions = np.array(["1.10", "1.1", "beta"])[np.arange(N) % 3]
+    sold = pd.Series(versions).map({"1.10": 5.0, "1.1": -5.0, "beta": 0.0})
+    frame = FRAME.assign(version=versions)
+    joblib.dump(prepare(frame, NAGRegressor()).partial_fit(frame, sold), "versions.joblib")
+    keys = [f"893100000000000000{i:03d}" for i in range(N)]
+    known = frame["version"] != "beta"
+    frame.assign(key=keys, price="1.50")[known].to_csv("rows.csv", index=False)
+    kept = ["key", "price", "version"]
+    assert "predictions" in run("versions.joblib", "rows.csv", "--out", f"out.{suffix}", "--keep", *kept)
+    out = pd.read_csv("out.csv", dtype=dict.fromkeys(kept, str)) if suffix == "csv" else pd.read_parquet("out.parquet")
+    assert out["key"].tolist() == [key for key, is_known in zip(keys, known) if is_known]
+    assert set(out["price"]) == {"1.50"}
+    np.testing.assert_allclose(out["prediction"], sold[known], atol=0.5)
+    assert out["version"].tolist() == frame["version"][known].tolist()
+
+
 def test_intervals(run):
     y = RNG.normal(size=(N, 2))
     for target, names in ((y[:, 0], ["lower", "upper"]), (y, ["lower_0", "lower_1", "upper_0", "upper_1"])):

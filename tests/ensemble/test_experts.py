@@ -133,3 +133,18 @@ def test_what_is_kept_is_no_more_than_the_model():
     assert sum(kept) <= 3 * model._state.columns.table.size
     before.restore()
     assert bits(model) == was
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda experts: experts[1].estimator._begun_with.update(loss=None), "begun with the loss None"),
+        (lambda experts: experts[2].estimator.steps.pop(), "ends with a MaxAbsScaler, which cannot predict"),
+    ],
+)
+def test_damaged_experts_are_refused(mixture, change, message):
+    experts = [("nag", NAGClassifier()), ("mixed", HedgeClassifier()), ("scaled", mixture.estimators[2][1])]
+    model = HedgeClassifier(experts).partial_fit(*rows(20, 0), classes=[0, 1])
+    change(model._experts)
+    with pytest.raises(ValueError, match=message):
+        pickle.loads(pickle.dumps(model))

@@ -289,3 +289,26 @@ def test_only_columns_with_something_else_become_words(csv_file, monkeypatch):
     last = [X for X, _ in read_batches(path, "c", frames=True)][-1]
     assert last.column("a").to_pylist() == ["1_000", "?"]
     assert str(last.column("b").type) == "timestamp[us]"
+
+
+@pytest.mark.parametrize("frames", [False, True])
+def test_words_stay_words_where_they_look_like_numbers(csv_file, frames):
+    first, second = csv_file("v,y\nbeta,1\n1.10,2\n", "a.csv"), csv_file("v,y\n1.10,3\n1.1,4\n", "b.csv")
+
+    def rows(sources, **options):
+        tables = [X for X, _ in read_batches(sources, "y", frames=frames, **options)]
+        if not frames:
+            return [X.nnz if hasattr(X, "nnz") else None for X in tables], np.vstack([X.toarray() for X in tables])
+        return [value for X in tables for value in X.column("v").to_pylist()]
+
+    if frames:
+        assert rows([first, second]) == ["beta", "1.10", "1.10", "1.1"]
+        assert rows(second, words=["v"]) == ["1.10", "1.1"]
+        assert rows(second) == [1.1, 1.1]
+    else:
+        counts, hashed = rows([first, second])
+        assert sum(counts) == 4
+        assert (hashed[1] == hashed[2]).all()
+        assert (hashed[2] != hashed[3]).any()
+    with pytest.raises(TypeError, match="words is 'v'"):
+        read_batches(second, "y", words="v")
