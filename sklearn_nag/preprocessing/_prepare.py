@@ -35,10 +35,24 @@ _DAYS = (
     *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y%m%d"),
 )
 _TIMES = "%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"
-DATE_FORMATS = (None, *_DAYS, *(f"{day} {time}" for time in _TIMES for day in _DAYS), *_TIMES)  # None is ISO 8601
+_MONTHS = (
+    "%Y-%m",
+    "%m/%Y",
+    "%Y/%m",
+    "%m-%Y",
+    "%b %Y",
+    "%B %Y",
+    "%b-%Y",
+    "%b-%y",
+    "%Y%m",
+)  # the first one is ISO 8601, too
+DATE_FORMATS = (None, *_DAYS, *(f"{day} {time}" for time in _TIMES for day in _DAYS), *_TIMES, *_MONTHS)
 NUMBER_FORMATS = ((".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"))
 _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be thousands, or three decimals
 _EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
+_YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
+_DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
+_FEWEST_MONTHS = 3  # different ones, that make 201001 a month
 _SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
 _DIGIT = re.compile(r"\d")
 _KEPT = "kinds={{{name!r}: {kind!r}}} keeps them"
@@ -149,7 +163,7 @@ def _of_numbers(column, asked, kept):
             keep = kept.format(name=column.name, kind=NUMBERS)
             return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that name rows ({keep})")
     if asked in (None, DATES) and times is not None:
-        how = f"{times} since 1970" if times in _EPOCHS else "Ymd"
+        how = f"{times} since 1970" if times in _EPOCHS else times.replace("%", "")
         keep = "" if asked else f"; {kept.format(name=column.name, kind=NUMBERS)} as numbers"
         note = f"dates ({how}{keep.replace(' keeps them', ' takes them')})"
         return choice._replace(kind=DATES, note=note, form=times, has_times=times in _EPOCHS)
@@ -164,9 +178,14 @@ def _times_in(numbers):
     for unit, factor in _EPOCHS.items():
         if factor * _SINCE <= numbers[0] and numbers[-1] <= factor * _UNTIL:
             return unit
-    if numbers[0] < 19000101 or numbers[-1] > 21001231 or not (numbers == np.round(numbers)).all():
+    if not (numbers == np.round(numbers)).all():
         return None
-    return None if _all_dates([str(int(number)) for number in numbers.tolist()], "%Y%m%d") is None else "%Y%m%d"
+    first, last = _YEARS
+    for form, digits, fewest in (("%Y%m%d", 4, 2), ("%Y%m", 2, _FEWEST_MONTHS)):
+        may_be = len(numbers) >= fewest and first * 10**digits <= numbers[0] and numbers[-1] < (last + 1) * 10**digits
+        if may_be and _all_dates([str(int(number)) for number in numbers.tolist()], form) is not None:
+            return form
+    return None
 
 
 def _name_rows(numbers, n_different, name, are_times=False):
@@ -326,13 +345,16 @@ def _as_dates(column, counts, choice, asked, kept, least):
     if not counts or not _may_be_dates(counts, least):
         return None
     form, dates, others = _best(counts, DATE_FORMATS, read_date, least)
-    if dates is None:
+    if dates is None or (asked is None and form in _MONTHS and not _are_years(dates)):
         return None
     has_days = form not in _TIMES
     how = "ISO8601" if form is None else form.replace("%", "")
     days_first = None if form is None else re.sub("%m(.)%d", r"%d\1%m", form)
     if days_first != form and _all_dates(dates, days_first) is not None:
         how += ", or days first, which no date here tells"
+    first, last = min(dates.values()).year, max(dates.values()).year
+    if form is not None and "%y" in form and last >= _DOUBTFUL:
+        how += f", of the years {first} to {last}"
     has_times = any((date.hour, date.minute, date.second) != (0, 0, 0) for date in dates.values())
     note = f"{'dates' if has_days else 'times of the day'} ({how}){_said_of(others, counts)}"
     n_missing = choice.n_missing + sum(counts[word] for word in others)
@@ -340,6 +362,12 @@ def _as_dates(column, counts, choice, asked, kept, least):
         kind=DATES, note=note, form=form, has_times=has_times, has_days=has_days, n_missing=n_missing,
         has_others=bool(others),
     )  # fmt: skip
+
+
+def _are_years(dates):
+    """Whether dates are of years that there may be, as four digits before a hyphen may be anything."""
+    first, last = _YEARS
+    return all(first <= date.year <= last for date in dates.values())
 
 
 def _may_be_dates(counts, least):
@@ -500,7 +528,8 @@ def _made(choice):
         filled = f"{choice.gaps}, filled by means and marked" if choice.n_missing else ""
         return filled, [(NUMBERS, choice.form, choice.has_others, bool(choice.n_missing))]
     if kind == DATES:
-        named = [*(("month", "weekday") if choice.has_days else ()), *(("hour",) if choice.has_times else ())]
+        of_days = ("month",) if choice.form in _MONTHS else ("month", "weekday") if choice.has_days else ()
+        named = [*of_days, *(("hour",) if choice.has_times else ())]
         parts = " and ".join(", ".join(f"{part}s" for part in named).rsplit(", ", 1))
         made = f", as days since 1970, {parts}" if choice.has_days else f", as parts of a day and {parts}"
         groups = [(DATES, choice.form, choice.has_others, tuple(some)) for some in (("days",), named) if some]

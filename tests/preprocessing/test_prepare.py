@@ -350,3 +350,31 @@ def test_a_column_without_values_becomes_what_is_asked_for():
     assert pipeline.learn_transform(frame.assign(e=["5", "6"]))[:, 0].tolist() == [5.0, 6.0]
     with pytest.raises(ValueError, match="holds timedelta64"):
         prepare(frame.assign(t=pd.to_timedelta([1, 2], unit="s")), kinds={"t": "numbers"})
+
+
+@pytest.mark.parametrize("form", ["%Y-%m", "%m/%Y", "%Y/%m", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%Y%m"])
+@pytest.mark.parametrize("kind", [str, int])
+def test_months_are_dates(form, kind):
+    """By which a trend and a season go on, as by dates of days."""
+    if kind is int and form != "%Y%m":
+        return
+    days = pd.date_range("2010-01-01", periods=144, freq="MS")
+    season = np.arange(144) * 0.5 + 10 * np.sin(2 * np.pi * days.month / 12)
+    note, encoder = chosen([kind(day) for day in days.strftime(form)])
+    assert note.startswith(f"dates ({form.replace('%', '')}")
+    assert note.endswith("as days since 1970, months")
+    assert (encoder.format, encoder.parts) == (form, ("month",))
+    frame = pd.DataFrame({"month": [kind(day) for day in days.strftime(form)]})
+    model = prepare(frame, NAGRegressor(random_state=0, clip=None)).fit(frame[:120], season[:120])
+    assert model.score(frame[120:], season[120:]) > 0.9
+
+
+@pytest.mark.parametrize(
+    "values", [["1001-12", "2001-05", "3001-07"], ["2010-13", "2011-01"], [200101, 200113, 200201], [200101, 200112]]
+)
+def test_what_only_looks_like_months_is_none(values):
+    assert "dates" not in chosen(rest(values))[0]
+
+
+def test_the_years_of_two_digits_are_said():
+    assert "dates (d.m.y, of the years 1969 to 2068)" in chosen(rest(["01.02.69", "13.02.68", "05.06.99"]))[0]
