@@ -7,11 +7,11 @@ import numpy as np
 from ..kernels.compiled.jit import entry, strict_slow
 from . import quantiles as q
 
-LEVELS, MEMORIES = tuple(q.LEVELS.tolist()), tuple(q.MEMORIES.tolist())
+LEVELS, MEMORIES, FASTER = tuple(q.LEVELS.tolist()), tuple(q.MEMORIES.tolist()), tuple(q.FASTER.tolist())
 N_LEVELS, N_MEANS = q.N_LEVELS, q.N_MEANS
 MEAN, SHARE, PLACE, MISSES, TOTAL = q.MEAN, q.SHARE, q.PLACE, q.MISSES, q.TOTAL
 FAINT, FEW, FIRST, LOWEST, HIGHEST = q.FAINT, q.FEW, q.FIRST, q.LOWEST, q.HIGHEST
-RATE, POWER, FLOOR, ROUNDING = q.RATE, q.POWER, q.FLOOR, q.ROUNDING
+RATE, POWER, FLOOR, MOST, ROUNDING = q.RATE, q.POWER, q.FLOOR, q.MOST, q.ROUNDING
 LARGEST, LONGEST, OUTLYING, PART, RARE = q.LARGEST, q.LONGEST, q.OUTLYING, q.PART, q.RARE
 
 
@@ -51,7 +51,8 @@ def step(n, rows, known, memory):
         known[MEAN + k] += (of_step - known[MEAN + k]) * (n / max(float(n), lasting))
     rate = max(FLOOR, RATE * rows**-POWER) if rows > FIRST else 0.0
     for k in range(N_LEVELS):
-        known[PLACE + k] = max(known[PLACE + k] + rate * (known[MISSES + k] - LEVELS[k] * n), LOWEST)
+        own = max(rate, min(FASTER[k] * rate, MOST))
+        known[PLACE + k] = max(known[PLACE + k] + own * (known[MISSES + k] - LEVELS[k] * n), LOWEST)
         known[MISSES + k] = 0.0
     known[TOTAL] = 0.0
 

@@ -12,7 +12,9 @@ stream changes a bit.
   The scale is the geometric mean of theirs. So it is steady where nothing changes and jumps where sizes do.
 - The *places* make rates of misses what they are to be: ``place += rate * (misses - a * sizes)``, adaptive conformal
   inference (Gibbs and Candès 2021; "quantile tracking" of Angelopoulos, Candès and Tibshirani 2023) of the logarithm of
-  sizes over scale. Rates fall as ``t**-0.6``, to a floor (Angelopoulos, Barber and Bates 2024).
+  sizes over scale. Rates fall as ``t**-0.6``, to a floor (Angelopoulos, Barber and Bates 2024). Those of levels below
+  0.05 are `FASTER` times as large, but for the first ones: so rare misses tell as little in a row as others, and would
+  take a hundred thousand of them to find a quantile among errors that are hundreds of times as large as most.
 - Quantiles of rarer misses are never below those of more frequent ones: a quantile is taken at the largest of the
   places up to its own. As all places move by the same rate, one that is below another comes back.
 
@@ -36,6 +38,8 @@ from ..kernels._backend import is_compiled
 LEVELS = np.array([0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001])
 MEMORIES = np.array([np.inf, 500.0, 30.0])  # sizes
 RATE, POWER, FLOOR = 1.5, 0.6, 0.008  # of places
+FASTER = np.maximum(0.05 / LEVELS, 1.0) ** 0.75  # times the rate, up to ``MOST``
+MOST = 0.125
 FIRST = 10  # sizes that only make a scale
 LOWEST, HIGHEST = -10.0, 10.0  # of places; e**10 is 22,000
 LONGEST, PART = 32, 8  # a step waits for this part of the sizes so far, and for so many at most
@@ -199,6 +203,7 @@ def _step(table, n, rows, memories):
     mean += (of_step - mean) * (n / np.maximum(n, np.minimum(rows, memories + 0.5 * n)))
     if rows > FIRST:
         rate = max(FLOOR, RATE * rows**-POWER)
+        rate = np.maximum(rate, np.minimum(FASTER * rate, MOST))
         np.maximum(place + rate * (misses - LEVELS * n), LOWEST, out=place)
     table[:, MISSES:] = 0.0
 
