@@ -91,7 +91,14 @@ def findings(comparison):
 def title(comparison):
     """What was learnt, and how it is judged."""
     table = comparison.table
-    return f"{table.name}: {len(table.y)} rows, {table.X.shape[1]} columns, judged by {comparison.judge.name}"
+    n = n_used(table)
+    return f"{table.name}: {len(table.y)} rows, {n} column{'s' * (n != 1)}, judged by {comparison.judge.name}"
+
+
+def n_used(table):
+    """How many columns of a table are learnt from."""
+    known = table.prepare[0]
+    return len({name for _, step, names in known.transformers if step != "drop" for name in np.atleast_1d(names)})
 
 
 def cells(comparison):

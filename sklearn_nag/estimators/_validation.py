@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import importlib
 import inspect
 from collections.abc import Iterator, Mapping, MappingView, Set
 from contextlib import suppress
@@ -277,6 +278,8 @@ def as_numpy(array, name):
     """
     if type(array) is np.ndarray:
         return array
+    if type(array).__name__ == "RecordBatch" and hasattr(array, "schema"):  # of Arrow; a table of it has its names
+        return importlib.import_module("pyarrow").Table.from_batches([array])
     if _holds_masks(array):
         raise_for_masked(array, name)
         return np.asarray(array)
@@ -420,7 +423,7 @@ def converted(estimator, X, *y, **options):
         if y and y[0] is not None and options.get("y_numeric"):
             raise_for_entry("y", y[0])
         if not sparse.issparse(X):
-            raise_for_entry("X", X, getattr(X, "columns", None))
+            raise_for_entry("X", X, getattr(X, "column_names", getattr(X, "columns", None)))  # the former of Arrow
         raise
 
 

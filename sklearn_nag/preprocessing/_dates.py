@@ -28,6 +28,7 @@ PARTS = {  # columns of each part, as their names have them; "days" is a single 
 _NUMBERS = {"days": DAYS, "month": MONTH, "day": DAY_OF_MONTH, "weekday": WEEKDAY, "hour": HOUR_OF_DAY}
 UNITS = {"days": 1.0, "seconds": 86_400.0, "milliseconds": 86_400_000.0}  # since 1970, and how many a day has
 _OF_DIGITS = re.compile("(?:%[YymdHMSj])+")
+_DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "j": 3}  # of what these formats are made of
 _HAS_DATE = re.compile("%[YyGcxDdjmbB]")
 _DAY = np.timedelta64(1, "D")
 _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
@@ -127,9 +128,15 @@ class DateEncoder(OnlineTransformer):
                 dates[:, i] = column.dates()
         return dates
 
+    def _formats(self):
+        """The formats, None for ISO 8601."""
+        return [self.format] if self.format is None or isinstance(self.format, str) else list(self.format)
+
     def _reads_digits(self):
         """Whether numbers are read as words are."""
-        return isinstance(self.format, str) and _OF_DIGITS.fullmatch(self.format) is not None
+        if isinstance(self.format, str) and self.format in UNITS:  # they are of all numbers alike
+            return False
+        return any(form in UNITS or (form and _OF_DIGITS.fullmatch(form)) for form in self._formats())
 
     def _of_days(self, days):
         """Dates that numbers stand for, as days since 1970, or in another unit."""
@@ -146,14 +153,15 @@ class DateEncoder(OnlineTransformer):
     def _read(self, column):
         """Words as dates; each word is read once."""
         codes, words = column.coded()
-        return np.array([self._date(word, column.name) for word in words], dtype="datetime64[us]")[codes]
+        are_numbers = column.kind == NUMBERS
+        return np.array([self._date(word, column.name, are_numbers) for word in words], dtype="datetime64[us]")[codes]
 
-    def _date(self, word, name):
+    def _date(self, word, name, is_number):
         if word is None or is_missing_word(word) or word.strip().lower() == "nat":  # as words have it of missing dates
             return np.datetime64("NaT", "us")
-        for form in [self.format] if self.format is None or isinstance(self.format, str) else self.format:
+        for form in self._formats():
             try:
-                return np.datetime64(read_date(word, form), "us")
+                return np.datetime64(read_date(_with_zeros(word, form) if is_number else word, form), "us")
             except ValueError:
                 continue
         if self.errors == "missing":
@@ -204,6 +212,13 @@ class DateEncoder(OnlineTransformer):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _with_zeros(word, form):
+    """A number as its format has it, with the zeros that numbers do not begin with: 130 is 01:30."""
+    if form is None or form in UNITS or not _OF_DIGITS.fullmatch(form):
+        return word
+    return word.zfill(sum(_DIGITS[letter] for letter in form[1::2]))
 
 
 @lru_cache(2**16)

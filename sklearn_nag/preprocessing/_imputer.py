@@ -8,7 +8,7 @@ import numpy as np
 
 from ..estimators._validation import InvalidParameterError, check_flag, check_option, is_finite, shown
 from ._base import OnlineTransformer, checked_numbers, table_in
-from ._frames import EMPTY, NUMBERS
+from ._frames import EMPTY, NUMBERS, as_word
 from ._numpy_rows import means
 from ._rows import loops
 
@@ -199,7 +199,7 @@ class OnlineImputer(OnlineTransformer):
         if self.fill_value is None:
             return "missing_value" if holds_words else 0.0
         if holds_words:
-            return str(self.fill_value)
+            return as_word(self.fill_value)  # as the column has the same number
         if isinstance(self.fill_value, str):
             raise ValueError(f"fill_value is the word {self.fill_value!r}, but the columns hold numbers.")
         return float(self.fill_value)
@@ -229,7 +229,7 @@ class OnlineImputer(OnlineTransformer):
         return self._with_indicators(filled, missing)
 
     def _with_indicators(self, rows, missing):
-        return np.hstack([rows, missing.astype(rows.dtype)]) if self.add_indicator else rows
+        return np.hstack([rows, missing.astype(np.int64).astype(rows.dtype)]) if self.add_indicator else rows
 
     def _names_out(self, state, names):
         return [*names, *(f"missingindicator_{name}" for name in names)] if self.add_indicator else names

@@ -277,6 +277,8 @@ def _runs(groups, strict, names):
                     "groups of a term must be the same, or have no column in common."
                 )
         runs.append(Run(group, 1, strict))
+    if any(not len(run.group) for run in runs):
+        raise ValueError("between has a term with a group of no columns.")
     if not prod(run.size() for run in runs):
         raise ValueError(
             f"between has a term without products: {names[groups[0][0]]!r} alone is multiplied with itself, which "

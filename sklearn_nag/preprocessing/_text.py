@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
 from ..estimators._validation import check_flag, check_number, check_option
-from ._base import OnlineTransformer
+from ._base import OnlineTransformer, table_in
 from ._frames import as_word, read_table
 
 
@@ -138,6 +138,8 @@ class OnlineTfidf(OnlineTransformer):
         if first:
             vectorizer.fit(texts)  # which checks its parameters
             self.n_features_in_ = 1
+        if hasattr(X, "columns"):
+            table_in(self, X, first)  # which knows names
         analyze = vectorizer.build_analyzer()
         words = [list(analyze(text)) for text in texts]
         return Texts(words, self._hashed(words))

@@ -120,3 +120,21 @@ def test_sparse_rows_are_dense_rows_without_zeros(dates):
     rows = DateEncoder(tuple(PARTS), sparse_output=True).fit_transform(frame)
     np.testing.assert_array_equal(rows.toarray(), DateEncoder(tuple(PARTS)).fit_transform(frame))
     assert (rows.data != 0).all()
+
+
+@pytest.mark.parametrize(
+    ("form", "number", "word"),
+    [("%H%M", 130, "0130"), ("%H%M", 0, "0000"), ("%d%m%Y", 1022024, "01022024"), ("%Y%m%d", 20240101, "20240101")],
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_numbers_by_a_format_of_digits_have_the_zeros_that_they_do_not_begin_with(form, number, word, several):
+    encoder = DateEncoder(("days",), format=[form] if several else form)
+    expected = encoder.fit_transform([[word]])
+    for rows in (np.array([[number]]), np.array([[float(number)]]), pd.DataFrame({"a": [number]})):
+        np.testing.assert_array_equal(encoder.fit_transform(rows), expected)
+
+
+def test_numbers_by_one_of_several_units():
+    for rows in ([[86400]], [["86400"]]):
+        assert DateEncoder(("days",), format=["seconds"]).fit_transform(rows) == 1.0
+        assert DateEncoder(("days",), format=["%Y%m%d", "seconds"]).fit_transform(rows) == 1.0

@@ -177,3 +177,11 @@ def test_before_a_learner(rng):
     for part in np.array_split(np.arange(200), 9):
         cut.partial_fit(X[part], y[part])
     assert cut.predict(X).tobytes() == pipeline.predict(X).tobytes()
+
+
+def test_a_constant_among_words_is_the_word_that_the_column_has():
+    """And indicators are 1 and 0."""
+    frame = pd.DataFrame({"w": ["a", None, "b"], "n": [1.0, np.nan, 2.0]})
+    rows = OnlineImputer("constant", fill_value=1.0, add_indicator=True).fit_transform(frame)
+    assert rows.tolist() == [["a", "1", 0, 0], ["1", "1", 1, 1], ["b", "2", 0, 0]]
+    assert type(rows[0, 2]) is int

@@ -193,3 +193,8 @@ def test_it_learns_nothing(rng):
     np.testing.assert_array_equal(crosses.learn_transform(100 * X), crosses.transform(100 * X))
     assert pickle.dumps(crosses) == before
     np.testing.assert_array_equal(merged([crosses, Interactions().fit(X)]).transform(X), crosses.transform(X))
+
+
+def test_a_group_of_no_columns_is_refused():
+    with pytest.raises(ValueError, match="a group of no columns"):
+        Interactions([([], "a")]).fit(pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, 3.0]}))

@@ -171,3 +171,11 @@ def test_models_of_before_names_were_remembered_go_on():
     read = pickle.loads(pickle.dumps(saved))
     assert read.max_names == 1000
     assert "x0=bad" in read.partial_fit(["bad film"]).get_feature_names_out()
+
+
+def test_it_knows_the_name_of_its_column():
+    encoder = OnlineTfidf(16).fit(pd.DataFrame({"note": ["hello"]}))
+    assert encoder.feature_names_in_.tolist() == ["note"]
+    assert encoder.get_feature_names_out()[0].startswith("note")
+    with pytest.raises(ValueError, match="feature names should match"):
+        encoder.transform(pd.DataFrame({"other": ["hello"]}))

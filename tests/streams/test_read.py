@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
+from sklearn_nag.preprocessing import OnlineImputer
 from sklearn_nag.streams import fit_stream, read_batches
 from sklearn_nag.streams._sources import _numbered
 
@@ -567,3 +568,21 @@ def test_words_of_polars_can_be_left_out_and_shuffled(lazy):
     assert colours == WORDS["colour"][WORDS["a"] < 1.0].tolist()
     model = fit_stream(batches.prepare(NAGRegressor()), batches, shuffle_buffer=70, random_state=0)
     assert model[-1].t_ == len(colours)
+
+
+def test_batches_of_tables_have_names(tmp_path):
+    """By which learners and transformers refuse columns in another order, and errors name them."""
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["a", "b"])
+    frame.assign(y=frame["a"]).to_csv(tmp_path / "rows.csv", index=False)
+    model = fit_stream(NAGRegressor(), read_batches(tmp_path / "rows.csv", "y", frames=True))
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    table = pa.Table.from_pandas(frame)
+    for rows in (table.select(["b", "a"]), table.select(["b", "a"]).to_batches()[0]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(rows)
+    imputer = OnlineImputer().fit(table.to_batches()[0])
+    assert imputer.feature_names_in_.tolist() == ["a", "b"]
+    words = pa.table({"a": ["1.0", "oops"]})
+    for rows in (words, words.to_batches()[0]):
+        with pytest.raises(ValueError, match=r"in row 1, column 0 \('a'\): could not convert"):
+            NAGRegressor().fit(rows, [0.0, 1.0])
