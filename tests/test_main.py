@@ -62,14 +62,15 @@ def test_a_file_of_ones_own(rng, tmp_path, capsys, monkeypatch, target, kind):
     plain = comparison.learners
     monkeypatch.setattr(comparison, "learners", lambda *args: [*plain(*args)[:2], *plain(*args)[-3:]])
     path, page = tmp_path / "own.csv", tmp_path / "report.html"
-    lines = [f"{rng.normal()},{'abc'[i % 3]},{i % 2},{rng.normal()}" for i in range(40)]
-    path.write_text("\n".join(["size,town,grade,price", *lines]))
+    lines = [f"{i},{rng.normal()},{'abc'[i % 3]},{i % 2},{rng.normal()}" for i in range(40)]
+    path.write_text("\n".join(["id,size,town,grade,price", *lines]))
     figure = tmp_path / "f.png"
     options = ["--target", target, "--figure", str(figure), "--report", str(page), "--jobs", "1", "--folds", "2"]
     command.main([str(path), *options])
     out = capsys.readouterr().out
     assert f"  {target!r} is the target: {kind}" in out
     assert "  'town': 3 words, a column for each" in out
+    assert "  'id': left out" in out
     assert "\nown.csv: 40 rows, 3 columns, judged by " in out
     assert out.count("\n  => ") == 2
     html = page.read_text(encoding="utf-8")

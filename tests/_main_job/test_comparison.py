@@ -201,8 +201,9 @@ def made(**errors):
         for name, values in errors.items()
     ]
     table = SimpleNamespace(
-        name="own.csv", target="y", y=np.arange(100) % 2, X=np.zeros((100, 2)), time=None, is_classification=True
-    )
+        name="own.csv", target="y", y=np.arange(100) % 2, X=np.zeros((100, 2)), time=None, is_classification=True,
+        prepare=[SimpleNamespace(transformers=[("all", "passthrough", [0, 1])])],
+    )  # fmt: skip
     return Comparison(table, "log_loss", {"log_loss": OF_CLASSES["log_loss"]}, outcomes, 80.0, 20.0, None)
 
 
