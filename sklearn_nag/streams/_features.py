@@ -16,6 +16,7 @@ from ..preprocessing._prepare import MOST_WORDS, WORDS_OF_TEXT
 from ..preprocessing._words import hashed_word
 from ._sources import check_names, import_pyarrow
 
+FEW_OTHERS = 0.01  # of the words of a batch, that are no numbers where a column was meant to hold numbers
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name in a file
 
 
@@ -62,6 +63,7 @@ class TableReader:
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
         self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
         self.seen: set[str] = set()  # columns with so many words that they were looked at
+        self.mixed: set[str] = set()  # columns of numbers that a few words have made words of
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
@@ -163,10 +165,32 @@ class TableReader:
         if name not in self.seen and len(words) > MOST_WORDS:
             self.seen.add(name)
             _warn_of_text(name, [word for word in words[:MOST_WORDS] if isinstance(word, str)])
+        if name not in self.mixed and len(words) > MOST_WORDS and (others := _few_that_are_no_numbers(words)):
+            self.mixed.add(name)
+            warnings.warn(
+                f"column {name!r} holds words, as it has {others[0]!r} beside numbers, each of which is hashed as a "
+                "word of its own, which tells little: mend it, or read frames=True, and let prepare make a pipeline, which "
+                "takes it as missing.",
+                UserWarning,
+                stacklevel=2,
+            )
         if column.null_count:  # a missing word is a word of its own
             codes = np.where(np.isnan(codes), len(words), codes).astype(np.int64)
         table = self.hasher.transform([[_hashed(name, word)] for word in [*words, None]])
         return sparse.csr_array(table[codes])
+
+
+def _few_that_are_no_numbers(words):
+    """Words that are no numbers, where few are none, if any."""
+    others: list[str] = []
+    for word in words:
+        try:
+            float(word)
+        except (TypeError, ValueError):
+            others += [word] if isinstance(word, str) else []
+            if len(others) > FEW_OTHERS * len(words):
+                return []
+    return others
 
 
 def _warn_of_text(name, words):

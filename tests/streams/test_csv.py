@@ -312,3 +312,13 @@ def test_words_stay_words_where_they_look_like_numbers(csv_file, frames):
         assert (hashed[2] != hashed[3]).any()
     with pytest.raises(TypeError, match="words is 'v'"):
         read_batches(second, "y", words="v")
+
+
+def test_a_stray_word_among_numbers_is_told_of(csv_file):
+    lines = [f"{i / 7},{i % 2}" for i in range(500)]
+    path = csv_file("\n".join(["a,y", *lines[:400], "oops,1", *lines[400:]]))
+    with pytest.warns(UserWarning, match="column 'a' holds words, as it has 'oops' beside numbers"):
+        list(read_batches(path, "y"))
+    with pytest.warns(UserWarning, match="oops") as told:
+        list(read_batches(path, "y", batch_size=200))
+    assert len(told) == 1
