@@ -169,8 +169,8 @@ class TableReader:
             self.mixed.add(name)
             warnings.warn(
                 f"column {name!r} holds words, as it has {others[0]!r} beside numbers, each of which is hashed as a "
-                "word of its own, which tells little: mend it, or read frames=True, and let prepare make a pipeline, which "
-                "takes it as missing.",
+                "word of its own, which tells little: mend it, or read frames=True, and let prepare make a pipeline, "
+                "which takes it as missing.",
                 UserWarning,
                 stacklevel=2,
             )
