@@ -382,6 +382,7 @@ def open_batches(
 
         return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings, lasting=True)
     reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop")
+    reader.mixed.update(words)  # of which somebody knows
 
     def tables():
         known = set(words)

@@ -16,12 +16,13 @@ stream changes a bit.
   0.05 are `FASTER` times as large, but for the first ones: so rare misses tell as little in a row as others, and would
   take a hundred thousand of them to find a quantile among errors that are hundreds of times as large as most.
 - Quantiles of rarer misses are never below those of more frequent ones: a quantile is taken at the largest of the
-  places up to its own. As all places move by the same rate, one that is below another comes back.
+  places up to its own. As places of rarer misses move by rates that are as large or larger, one that is below another
+  comes back.
 
 Whatever the sizes are, sums of ``misses - a`` are sums of ``change of place / rate``, so they are within ``(range of
 the places + a step) / rate``. Places above `HIGHEST` miss nothing, so they cannot rise further: the rate of misses is
-at most ``a + (HIGHEST - LOWEST + 1) / (FLOOR * t)`` for every sequence. It is as near from below unless most sizes are
-less than ``exp(LOWEST)`` of the scale.
+at most ``a + (HIGHEST - LOWEST + LONGEST * MOST) / (FLOOR * t)`` for every sequence. It is as near from below unless
+most sizes are less than ``exp(LOWEST)`` of the scale.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ LEVELS = np.array([0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001])
 MEMORIES = np.array([np.inf, 500.0, 30.0])  # sizes
 RATE, POWER, FLOOR = 1.5, 0.6, 0.008  # of places
 FASTER = np.maximum(0.05 / LEVELS, 1.0) ** 0.75  # times the rate, up to ``MOST``
-MOST = 0.125
+MOST = 0.125  # rate, but for those that are larger by themselves
 FIRST = 10  # sizes that only make a scale
 LOWEST, HIGHEST = -10.0, 10.0  # of places; e**10 is 22,000
 LONGEST, PART = 32, 8  # a step waits for this part of the sizes so far, and for so many at most

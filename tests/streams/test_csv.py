@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -322,3 +323,5 @@ def test_a_stray_word_among_numbers_is_told_of(csv_file):
     with pytest.warns(UserWarning, match="oops") as told:
         list(read_batches(path, "y", batch_size=200))
     assert len(told) == 1
+    with warnings.catch_warnings(action="error"):  # as somebody knows
+        list(read_batches(path, "y", words=["a"]))
