@@ -164,11 +164,12 @@ def train(options):
 def batches_of(options, columns):
     """Batches of the files; without any ``columns``, of targets alone. Rows without a target are left out."""
     read = open_batches if columns == [] else read_batches
-    is_table, kinds = options.target is not None, dict(map(kind_of, options.kinds))
+    is_table = options.target is not None
+    words = [name for name, kind in kinds_of(options).items() if kind in (WORDS, TEXT)]
     return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
         missing_target="drop" if is_table else "raise", batch_size=options.batch_size, n_hashed=options.n_hashed,
-        transformer=None, frames=is_table, words=[name for name, kind in kinds.items() if kind in (WORDS, TEXT)],
+        transformer=None, frames=is_table, words=words,
         delimiter=options.delimiter, encoding=options.encoding,
         n_features=options.n_features, zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
     )  # fmt: skip
@@ -179,13 +180,18 @@ def prepared(options, batches, estimator):
     first = batches.head()
     if first.num_columns == 0:
         raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
-    kinds = dict(map(kind_of, options.kinds))
+    kinds = kinds_of(options)
     print(f"columns, by the first {first.num_rows} rows:")
     made = {
         "drop": options.drop, "kinds": kinds, "n_hashed": options.n_hashed,
         "mismatch": "fill" if options.fill else "raise", "say": lambda line: print(f"  {as_options(line)}"),
     }  # fmt: skip
     return batches._prepared(first, estimator, made)
+
+
+def kinds_of(options):
+    """What columns are asked to be, by name."""
+    return dict(map(kind_of, options.kinds))
 
 
 def kind_of(text):

@@ -57,7 +57,7 @@ from ..estimators._validation import (
 )
 from ..model_selection._streams import count_rows
 from ..uncertainty import quantiles
-from ._experts import Before, Expert, NamedEstimators
+from ._experts import Before, Expert, NamedEstimators, nothing_kept
 
 _LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
@@ -284,7 +284,7 @@ class _Hedge(NamedEstimators):
         size = most if by_row else int(self.batch_size)
         method, classes = self._method, getattr(self, "classes_", None)
         before = turn_of(self).in_place
-        how = (classes, judge) if before is None else (classes, judge, before.undo_by)
+        undo_by = nothing_kept if before is None else before.undo_by
 
         def learn(first, last):
             for start in range(first, last, size):
@@ -292,7 +292,9 @@ class _Hedge(NamedEstimators):
                 batch, targets = _take(X, rows), y[rows]
                 c = None if weight is None else weight[rows]
                 with in_silence():
-                    of_experts = [expert.play(method, batch, targets, c, *how) for expert in self._experts]
+                    of_experts = [
+                        expert.play(method, batch, targets, c, classes, judge, undo_by) for expert in self._experts
+                    ]
                 if self._mixture is None:
                     self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
                 n_unjudged = int(self._is_new)

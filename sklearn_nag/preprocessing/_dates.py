@@ -136,7 +136,7 @@ class DateEncoder(OnlineTransformer):
         """Whether numbers are read as words are."""
         if isinstance(self.format, str) and self.format in UNITS:  # they are of all numbers alike
             return False
-        return any(form in UNITS or (form and _OF_DIGITS.fullmatch(form)) for form in self._formats())
+        return any(form in UNITS or _width(form) for form in self._formats())
 
     def _of_days(self, days):
         """Dates that numbers stand for, as days since 1970, or in another unit."""
@@ -161,7 +161,8 @@ class DateEncoder(OnlineTransformer):
             return np.datetime64("NaT", "us")
         for form in self._formats():
             try:
-                return np.datetime64(read_date(_with_zeros(word, form) if is_number else word, form), "us")
+                # 130 is 01:30, as numbers do not begin with zeros
+                return np.datetime64(read_date(word.zfill(_width(form)) if is_number else word, form), "us")
             except ValueError:
                 continue
         if self.errors == "missing":
@@ -214,11 +215,9 @@ class DateEncoder(OnlineTransformer):
         return tags
 
 
-def _with_zeros(word, form):
-    """A number as its format has it, with the zeros that numbers do not begin with: 130 is 01:30."""
-    if form is None or form in UNITS or not _OF_DIGITS.fullmatch(form):
-        return word
-    return word.zfill(sum(_DIGITS[letter] for letter in form[1::2]))
+def _width(form):
+    """How many digits words have by a format of digits alone; 0 for others."""
+    return sum(_DIGITS[letter] for letter in form[1::2]) if form and _OF_DIGITS.fullmatch(form) else 0
 
 
 @lru_cache(2**16)

@@ -35,17 +35,8 @@ _DAYS = (
     *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y%m%d"),
 )
 _TIMES = "%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"
-_MONTHS = (
-    "%Y-%m",
-    "%m/%Y",
-    "%Y/%m",
-    "%m-%Y",
-    "%b %Y",
-    "%B %Y",
-    "%b-%Y",
-    "%b-%y",
-    "%Y%m",
-)  # the first one is ISO 8601, too
+_MONTHS = "%Y-%m", "%m/%Y", "%Y/%m", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%Y%m"
+# None is ISO 8601, but for its months.
 DATE_FORMATS = (None, *_DAYS, *(f"{day} {time}" for time in _TIMES for day in _DAYS), *_TIMES, *_MONTHS)
 NUMBER_FORMATS = ((".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"))
 _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be thousands, or three decimals

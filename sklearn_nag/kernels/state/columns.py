@@ -109,11 +109,12 @@ class Columns:
         """The view for a field. All are made when the first one is asked for, which takes less than some one by one."""
         if name.startswith("_") or name in OWN:
             raise AttributeError(name)
-        if name in HAVE_UNITS and not self.is_plain:
+        is_plain = self.is_plain
+        if name in HAVE_UNITS and not is_plain:
             return getattr(self.plain(), name)
         views, table = vars(self), self.table
         for field, rows in places_of_fields(self.shared, self.per_head, self.n_heads, self.sharing).items():
-            if self.is_plain or field not in HAVE_UNITS:
+            if is_plain or field not in HAVE_UNITS:
                 views.setdefault(field, table[rows])
         return views.setdefault(name, None)
 
