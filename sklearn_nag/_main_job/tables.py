@@ -17,6 +17,7 @@ import numpy as np
 from .._extras import how_to_install
 from ..preprocessing import DateEncoder, NumberReader, OnlinePipeline, prepare
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
+from ..preprocessing._numbers import NumberForm
 from ..preprocessing._prepare import KINDS, choose
 
 LARGEST = 1e150  # of a number in a file: scalers and scores take squares
@@ -208,8 +209,8 @@ def _target(values, kind):
     choice = choose(read_table(values.to_frame()).columns[0], kind)
     if choice.kind != NUMBERS:
         return values
-    decimal, thousands = choice.form or (".", None)
-    return _made_by(NumberReader(decimal, thousands=thousands), values)
+    form = choice.form or NumberForm()
+    return _made_by(NumberReader(**form._asdict()), values)
 
 
 def _is_classification(y, kind):

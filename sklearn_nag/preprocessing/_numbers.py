@@ -1,4 +1,4 @@
-"""Words that are numbers as people write them: with a decimal comma, thousands apart, a currency or a percent sign."""
+"""Words that are numbers as people write them: with decimal commas, thousands apart, currencies and units."""
 
 from __future__ import annotations
 
@@ -13,8 +13,19 @@ from ._base import OnlineTransformer, table_in
 from ._frames import MISSING_WORDS, NUMBERS, WORDS
 
 _CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|TRY|USD|ZAR"
-_UNITS = re.compile(rf"^\s*(?:[$€£¥₹₽₩]|(?:{_CODES})\b)\s*|\s*(?:[$€£¥₹₽₩%]|\b(?:{_CODES}))\s*$|^\s+|\s+$")
+_SIGNS = r"(?:US|AU?|CA?|HK|NZ|R|S)?\$|[€£¥₹₽₩]|(?<![^\W\d_])(?:Rs|[Kk]r)\.?"
+_MONEY = re.compile(rf"^\s*(?:{_SIGNS}|(?:{_CODES})\b)\s*|\s*(?:{_SIGNS}|%|\b(?:{_CODES}))\s*$|^\s+|\s+$")
+_UNIT = re.compile(r"\D*\d[\d.,'\s]*?(\s?)([^\W\d_]\D*[23]?|[°\"'\u2032\u2033]\D*)")
+_LETTERS = "BCFJKLMVWdghklmstwy"  # which are units where no space is before them: 4G, 3D and 12A are names
 _SEPARATORS = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "'"}
+
+
+class NumberForm(NamedTuple):
+    """How numbers are written: the parameters of a `NumberReader`."""
+
+    decimal: str = "."
+    thousands: str | None = None
+    unit: str | None = None
 
 
 class Nothing(NamedTuple):
@@ -22,11 +33,11 @@ class Nothing(NamedTuple):
 
 
 class NumberReader(OnlineTransformer):
-    """Reads words as numbers: ``$1,200.00``, ``12.3 %``, ``1 200,5``.
+    """Reads words as numbers: ``$1,200.00``, ``12.3 %``, ``1 200,5``, ``150 kg``.
 
-    Signs and codes of currencies and percent are left out: 12.3 % is 12.3, and EUR 5.00 is 5. A number in brackets is
-    negative, as in accounts. Words such as "?", "n/a", "-" and empty ones are
-    missing values, NaN, which an `OnlineImputer` behind fills. Columns of numbers are taken as they are. Nothing is
+    Signs and codes of currencies and percent are left out: 12.3 % is 12.3, and EUR 5.00 is 5. So is a unit, which is
+    the same in all rows. A number in brackets is negative, as in accounts. Words such as "?", "n/a", "-" and empty ones
+    are missing values, NaN, which an `OnlineImputer` behind fills. Columns of numbers are taken as they are. Nothing is
     learnt.
 
     Parameters
@@ -36,6 +47,9 @@ class NumberReader(OnlineTransformer):
     thousands : {",", ".", " ", "'"}, default=None
         What stands between groups of three digits, the first of which does not begin with 0; None where there are no
         groups.
+    unit : str, default=None
+        What stands behind numbers and is left out, such as "kg", with an "s" behind it too: "year" stands for "1 year"
+        and "2 years". Numbers without it are read as well, and those with another unit are none.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no number: an error, or a missing value.
 
@@ -57,15 +71,22 @@ class NumberReader(OnlineTransformer):
     array([[1200. ],
            [  -3.5],
            [   nan]])
+    >>> NumberReader(unit="year").fit_transform([["1 year"], ["25 years"]])
+    array([[ 1.],
+           [25.]])
     """
 
     _state: Nothing
     _reads = frozenset((NUMBERS, WORDS))
     _takes_tables = True
+    unit: str | None = None  # of readers that were saved by earlier versions
 
-    def __init__(self, decimal: str = ".", *, thousands: str | None = None, errors: str = "raise"):
+    def __init__(
+        self, decimal: str = ".", *, thousands: str | None = None, unit: str | None = None, errors: str = "raise"
+    ):
         self.decimal = decimal
         self.thousands = thousands
+        self.unit = unit
         self.errors = errors
 
     def _check_parameters(self):
@@ -74,6 +95,9 @@ class NumberReader(OnlineTransformer):
         if self.thousands == self.decimal:
             another = f"another mark than decimal={self.decimal!r}"
             raise InvalidParameterError("thousands", another, shown(self.thousands))
+        unit = self.unit
+        if unit is not None and not (isinstance(unit, str) and unit == unit.strip() != ""):
+            raise InvalidParameterError("unit", "a word, or None", shown(unit))
         check_option("errors", self.errors, ("raise", "missing"))
 
     def _rows(self, X, first):
@@ -94,7 +118,7 @@ class NumberReader(OnlineTransformer):
     def _number(self, word, name):
         if word is None or is_missing_word(word):
             return np.nan
-        number = read_number(word, self.decimal, self.thousands)
+        number = read_number(word, self.decimal, self.thousands, self.unit)
         if number is None:
             if self.errors == "missing":
                 return np.nan
@@ -142,15 +166,32 @@ def _pattern(decimal, thousands):
     return re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
 
 
-def read_number(word: str, decimal: str, thousands: str | None) -> float | None:
+def read_number(word: str, decimal: str, thousands: str | None, unit: str | None = None) -> float | None:
     """A word as a number, or None where it is none."""
     if word.startswith("(") and word.endswith(")"):
-        number = read_number(word[1:-1], decimal, thousands)
+        number = read_number(word[1:-1], decimal, thousands, unit)
         return None if number is None or number < 0.0 else -number
-    bare = _UNITS.sub("", _UNITS.sub("", word if word.isascii() else word.translate(_AS_TYPED)))
-    sign, bare = ("-", bare[1:].lstrip("$€£¥ ")) if bare.startswith("-") else ("", bare)  # -$3 and $-3
+    bare = _without_money(word if word.isascii() else word.translate(_AS_TYPED))
+    if unit is not None:
+        bare = bare.removesuffix(f"{unit}s").removesuffix(unit).rstrip()
+    sign, bare = ("-", _without_money(bare[1:])) if bare.startswith("-") else ("", bare)  # -$3 and $-3
     if (sign and bare[:1] in ("+", "-")) or not _pattern(decimal, thousands).fullmatch(bare):
         return None
     if thousands is not None:
         bare = bare.replace(thousands, "")
     return float(sign + bare.replace(decimal, "."))
+
+
+def _without_money(word):
+    """A word without a sign or code of a currency at either end, nor percent, nor spaces."""
+    return _MONEY.sub("", _MONEY.sub("", word))
+
+
+def unit_of(word: str) -> str | None:
+    """What stands behind the number that a word begins with, or None where that may be more than a unit."""
+    found = _UNIT.fullmatch(word.strip())
+    if found is None:
+        return None
+    space, unit = found.groups()
+    is_letter = len(unit) == 1 and unit.isalpha() and not space
+    return None if is_letter and unit not in _LETTERS else unit

@@ -15,7 +15,7 @@ from ._column_transformer import OnlineColumnTransformer
 from ._dates import DateEncoder, read_date
 from ._frames import DATES, NUMBERS, WORDS, Column, read_table
 from ._imputer import OnlineImputer
-from ._numbers import NumberReader, is_missing_word, read_number
+from ._numbers import NumberForm, NumberReader, is_missing_word, read_number, unit_of
 from ._pipeline import OnlinePipeline, make_online_pipeline
 from ._text import OnlineTfidf
 from ._words import HashingEncoder, OnlineOneHotEncoder
@@ -38,7 +38,8 @@ _TIMES = "%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"
 _MONTHS = "%Y-%m", "%m/%Y", "%Y/%m", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%Y%m"
 # None is ISO 8601, but for its months.
 DATE_FORMATS = (None, *_DAYS, *(f"{day} {time}" for time in _TIMES for day in _DAYS), *_TIMES, *_MONTHS)
-NUMBER_FORMATS = ((".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"))
+_MARKS = (".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'")
+NUMBER_FORMATS = tuple(NumberForm(*marks) for marks in _MARKS)
 _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be thousands, or three decimals
 _EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
 _YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
@@ -63,7 +64,7 @@ class Choice(NamedTuple):
     n_missing, n_rows : int
         How many of its values are missing, and how many there are.
     form : object
-        Of words: the decimal mark and the mark of thousands of numbers; the format of dates, None for ISO 8601.
+        Of words: the `NumberForm` of numbers; the format of dates, None for ISO 8601.
     has_times : bool
         Whether dates have hours.
     has_days : bool
@@ -224,7 +225,7 @@ def _of_words(column, asked, kept, least):
     if asked is None and (useless := _useless(of_words if values else of_values)) is not None:
         return useless
     as_told = asked is None and column.is_nominal
-    for kind, read_as in () if as_told else ((NUMBERS, _as_numbers), (DATES, _as_dates)):
+    for kind, read_as in () if as_told else ((NUMBERS, _as_numbers), (DATES, _as_dates), (NUMBERS, _as_quantities)):
         if asked in (None, kind) and (choice := read_as(column, values, of_values, asked, kept, least)) is not None:
             return choice
     if asked in (NUMBERS, DATES):
@@ -242,11 +243,26 @@ def _of_words(column, asked, kept, least):
     return of_words._replace(note=note)
 
 
-def _as_numbers(column, counts, choice, asked, kept, least):
+def _as_quantities(column, counts, choice, asked, kept, least):
+    """The choice for words that are numbers with the same unit behind them, but for few of them, or None."""
+    units: Counter = Counter()
+    for word, times in counts.items():
+        units[unit_of(word)] += times
+    del units[None]
+    if not units:
+        return None
+    unit = max(units, key=units.__getitem__)
+    if unit[:-1] in units and unit.endswith("s"):
+        unit = unit[:-1]  # 1 year, 2 years
+    return _as_numbers(column, counts, choice, asked, kept, least, unit)
+
+
+def _as_numbers(column, counts, choice, asked, kept, least, unit=None):
     """The choice for words that are numbers, but for few of them, or None."""
     if asked is None and _are_codes(counts):
         return None
-    form, found, others = _best(counts, NUMBER_FORMATS, _finite, least)
+    forms = [form._replace(unit=unit) for form in NUMBER_FORMATS]
+    form, found, others = _best(counts, forms, _finite, least)
     if found is None:
         return None
     every = np.repeat([*found.values()], [counts[word] for word in found])
@@ -285,13 +301,14 @@ def _finite(word, form):
 
 def _other_form(numbers, form):
     """What notes say of numbers with thousands that may be decimals, or the other way round; None for others."""
-    decimal, thousands = form
+    decimal, thousands, unit = form
     mark = thousands or decimal
     with_mark = [word for word in numbers if mark in word]
     if mark not in (".", ",") or not with_mark or not all(map(_GROUPS.fullmatch, with_mark)):
         return None
     word = with_mark[0]
-    other = read_number(word, mark, None) if thousands else read_number(word, "," if mark == "." else ".", mark)
+    marks = (mark, None) if thousands else ("," if mark == "." else ".", mark)
+    other = read_number(word, *marks, unit)
     return f" (or is {word!r} {other:.10g}? no number here tells)"
 
 
@@ -399,9 +416,9 @@ def prepare(
     learn, from these and others.
 
     - Numbers and booleans stay as they are, in their units. So do words that are numbers in 99 % of the rows, as
-      ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative) or ``1.200,5``. Missing values are filled by the
-      mean so far and, where there are any, marked in a column of their own; "?", "n/a" and the like, and the words that
-      are no numbers, are missing values.
+      ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative) or ``1.200,5``, or with one unit behind all of
+      them, as ``150 kg``. Missing values are filled by the mean so far and, where there are any, marked in a column of
+      their own; "?", "n/a" and the like, and the words that are no numbers, are missing values.
     - Dates become days since 1970, months, weekdays and, where they have them, hours. So do words that are dates in 99
       % of the rows, such as ``28.02.2023 10:00`` or ``28 Feb 2023``; numbers as ``20230228``; and numbers that are
       seconds or milliseconds since 1970, between 2001 and 2036. Times of the day (``10:30``) become parts of a day and
@@ -540,7 +557,7 @@ def _transformer(group, errors, n_hashed):
         if form is None:
             return imputer
         errors = "missing" if has_others else errors
-        return make_online_pipeline(NumberReader(form[0], thousands=form[1], errors=errors), imputer)
+        return make_online_pipeline(NumberReader(**form._asdict(), errors=errors), imputer)
     if kind == DATES:
         form, has_others, parts = how
         errors = "missing" if has_others else errors

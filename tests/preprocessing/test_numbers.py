@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag.preprocessing import NumberReader
-from sklearn_nag.preprocessing._numbers import read_number
+from sklearn_nag.preprocessing._numbers import read_number, unit_of
 
 pd = pytest.importorskip("pandas")
 
@@ -35,6 +36,11 @@ def test_scikit_learns_checks(estimator, check):
         ("1 200,5 €", ",", " ", 1200.5),
         ("1\u202f200", ",", " ", 1200.0),
         ("1'200.5", ".", "'", 1200.5),
+        ("US$1,200", ".", ",", 1200.0),
+        ("-A$3.50", ".", None, -3.5),
+        ("Rs. 1,200", ".", ",", 1200.0),
+        ("1.234,50 kr", ",", ".", 1234.5),
+        ("3 yRs", ".", None, None),
         ("3,14", ".", None, None),
         ("1,20", ".", ",", None),
         ("0,126", ".", ",", None),
@@ -57,6 +63,56 @@ def test_words(word, decimal, thousands, number):
     assert read_number(word, decimal, thousands) == number
 
 
+@pytest.mark.parametrize(
+    ("word", "unit", "number"),
+    [
+        ("12 kg", "kg", 12.0),
+        ("12kg ", "kg", 12.0),
+        ("12", "kg", 12.0),
+        ("-1.5 kg", "kg", -1.5),
+        ("(3 kg)", "kg", -3.0),
+        ("2 years", "year", 2.0),
+        ("45 m2", "m2", 45.0),
+        ("12 g", "kg", None),
+        ("12 kg", "g", None),
+        ("12 kg", None, None),
+        ("kg", "kg", None),
+        ("12 kg net", "kg", None),
+    ],
+)
+def test_units(word, unit, number):
+    assert read_number(word, ".", None, unit) == number
+
+
+@pytest.mark.parametrize(
+    ("word", "unit"),
+    [
+        ("12 kg", "kg"),
+        (" -3.5km/h ", "km/h"),
+        ("1 200 m2", "m2"),
+        ("7°C", "°C"),
+        ("$5 a head", "a head"),
+        ("2h", "h"),
+        ("4G", None),
+        ("4 G", "G"),
+        ("10-20", None),
+        ("1:30", None),
+        ("2h 30m", None),
+        ("12", None),
+        ("kg", None),
+    ],
+)
+def test_units_that_are_found(word, unit):
+    assert unit_of(word) == unit
+
+
+def test_readers_of_earlier_versions_know_no_units():
+    reader = NumberReader().fit([["1"]])
+    del vars(reader)["unit"]
+    assert reader.transform([["3"]]).tolist() == [[3.0]]
+    assert clone(reader).unit is None
+
+
 def test_columns():
     frame = pd.DataFrame({"price": ["$1,200", "?", None, " N/A "], "size": [1, 2, 3, 4]})
     reader = NumberReader(thousands=",")
@@ -77,6 +133,8 @@ def test_columns():
         (NumberReader(";"), "'decimal' parameter of NumberReader must be one of '.', ','"),
         (NumberReader(thousands="_"), "'thousands' parameter of NumberReader must be one of None, ','"),
         (NumberReader(thousands="."), "'thousands' parameter of NumberReader must be another mark than decimal='.'"),
+        (NumberReader(unit=" "), "'unit' parameter of NumberReader must be a word, or None. Got ' '"),
+        (NumberReader(unit=3), "'unit' parameter of NumberReader must be a word, or None. Got 3"),
         (NumberReader(errors="no"), "'errors' parameter of NumberReader must be one of 'raise', 'missing'"),
     ],
 )

@@ -145,6 +145,11 @@ def test_numbers_with_gaps_are_filled_and_marked():
         (["0,126", "1,500"], 0.126, "numbers as '0,126' is 0.126, from 0.126 to 1.5"),
         (["1.234", "20.500"], 1.234, "numbers from 1.234 to 20.5 (or is '1.234' 1234? no number here tells)"),
         (["1,234", "20,500"], 1234.0, "numbers as '1,234' is 1234, from 1234 to 20500 (or is '1,234' 1.234? no number"),
+        (["US$1,200", "-US$80"], 1200.0, "numbers as 'US$1,200' is 1200, from -80 to 1200"),
+        (["12 kg", "3.5 kg", "?"], 12.0, "numbers as '12 kg' is 12, from 3.5 to 12; 100 missing (33.3%)"),
+        (["25 years", "1 year"], 25.0, "numbers as '25 years' is 25, from 1 to 25"),
+        (["1,248CC", "998CC"], 1248.0, "numbers as '1,248CC' is 1248, from 998 to 1248"),
+        (["1.234 km", "20.500 km"], 1.234, "numbers as '1.234 km' is 1.234, from 1.234 to 20.5 (or is"),
         (["4", "n/a", "17"], 4.0, "numbers from 4 to 17; 100 missing (33.3%), filled by means and marked"),
     ],
 )
@@ -166,6 +171,7 @@ def test_words_that_are_numbers(words, first, note):
         (["01-02-2023", "03-04-2023"], datetime.date(2023, 1, 2), "m-d-Y, or days first, which no date here tells"),
         (["28/02/23", "01/03/23"], datetime.date(2023, 2, 28), "d/m/y"),
         (["28-02-2023", "01-03-2023"], datetime.date(2023, 2, 28), "d-m-Y"),
+        (["28 Feb 2023", "1 Feb 2023"], datetime.date(2023, 2, 28), "d b Y"),
         (["28 Feb 2023", "1 Mar 2023"], datetime.date(2023, 2, 28), "d b Y"),
         (["02/28/2023 3:30 PM", "03/01/2023 1:00 AM"], datetime.datetime(2023, 2, 28, 15, 30), "m/d/Y I:M p"),
         (["20230228", "20230301"], datetime.date(2023, 2, 28), "Ymd; kinds={'c': 'numbers'} takes them as numbers"),
@@ -192,7 +198,13 @@ def test_dates_of_tables():
     assert "hour" in chosen(days + pd.Timedelta("1h"))[1].parts
 
 
-@pytest.mark.parametrize("words", [["01234", "98765"], ["1-2", "a-b", "2024-01-01"], ["a", "?", None], ["yes", "no"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["01234", "98765"], ["1-2", "a-b", "2024-01-01"], ["a", "?", None], ["yes", "no"]),
+        *(["12 kg", "12 g"], ["4G", "5G"], ["2h 30m", "1h 5m"], ["10-20", "20-30"], ["2020Q1", "2020Q2"]),
+    ],
+)
 def test_words_stay_words(words):
     said, transformer = chosen(rest(words))
     assert " words, a column for each" in said
