@@ -79,7 +79,6 @@ class NumberReader(OnlineTransformer):
     _state: Nothing
     _reads = frozenset((NUMBERS, WORDS))
     _takes_tables = True
-    unit: str | None = None  # of readers that were saved by earlier versions
 
     def __init__(
         self, decimal: str = ".", *, thousands: str | None = None, unit: str | None = None, errors: str = "raise"
@@ -88,6 +87,9 @@ class NumberReader(OnlineTransformer):
         self.thousands = thousands
         self.unit = unit
         self.errors = errors
+
+    def __setstate__(self, state):
+        super().__setstate__({"unit": None, **state})  # earlier versions knew no units
 
     def _check_parameters(self):
         check_option("decimal", self.decimal, (".", ","))
