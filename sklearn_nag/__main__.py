@@ -29,7 +29,7 @@ from ._main_job.figures import SUFFIXES, draw_comparison, draw_curves, draw_summ
 from ._main_job.measures import OF_CLASSES, OF_QUANTITIES
 from ._main_job.page import page
 from ._main_job.predicting import main as predict
-from ._main_job.tables import KINDS, Choices, read_own
+from ._main_job.tables import KINDS, Choices, kinds_of, read_own
 from ._main_job.tasks import bundled_tasks
 from ._main_job.training import main as train
 from ._main_job.warm_up import main as warm_up
@@ -83,9 +83,6 @@ def parse(arguments):
             parser.error(f"--{name} {path}: its name must end in {', '.join(suffixes)}")
         if path is not None and not path.parent.is_dir():
             parser.error(f"there is no folder {path.parent} for {path.name}")
-    unnamed = [text for text in options.kinds if "=" not in text]
-    if unnamed:
-        parser.error(f"--as {unnamed[0]}: it must be NAME=KIND, such as zip=words")
     return parser, options
 
 
@@ -131,8 +128,8 @@ def of_bundled_data(options):
 
 def of_file(options):
     """Which learner is right for a file of the user's."""
-    kinds = dict(text.rpartition("=")[::2] for text in options.kinds)
-    kinds |= dict.fromkeys(options.words, "words") | dict.fromkeys(options.numbers, "numbers")
+    by_kind = [f"{name}={kind}" for kind in ("words", "numbers") for name in getattr(options, kind)]
+    kinds = kinds_of([*options.kinds, *by_kind])
     columns = None if options.columns is None else tuple(options.columns)
     choices = Choices(columns, tuple(options.drop), kinds, options.time, options.shuffle)
     table = read_own(

@@ -102,7 +102,8 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path, capsys):
         (["--figure", "x"], "--figure x: its name must end in .png, .jpg"),
         (["--report", "x.html"], "--report and --metric are for a CSV file"),
         ([__file__, "--target", "x", "--report", "x.pdf"], "--report x.pdf: its name must end in .html, .htm"),
-        ([__file__, "--target", "x", "--as", "zip"], "--as zip: it must be NAME=KIND, such as zip=words"),
+        ([__file__, "--target", "x", "--as", "zip"], "--as zip: it must be NAME=KIND, where KIND is one of numbers"),
+        ([__file__, "--target", "x", "--words", "zip", "--as", "zip=numbers"], "--as zip=words: 'zip' is numbers, as"),
     ],
 )
 def test_options_that_make_no_sense(arguments, message, capsys, monkeypatch):

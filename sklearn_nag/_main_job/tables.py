@@ -18,7 +18,7 @@ from .._extras import how_to_install
 from ..preprocessing import DateEncoder, NumberReader, OnlinePipeline, prepare
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
 from ..preprocessing._numbers import NumberForm
-from ..preprocessing._prepare import KINDS, choose
+from ..preprocessing._prepare import KINDS, LEFT_OUT, choose
 
 LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
@@ -168,20 +168,29 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     return Table(Path(path).name, target, rows, y, is_classification, made, time, reading, preparing, notes)
 
 
+def kinds_of(said):
+    """What columns are, by name, from what the command line says: a list of NAME=KIND."""
+    kinds = {}
+    for text in said:
+        name, _, kind = text.rpartition("=")
+        if not name or kind not in KINDS:
+            raise ValueError(f"--as {text}: it must be NAME=KIND, where KIND is one of {', '.join(KINDS)}.")
+        if kinds.setdefault(name, kind) != kind:
+            raise ValueError(f"--as {text}: {name!r} is {kinds[name]}, as said before.")
+    return kinds
+
+
 def _as_option(kept):
     """What keeps a column, as an option of the command line."""
     return f"--as {shlex.quote(f'{ast.literal_eval(kept[1])}={kept[2]}')} keeps"
 
 
 def _check_choices(choices, frame, path, target):
-    """Raise ValueError for names that are no columns, and kinds that are none."""
+    """Raise ValueError for names that are no columns, and choices that do not go together."""
     named = [*(choices.columns or ()), *choices.drop, *choices.kinds, *filter(None, [choices.time])]
     for name in (target, *named):
         if name not in frame:
             raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(map(repr, frame.columns))}.")
-    for name, kind in choices.kinds.items():
-        if kind not in KINDS:
-            raise ValueError(f"--as {name}={kind}: {kind!r} is none of {', '.join(KINDS)}.")
     if target in choices.drop:
         raise ValueError(f"{target!r} is the column to predict; --drop must not name it.")
     if choices.kinds.get(target) not in (None, NUMBERS, WORDS):
@@ -227,6 +236,7 @@ def _time(frame, kinds, drop):
 
 def _moments(values, kind):
     """Where the rows are in time, as numbers; those that do not say so are the first."""
+    kind = None if kind == LEFT_OUT else kind  # what is not learnt from may have an order
     choice = choose(read_table(values.to_frame()).columns[0], kind)
     if choice.kind == DATES:
         values = _made_by(DateEncoder(("days",), format=choice.form), values)

@@ -28,7 +28,7 @@ from ..preprocessing._prepare import KINDS, TEXT, are_numbers
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import open_batches
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .tables import MOST_CLASSES
+from .tables import MOST_CLASSES, kinds_of
 from .wording import as_options, in_a_line
 
 PROGRAM = "python -m sklearn_nag train"
@@ -165,7 +165,7 @@ def batches_of(options, columns):
     """Batches of the files; without any ``columns``, of targets alone. Rows without a target are left out."""
     read = open_batches if columns == [] else read_batches
     is_table = options.target is not None
-    words = [name for name, kind in kinds_of(options).items() if kind in (WORDS, TEXT)]
+    words = [name for name, kind in kinds_of(options.kinds).items() if kind in (WORDS, TEXT)]
     return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
         missing_target="drop" if is_table else "raise", batch_size=options.batch_size, n_hashed=options.n_hashed,
@@ -180,26 +180,13 @@ def prepared(options, batches, estimator):
     first = batches.head()
     if first.num_columns == 0:
         raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
-    kinds = kinds_of(options)
+    kinds = kinds_of(options.kinds)
     print(f"columns, by the first {first.num_rows} rows:")
     made = {
         "drop": options.drop, "kinds": kinds, "n_hashed": options.n_hashed,
         "mismatch": "fill" if options.fill else "raise", "say": lambda line: print(f"  {as_options(line)}"),
     }  # fmt: skip
     return batches._prepared(first, estimator, made)
-
-
-def kinds_of(options):
-    """What columns are asked to be, by name."""
-    return dict(map(kind_of, options.kinds))
-
-
-def kind_of(text):
-    """Name and kind of a column given as ``NAME=KIND``."""
-    name, _, kind = text.rpartition("=")
-    if not name or kind not in KINDS:
-        raise ValueError(f"--as {text}: it must be NAME=KIND, where KIND is one of {', '.join(KINDS)}.")
-    return name, kind
 
 
 def learner(options):

@@ -64,6 +64,8 @@ def test_rows_are_in_the_order_of_dates_unless_one_says_otherwise(ugly):
     assert read(path, choices=Choices(shuffle=True)).time is None
     table = read(path, choices=Choices(time="a"))
     assert (np.diff(table.X["a"]) >= 0).all()
+    left_out = read(path, choices=Choices(time="b", kinds={"b": "drop"}))
+    assert left_out.X["b"].tolist() == read(path).X["b"].tolist()
     with pytest.raises(ValueError, match="--time b: the column holds neither dates nor numbers"):
         read(ugly(), choices=Choices(time="b"))
     with pytest.raises(ValueError, match="--time and --shuffle do not go together"):
@@ -82,7 +84,6 @@ def test_what_is_said_of_columns_is_said_to_prepare(ugly):
     assert table.preparing == {"columns": ["a", "b"], "drop": ["b"], "kinds": {"a": "words"}}
     assert "'b': left out, as asked" in "\n".join(table.notes)
     for choices, message in [
-        (Choices(kinds={"a": "colour"}), "--as a=colour: 'colour' is none of numbers, words, dates, text, drop"),
         (Choices(kinds={"y": "text"}), "--as y=text: the target is numbers or words"),
         (Choices(drop=("c",)), "has no column 'c'; its columns are 'a', 'b', 'y'"),
         (Choices(columns=("c",)), "has no column 'c'"),

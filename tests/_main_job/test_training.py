@@ -235,6 +235,7 @@ def test_prepared_columns(run):
     [
         (["--as", "town=colour"], "--as town=colour: it must be NAME=KIND, where KIND is one of numbers, words, "),
         (["--as", "town"], "--as town: it must be NAME=KIND"),
+        (["--as", "town=words", "town=drop"], "--as town=drop: 'town' is words, as said before"),
         (["--as", "place=words"], "--as has 'place', which is no column"),
         (["--drop", "place"], "--drop has 'place', which is no column"),
         (["--as", "town=dates"], "column 'town' is asked to be dates, but it holds other words"),
