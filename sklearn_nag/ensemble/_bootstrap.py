@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from contextvars import copy_context
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -20,7 +19,9 @@ from sklearn.utils import Bunch, get_tags
 
 from .._typing import available_if
 from ..estimators._labels import check_one_class_a_row
+from ..estimators._locks import between_calls, turn_of
 from ..estimators._rates import score_by_common
+from ..estimators._undo import part_of
 from ..estimators._validation import (
     Rows,
     check_coverage,
@@ -31,6 +32,7 @@ from ..estimators._validation import (
     unchanged_on_error,
 )
 from ..merging import merge
+from ..model_selection._before import LearnsInPlace
 from ..uncertainty.perturbation import exponential_weights
 
 
@@ -71,7 +73,7 @@ def _named_weights(estimator, method, weight):
     return {"sample_weight": weight}
 
 
-class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
+class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
     """Copies of a learner that learn the same rows with random weights: standard errors, intervals and majorities.
 
     Beside the learner itself, ``n_models`` copies learn each row with a weight drawn from the exponential distribution,
@@ -132,6 +134,8 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
     >>> boot.confidence_interval(X, coverage=0.8).shape
     (442, 2)
     """
+
+    _in_place = "estimator_", "estimators_"
 
     def __init__(
         self,
@@ -208,9 +212,12 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"n_models was {len(self.estimators_)} when this model was new and is {self.n_models} now."
             )
-        else:  # copies, so that a call that fails changes nothing
-            models, begin = copy.deepcopy(self._models), self.n_rows_
-        self._learn("partial_fit", models, X, y, sample_weight, {} if classes is None else {"classes": classes}, begin)
+        else:
+            models, begin = self._models, self.n_rows_
+            self._begin_in_place(models)
+        options = {} if classes is None else {"classes": classes}
+        with part_of(turn_of(self).in_place):
+            self._learn("partial_fit", models, X, y, sample_weight, options, begin)
         return self
 
     def _learn(self, method, models, X, y, sample_weight, options, begin):
@@ -248,7 +255,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
             )
         begun = 0 if base is None else base.n_rows_
         of_base = [None] * len(self._models) if base is None else base._models
-        merged = copy.copy(self)
+        merged = clone(self)
         merged.estimator_, *merged.estimators_ = map(merge, zip(*(model._models for model in models)), of_base)
         merged.n_rows_ = begun + sum(model.n_rows_ - begun for model in models)
         return merged
@@ -264,6 +271,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         check_fitted(self)
         return np.stack([getattr(model, method)(X) for model in self.estimators_])
 
+    @between_calls
     def predict(self, X: Rows) -> np.ndarray:
         """Mean of the predictions of the copies or, for classifiers, the most probable class.
 
@@ -283,6 +291,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         return self._each("predict", X).mean(axis=0)
 
     @available_if(_is_classifier)
+    @between_calls
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Mean of the probabilities of the copies; the shares of their votes, where they have no probabilities.
 
@@ -302,6 +311,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         return (self._each("predict", X)[:, :, None] == self.classes_).mean(axis=0)
 
     @available_if(_is_regressor)
+    @between_calls
     def confidence_interval(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
         """Interval for the best linear prediction of each row, by how far the predictions of the copies are apart.
 
@@ -326,6 +336,7 @@ class OnlineBootstrap(MetaEstimatorMixin, BaseEstimator):
         interval = np.stack([middle - width, middle + width], axis=-2)
         return interval if np.ndim(coverage) else interval[..., 0]
 
+    @between_calls
     def coefficients(self, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto") -> Any:
         """Make a table of the weights of the features, as `NAGRegressor.coefficients`, with their standard errors.
 

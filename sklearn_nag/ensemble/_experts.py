@@ -12,10 +12,9 @@ from sklearn.utils import Bunch
 from .. import kernels
 from ..estimators._online import OnlineLinear
 from ..estimators._saved import check_integer
-from ..estimators._validation import set_attributes, shown
+from ..estimators._validation import shown
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 from ..preprocessing._base import OnlineTransformer
-from ..preprocessing._steps import kept
 
 GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
 
@@ -107,65 +106,6 @@ class NamedEstimators(BaseEstimator):
         return Bunch(**dict(zip(self._names, self.estimators_)))
 
 
-def nothing_kept(state, loss, named):
-    """As `sklearn_nag.kernels.undo`, of a model that is thrown away where the call fails."""
-    return kernels.undo(state, loss, np.empty(0, np.int64))
-
-
-class Before:
-    """Experts before a call in which they learn in place; see `Turn`.
-
-    Learners of this package change the arrays of their models: the columns that rows name are kept, or all once these
-    come to as many. Other learners are copied.
-
-    Parameters
-    ----------
-    experts : list of Expert
-        Those of the mixture.
-    """
-
-    def __init__(self, experts):
-        self.experts, self.known, self.undos, self.n_named = experts, [], [], {}
-        for expert in experts:
-            self.known.append((expert, vars(expert).copy()))
-            for _, step in expert.transformers:
-                self.known += kept(step)
-            learner = expert.learner
-            own = isinstance(learner, OnlineLinear)
-            self.known.append((learner, vars(learner).copy() if own else copy.deepcopy(vars(learner))))
-
-    def undo_by(self, state, loss, named):
-        """As `sklearn_nag.kernels.undo`; what it returns is kept."""
-        n_named = self.n_named.get(id(state), 0)
-        if n_named >= state.n_columns:  # all has been kept
-            return nothing_kept(state, loss, named)
-        if named is not None and n_named + len(named) >= state.n_columns:
-            named = None
-        self.n_named[id(state)] = state.n_columns if named is None else n_named + len(named)
-        undo = kernels.undo(state, loss, named)
-        self.undos.append(undo)
-        return undo
-
-    def restore(self):
-        """Make the experts what they were."""
-        for undo in reversed(self.undos):
-            undo.restore()
-        for part, attributes in self.known:
-            set_attributes(part, attributes)
-
-    def attributes(self):
-        """The experts as they were, copies."""
-        copies = {id(part): object.__new__(type(part)) for part, _ in self.known}
-        memo = {**copies, **{id(expert.snapshot): expert.snapshot for expert in self.experts}}
-        for part, attributes in self.known:
-            state = attributes.get("_state") if isinstance(part, OnlineLinear) else None
-            if state is not None:
-                first, *later = [undo for undo in self.undos if undo.state is state] or [None]
-                memo[id(state)] = state.copy() if first is None else first.model(later)
-            vars(copies[id(part)]).update(copy.deepcopy(attributes, memo))
-        return {"_experts": [copies[id(expert)] for expert in self.experts]}
-
-
 class Expert(StreamPipeline):
     """A learner, and the transformers before it, which are played before they learn.
 
@@ -241,7 +181,7 @@ class Expert(StreamPipeline):
         """Number of forecasts of each row, once something has been learnt."""
         return 1 + self.averages
 
-    def play(self, method, X, y, weight, classes, judged=True, undo_by=nothing_kept):
+    def play(self, method, X, y, weight, classes, judged=True):
         """Learn a batch; return what was forecast of each row before it was learnt.
 
         Parameters
@@ -254,8 +194,6 @@ class Expert(StreamPipeline):
             All classes, for classifiers.
         judged : bool, default=True
             Whether forecasts are needed.
-        undo_by : callable, optional
-            As `Before.undo_by`; by default for an expert that is thrown away where the call fails.
 
         Returns
         -------
@@ -264,19 +202,18 @@ class Expert(StreamPipeline):
         """
         with self._saying():
             options = {} if classes is None else {"classes": classes}
-            return self._play(method, X, y, weight, options, judged, undo_by)
+            return self._play(method, X, y, weight, options, judged)
 
     def _saying(self):
         return saying(f"{self.name!r}, one of estimators")
 
-    def _play(self, method, X, y, weight, options, judged, undo_by):
+    def _play(self, method, X, y, weight, options, judged):
         X = self.transform(X)
         own, has_learnt = isinstance(self.learner, OnlineLinear), self.n_rows > 0
         if own and judged and self.apart:
-            return self._play_and_look(method, X, y, weight, options, undo_by)
+            return self._play_and_look(method, X, y, weight, options)
         if self.plays and judged:
-            how = {"undo_by": undo_by} if own else {}
-            played = self.learner._play(X, y, sample_weight=weight, **how, **options)
+            played = self.learner._play(X, y, sample_weight=weight, **options)
             responses = [self.learner._respond(method, played)]
         else:
             responses = [getattr(self.learner, method)(X)] if has_learnt and judged else None
@@ -286,7 +223,7 @@ class Expert(StreamPipeline):
         self.next_look = self.n_rows
         return responses
 
-    def _play_and_look(self, method, X, y, weight, options, undo_by):
+    def _play_and_look(self, method, X, y, weight, options):
         """As `play`, for a learner of this package whose average is a forecast of its own."""
         learner, latest, average, start, n = self.learner, [], [], 0, count_rows(X)
         while start < n:
@@ -299,8 +236,7 @@ class Expert(StreamPipeline):
                 decision = kernels.predict_by_row(self.snapshot, learner._rows_to_predict(rows))
                 average.append(learner._respond(method, decision))
             weights = slice_weights(weight, start, stop)
-            how = {"sample_weight": weights, "latest": True, "undo_by": undo_by}
-            played = learner._play(rows, y[start:stop], **how, **options)
+            played = learner._play(rows, y[start:stop], sample_weight=weights, latest=True, **options)
             latest.append(learner._respond(method, played))
             if self.n_rows == 0:
                 self.averages = bool(learner._state.rule.averaged)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -33,6 +32,7 @@ from ..estimators._saved import (
 )
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
+from ..estimators._undo import part_of
 from ..estimators._validation import (
     Rows,
     as_floats,
@@ -55,9 +55,10 @@ from ..estimators._validation import (
     two_or_more,
     unchanged_on_error,
 )
+from ..model_selection._before import LearnsInPlace, Thrown
 from ..model_selection._streams import count_rows
 from ..uncertainty import quantiles
-from ._experts import Before, Expert, NamedEstimators, nothing_kept
+from ._experts import Expert, NamedEstimators
 
 _LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
@@ -116,9 +117,10 @@ A step of a Pipeline that has ``partial_fit`` learns each batch before it transf
 }
 
 
-class _Hedge(NamedEstimators):
+class _Hedge(LearnsInPlace, NamedEstimators):
     """What the classifier and the regressor share."""
 
+    _in_place = "_experts", "_mixture", "_blend"
     _row_options: dict[str, Any] = {}  # of `converted`
     _apart = True  # as `Expert` has it
 
@@ -149,7 +151,7 @@ class _Hedge(NamedEstimators):
             self._evidence = None
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
-            turn_of(self).in_place = Before(self._experts)
+            self._begin_in_place([expert.estimator for expert in self._experts], self._experts)
             self._experts = list(self._experts)
             self._mixture = None if self._mixture is None else self._mixture.copy()
             self._blend = None if self._blend is None else self._blend.copy()
@@ -283,18 +285,15 @@ class _Hedge(NamedEstimators):
         most = _MOST_TRANSFORMED if any(expert.transformers for expert in self._experts) else _MOST_ROWS
         size = most if by_row else int(self.batch_size)
         method, classes = self._method, getattr(self, "classes_", None)
-        before = turn_of(self).in_place
-        undo_by = nothing_kept if before is None else before.undo_by
+        before = turn_of(self).in_place or Thrown([expert.estimator for expert in self._experts])
 
         def learn(first, last):
             for start in range(first, last, size):
                 rows = order[start : min(start + size, last)]
                 batch, targets = _take(X, rows), y[rows]
                 c = None if weight is None else weight[rows]
-                with in_silence():
-                    of_experts = [
-                        expert.play(method, batch, targets, c, classes, judge, undo_by) for expert in self._experts
-                    ]
+                with in_silence(), part_of(before):
+                    of_experts = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
                 if self._mixture is None:
                     self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
                 n_unjudged = int(self._is_new)
@@ -418,14 +417,6 @@ class _Hedge(NamedEstimators):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_experts")
-
-    def __getstate__(self):
-        turn = turn_of(self)
-        with turn.lock:
-            state = dict(super(_Hedge, turn.seen(self)).__getstate__())
-            if "_experts" in state:  # copies, as another thread may go on learning before these have been written
-                state.update(copy.deepcopy({name: state[name] for name in ("_experts", "_mixture", "_blend")}))
-            return state
 
     def __setstate__(self, state):
         super().__setstate__(state)

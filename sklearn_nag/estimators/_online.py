@@ -27,6 +27,7 @@ from ._passes import LEARNT_ANEW, Passes
 from ._reading import ReadableMixin
 from ._saved import check_attributes, check_begun_with, check_features, damaged
 from ._state_versions import STATE_VERSION, of_this_version
+from ._undo import undo_of
 from ._validation import (
     InvalidParameterError,
     Rows,
@@ -428,10 +429,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return loss, objective, bool(stopped)
 
     @unchanged_on_error
-    def _play(self, X, y, sample_weight=None, classes=None, latest=False, undo_by=None):
+    def _play(self, X, y, sample_weight=None, classes=None, latest=False):
         """As `partial_fit`, but return the decision values that each row was predicted by before it was learnt.
 
-        With ``latest`` these are by the latest weights, whatever `predict` has; for ``undo_by`` see `_learn`.
+        With ``latest`` these are by the latest weights, whatever `predict` has.
 
         Returns
         -------
@@ -439,7 +440,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             One column for each prediction that the kernel makes for a row.
         """
         self._check_partial_fit(classes, y)
-        return self._partial_fit(X, y, sample_weight, play=True, latest=latest, undo_by=undo_by)
+        return self._partial_fit(X, y, sample_weight, play=True, latest=latest)
 
     def _respond(self, method, decision):
         """What ``method`` ("predict" and the like) makes of decision values."""
@@ -541,7 +542,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             )
         return state
 
-    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False, undo_by=None):
+    def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False):
         """Learn the rows once; leave the state as it was when that fails.
 
         Parameters
@@ -556,9 +557,6 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             Whether these are by the latest weights, whatever `predict` has.
         are_new : bool, default=False
             Whether these rows are new to the model, so that its predictions of them tell how far off it is.
-        undo_by : callable, optional
-            Takes what `sklearn_nag.kernels.undo` does and returns an undo, where the call is part of a longer one that
-            undoes it.
         """
         state = self._state
         tell = (
@@ -578,7 +576,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         few = sparse.issparse(X) and X.nnz < self.n_features_in_ and rule == state.rule
         named = X.indices[: X.nnz] if few else None  # features that may change
         tells = kernels.told_of_compiling(print) if self.verbose else _SILENCE
-        undo, turn = (undo_by or kernels.undo)(state, loss, named), turn_of(self)
+        undo, turn = undo_of(self, state, loss, named), turn_of(self)
         if turn.before.get("_state") is state:
             turn.in_place = _ModelBefore(undo)
         try:

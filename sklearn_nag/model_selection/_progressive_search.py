@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,8 +18,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..estimators._labels import check_one_class_a_row
-from ..estimators._locks import between_calls
+from ..estimators._locks import between_calls, turn_of
 from ..estimators._rates import common_deviance
+from ..estimators._undo import part_of
 from ..estimators._validation import (
     Rows,
     as_labels,
@@ -38,6 +38,7 @@ from ..estimators._validation import (
     unchanged_on_error,
 )
 from ..losses import LEAST_LOG
+from ._before import LearnsInPlace
 from ._best import AnswersOfTheBest
 from ._judge import count_unscored
 from ._streams import StreamPipeline, count_rows, cut_batches
@@ -102,8 +103,8 @@ class Candidate(StreamPipeline):
             lost = np.minimum(
                 np.add.accumulate(np.append(self.lost[-1], np.minimum(losses * weight, _LARGEST))), _LARGEST
             )
-        self.lost[-1] = float(lost[-1])
-        self.weight[-1] = float(np.add.accumulate(np.append(self.weight[-1], weight))[-1])
+        self.lost = [*self.lost[:-1], float(lost[-1])]
+        self.weight = [*self.weight[:-1], float(np.add.accumulate(np.append(self.weight[-1], weight))[-1])]
 
     def leave(self):
         """Give up what was learnt, as nobody will ask for it."""
@@ -115,7 +116,7 @@ class Candidate(StreamPipeline):
         self.n_cuts += 1
 
 
-class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
+class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
     """Search over parameters in one pass over a stream, by progressive loss.
 
     All candidates see each batch once, and predict each row before they learn it. After ``min_rows`` rows, and whenever
@@ -198,6 +199,7 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
+    _in_place = ("_candidates",)
     _candidates: list[Candidate]
 
     def __init__(
@@ -280,6 +282,9 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if first:
             self._begin()
+        else:
+            alive = [self._candidates[i] for i in self._alive]
+            self._begin_in_place([candidate.estimator for candidate in alive], alive)
         if classes is not None:
             named = check_classes(classes)
             if not (first or np.array_equal(named, self.classes_)):
@@ -356,17 +361,15 @@ class ProgressiveSearch(AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
         return self.loss
 
     def _learn(self, X, y, weight):
-        """Play and learn rows, with the cuts that fall among them; on copies, so that a failed call can be undone."""
+        """Play and learn rows, with the cuts that fall among them."""
         check_as_begun(self._begun_with, self._settings())
         alive = [self._candidates[i] for i in self._alive]
         by_row = all(candidate.by_row for candidate in alive)
-        self._candidates = [
-            copy.deepcopy(candidate) if i in self._alive else candidate for i, candidate in enumerate(self._candidates)
-        ]
         n, n_before = count_rows(X), self._n_rows
         stops = [self._next_cut * 2**k - n_before for k in range(64) if self._next_cut * 2**k - n_before < n]
         for rows, targets, weights in cut_batches(X, y, weight, _MOST_ROWS if by_row else int(self.batch_size), stops):
-            self._play(rows, targets, weights)
+            with part_of(turn_of(self).in_place):
+                self._play(rows, targets, weights)
             self._n_rows += len(targets)
             if self._n_rows == self._next_cut:
                 self._cut()

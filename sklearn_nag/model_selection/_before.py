@@ -1,0 +1,111 @@
+"""Estimators made of others, which learn in place: what these were before a call, and copies of them."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from .. import kernels
+from ..estimators._locks import turn_of
+from ..estimators._online import OnlineLinear
+from ..estimators._validation import learner_of, set_attributes
+from ..preprocessing._steps import kept
+
+
+class LearnsInPlace:
+    """Base of estimators made of others that learn in place, found in the attributes ``_in_place``."""
+
+    _in_place: tuple[str, ...] = ()
+
+    def __getstate__(self):
+        turn = turn_of(self)
+        with turn.lock:
+            state = dict(super(LearnsInPlace, turn.seen(self)).__getstate__())
+            # Copies, as another thread may go on learning before these have been written.
+            return state | copy.deepcopy({name: state[name] for name in self._in_place if name in state})
+
+    def _begin_in_place(self, models, parts=()):
+        """Let what the call changes in place be undone, should it fail; ``models`` and ``parts`` as for `Before`."""
+        owned = {name: getattr(self, name) for name in self._in_place}
+        turn_of(self).in_place = Before(owned, models, parts)
+
+
+class Thrown:
+    """Learners that are thrown away where a call fails, so that nothing of them need be kept; see `part_of`."""
+
+    def __init__(self, models):
+        self.learners = {id(learner_of(model)) for model in models}
+
+    def has(self, learner):
+        """Whether a learner is one of these."""
+        return id(learner) in self.learners
+
+    def undo(self, state, loss, named):
+        """As `sklearn_nag.kernels.undo`, of no columns at all."""
+        return kernels.undo(state, loss, np.empty(0, np.int64))
+
+
+class Before(Thrown):
+    """Estimators before a call in which they learn in place; see `Turn` and `part_of`.
+
+    Learners of this package change the arrays of their models: the columns that rows name are kept, or all once these
+    come to as many. Other learners are copied. Of transformers, what `kept` says.
+
+    Parameters
+    ----------
+    owned : dict
+        Attributes of the estimator whose call it is, in which the others are found.
+    models : list of estimator
+        Those that learn: learners, or pipelines that end with one.
+    parts : list of object, default=()
+        What else changes on the way: objects that replace attributes of theirs, but change none of them in place.
+    """
+
+    def __init__(self, owned, models, parts=()):
+        super().__init__(models)
+        self.owned, self.undos, self.n_named = owned, [], {}
+        self.known = [(part, vars(part).copy()) for part in parts]
+        for model in models:
+            if isinstance(model, Pipeline):
+                self.known.append((model, vars(model).copy()))
+                for _, step in model.steps[:-1]:
+                    self.known += kept(step)
+            learner = learner_of(model)
+            own = isinstance(learner, OnlineLinear)
+            self.known.append((learner, vars(learner).copy() if own else copy.deepcopy(vars(learner))))
+
+    def undo(self, state, loss, named):
+        """As `sklearn_nag.kernels.undo`; what it returns is kept."""
+        n_named = self.n_named.get(id(state), 0)
+        if n_named >= state.n_columns:  # all has been kept
+            return super().undo(state, loss, named)
+        if named is not None and n_named + len(named) >= state.n_columns:
+            named = None
+        self.n_named[id(state)] = state.n_columns if named is None else n_named + len(named)
+        undo = kernels.undo(state, loss, named)
+        self.undos.append(undo)
+        return undo
+
+    def restore(self):
+        """Make all of them what they were."""
+        for undo in reversed(self.undos):
+            undo.restore()
+        for part, attributes in self.known:
+            set_attributes(part, attributes)
+
+    def attributes(self):
+        """Copies, as they were, of the attributes in which they are found."""
+        memo = {id(part): object.__new__(type(part)) for part, _ in self.known}
+        copies = [memo[id(part)] for part, _ in self.known]
+        for part, attributes in self.known:
+            state, snapshot = attributes.get("_state"), attributes.get("snapshot")
+            if isinstance(part, OnlineLinear) and state is not None:
+                first, *later = [undo for undo in self.undos if undo.state is state] or [None]
+                memo[id(state)] = state.copy() if first is None else first.model(later)
+            if snapshot is not None:  # of an expert, which never changes
+                memo[id(snapshot)] = snapshot
+        for copied, (_, attributes) in zip(copies, self.known):
+            vars(copied).update(copy.deepcopy(attributes, memo))
+        return copy.deepcopy(self.owned, memo)

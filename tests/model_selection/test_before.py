@@ -1,0 +1,180 @@
+"""Estimators made of others learn in place; where a call fails, or is looked at from within, they are as before."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.linear_model import SGDClassifier
+from sklearn.preprocessing import MaxAbsScaler
+
+from sklearn_nag import FTRLClassifier, HedgeClassifier, NAGClassifier, OnlineBootstrap
+from sklearn_nag.estimators._undo import part_of
+from sklearn_nag.model_selection import ProgressiveSearch
+from sklearn_nag.model_selection._before import Before, Thrown
+from sklearn_nag.preprocessing import make_online_pipeline
+
+N_FEATURES = 3000
+BUILT = {
+    "nag": NAGClassifier(),
+    "forgets": NAGClassifier(half_life="auto"),
+    "scaled": make_online_pipeline(MaxAbsScaler(), NAGClassifier()),
+    "penalised": FTRLClassifier(),
+    "mixed": HedgeClassifier([("nag", NAGClassifier()), ("rms", NAGClassifier(normalization="rms"))]),
+}
+
+
+class Interrupting(SGDClassifier):
+    """Calls what it is given before it learns its batches."""
+
+    call = None
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        if Interrupting.call is not None:
+            Interrupting.call()
+        return super().partial_fit(X, y, classes=classes, sample_weight=sample_weight)
+
+
+class Calling(TransformerMixin, BaseEstimator):
+    """Calls what it is given before it lets rows pass."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def transform(self, X):
+        if Interrupting.call is not None:
+            Interrupting.call()
+        return X
+
+
+@pytest.fixture(params=["mixture", "search", "bootstrap", "bootstrap of a mixture"])
+def model(request):
+    """Made of learners of all kinds, which have learnt some rows; most play ten at a time."""
+    Interrupting.call = None
+    other = Interrupting(loss="log_loss", random_state=0)
+    called = [make_online_pipeline(Calling(), learner) for learner in BUILT.values()]
+    made = {
+        "mixture": HedgeClassifier([*BUILT.items(), ("other", other)], batch_size=10),
+        "search": ProgressiveSearch([*called, other], batch_size=10, min_rows=125),
+        "bootstrap": OnlineBootstrap(make_online_pipeline(MaxAbsScaler(), Calling(), NAGClassifier()), n_models=5),
+        "bootstrap of a mixture": OnlineBootstrap(make_online_pipeline(Calling(), BUILT["mixed"]), n_models=5),
+    }[request.param]
+    yield made.partial_fit(*rows(100, 0), classes=[0, 1])
+    Interrupting.call = None
+
+
+def rows(n, seed, density=0.003):
+    return sparse.random(n, N_FEATURES, density=density, format="csr", random_state=seed), np.arange(n) % 2
+
+
+def bits(model):
+    state = vars(copy.deepcopy(model))
+    for candidate in state.get("_candidates", ()):
+        candidate.__dict__ = {**dict(sorted(vars(candidate).items())), "seconds": 0.0}
+    return pickle.dumps(state)
+
+
+def parts(model):
+    """The estimators that it is made of."""
+    if isinstance(model, ProgressiveSearch):
+        return [candidate.estimator for candidate in model._candidates if hasattr(candidate, "estimator")]
+    return list(model.estimators_)
+
+
+class Stopped(BaseException):
+    """As an interrupt, which no estimator takes for a failure of one of its parts."""
+
+
+def stopping_after(n):
+    """A call that raises `Stopped` after so many times."""
+    left = [n]
+
+    def call():
+        if not left[0]:
+            raise Stopped
+        left[0] -= 1
+
+    return call
+
+
+def count_calls(model, X, y):
+    """How often a model calls when it learns rows; some candidates leave a search on the way."""
+    calls = []
+    Interrupting.call = lambda: calls.append(None)
+    model.partial_fit(X, y)
+    Interrupting.call = None
+    return len(calls)
+
+
+@pytest.mark.parametrize("density", [0.003, 0.3])  # some columns are kept, or all
+@pytest.mark.parametrize("share", [0.0, 0.7])
+def test_a_call_that_fails_in_any_batch_is_undone(model, share, density):
+    X, y = rows(60, 1, density)
+    model.partial_fit(*rows(10, 2))
+    twin, estimators = copy.deepcopy(model), parts(model)
+    before = bits(model)
+    Interrupting.call = stopping_after(int(share * count_calls(copy.deepcopy(model), X, y)))
+    with pytest.raises(Stopped):
+        model.partial_fit(X, y)
+    Interrupting.call = None
+    assert bits(model) == before
+    assert all(a is b for a, b in zip(parts(model), estimators, strict=True))
+    for learns in (model, twin):
+        learns.partial_fit(X, y)
+    assert bits(model) == bits(twin) != before
+
+
+def test_it_is_read_as_before_the_call_from_within(model):
+    X, y = rows(60, 1)
+    expected, read = model.predict(X).tobytes(), []
+    proba = model.predict_proba(X).tobytes() if hasattr(model, "predict_proba") else b""
+
+    def look():
+        Interrupting.call = None
+        for seen in (model, pickle.loads(pickle.dumps(model))):
+            read.append(seen.predict(X).tobytes())
+            if proba:
+                read.append(seen.predict_proba(X).tobytes())
+        Interrupting.call = look
+
+    Interrupting.call = look
+    model.partial_fit(X, y)
+    Interrupting.call = None
+    assert len(read) >= 12
+    assert set(read) == {expected, proba} - {b""}
+    assert not proba or model.predict_proba(X).tobytes() != proba
+
+
+def test_what_is_kept_is_no_more_than_the_model():
+    """However many batches there are: once as many columns are kept as there are, all are."""
+    model = NAGClassifier().partial_fit(*rows(10, 0), classes=[0, 1])
+    was, before = bits(model), Before({}, [model])
+    for seed in range(200):
+        with part_of(before):
+            model.partial_fit(*rows(20, seed))
+    kept = [np.size(undo.columns if undo.named is not None else undo.columns.table) for undo in before.undos]
+    assert 1 < len(kept) < 100
+    assert sum(kept) <= 3 * model._state.columns.table.size
+    before.restore()
+    assert bits(model) == was
+
+
+def test_only_parts_are_undone_by_the_whole():
+    """Others may learn meanwhile, as in the handler of a signal."""
+    part, other = (NAGClassifier().partial_fit(*rows(10, 0), classes=[0, 1]) for _ in range(2))
+    before = Before({}, [part])
+    with part_of(before):
+        other.partial_fit(*rows(10, 1))
+        assert not before.undos
+        part.partial_fit(*rows(10, 1))
+        assert len(before.undos) == 1
+    with part_of(Thrown([part])):
+        was = bits(other)
+        with pytest.raises(ValueError, match="infinity"):
+            other.partial_fit(np.vstack([np.ones((5, N_FEATURES)), np.full((1, N_FEATURES), np.inf)]), [0, 1] * 3)
+        assert bits(other) == was
