@@ -5,30 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import positive
-from ..state.model import Diverged
-from ..vectorized.blocks import learn_by_column
+from ..vectorized.blocks import learn_row_by_row
 from ..vectorized.bounded import suffer
-from ..vectorized.columns import read_inputs, visited_by, visits, write_back
-from ..vectorized.targets import count_losses, read_targets
+from ..vectorized.columns import visits
 from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    learn_by_column(_learn_segment, state, loss, X, y, sample_weight, order, predictions)
-
-
-def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column):
-    """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
-    inputs = read_inputs(state, columns, x, absolute, c, visited_by(state.rule, columns, x) if by_column else None)
-    first = state.rule.target_unit and state.t == 0
-    target_rows = read_targets(state, y, c, inputs.t)
-    _play_and_learn(state, columns, loss, inputs, target_rows, c, played)
-    write_back(columns, inputs.before, -1)
-    state.t = float(inputs.t[-1])
-    if not columns.finite():
-        raise Diverged
-    count_losses(state, loss, target_rows, c, played, first)
+    learn_row_by_row(_play_and_learn, state, loss, X, y, sample_weight, order, predictions)
 
 
 def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):

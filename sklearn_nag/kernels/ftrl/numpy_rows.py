@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import TINY, lift
-from ..state.model import Diverged
-from ..vectorized.blocks import learn_by_column
-from ..vectorized.columns import read_inputs, squared_lengths, visited_by, visits, write_back
-from ..vectorized.targets import count_losses, read_targets, suffer
+from ..vectorized.blocks import learn_row_by_row
+from ..vectorized.columns import squared_lengths, visits
+from ..vectorized.targets import suffer
 from .rule import leader, mean_length
 
 FAR = 2.0**500  # a root that is so many times larger than a gradient does not grow
@@ -16,20 +15,7 @@ FAR = 2.0**500  # a root that is so many times larger than a gradient does not g
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
-    learn_by_column(_learn_segment, state, loss, X, y, sample_weight, order, predictions)
-
-
-def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column):
-    """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
-    inputs = read_inputs(state, columns, x, absolute, c, visited_by(state.rule, columns, x) if by_column else None)
-    first = state.rule.target_unit and state.t == 0
-    target_rows = read_targets(state, y, c, inputs.t)
-    _play_and_learn(state, columns, loss, inputs, target_rows, c, played)
-    write_back(columns, inputs.before, -1)
-    state.t = float(inputs.t[-1])
-    if not columns.finite():
-        raise Diverged
-    count_losses(state, loss, target_rows, c, played, first)
+    learn_row_by_row(_play_and_learn, state, loss, X, y, sample_weight, order, predictions)
 
 
 def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):

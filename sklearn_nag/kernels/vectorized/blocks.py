@@ -8,8 +8,8 @@ import numpy as np
 
 from ..state.columns import renumbered
 from ..state.model import Diverged
-from .columns import raise_lifts, switch_frequent
-from .targets import read_classes
+from .columns import raise_lifts, read_inputs, switch_frequent, visited_by, write_back
+from .targets import count_losses, read_classes, read_targets
 
 _BLOCK = 2**15  # entries of a dense block: 256 KiB
 _SPARSE_ROWS = 1024
@@ -75,6 +75,26 @@ def learn_by_column(learn_segment, *args):
     """
     learn, together = (partial(learn_by_segments, partial(learn_segment, by_column=own)) for own in (False, True))
     learn_in_blocks(learn, *args, together)
+
+
+def learn_row_by_row(play_and_learn, *args):
+    """As `learn_by_column`, where rows of a segment have nothing in common but what is read of inputs and targets.
+
+    ``play_and_learn(state, columns, loss, inputs, target_rows, c, played)`` plays each row, and then learns it.
+    """
+    learn_by_column(partial(_learn_segment, play_and_learn), *args)
+
+
+def _learn_segment(play_and_learn, state, columns, loss, x, absolute, y, c, played, by_column):
+    inputs = read_inputs(state, columns, x, absolute, c, visited_by(state.rule, columns, x) if by_column else None)
+    first = state.rule.target_unit and state.t == 0
+    target_rows = read_targets(state, y, c, inputs.t)
+    play_and_learn(state, columns, loss, inputs, target_rows, c, played)
+    write_back(columns, inputs.before, -1)
+    state.t = float(inputs.t[-1])
+    if not columns.finite():
+        raise Diverged
+    count_losses(state, loss, target_rows, c, played, first)
 
 
 def dense_blocks(X, order=None):
