@@ -15,6 +15,8 @@ from ._frames import MISSING_WORDS, NUMBERS, WORDS
 _CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|TRY|USD|ZAR"
 _SIGNS = r"(?:US|AU?|CA?|HK|NZ|R|S)?\$|[€£¥₹₽₩]|(?<![^\W\d_])(?:Rs|[Kk]r)\.?"
 _MONEY = re.compile(rf"^\s*(?:{_SIGNS}|(?:{_CODES})\b)\s*|\s*(?:{_SIGNS}|%|\b(?:{_CODES}))\s*$|^\s+|\s+$")
+_CURRENCY = re.compile(rf"{_SIGNS}|(?<![^\W\d_])(?:{_CODES})(?![^\W\d_])")
+_SIGN_OF = {"US$": "$", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹"}
 _UNIT = re.compile(r"\D*\d[\d.,'\s]*?(\s?)([^\W\d_]\D*[23]?|[°\"'\u2032\u2033]\D*)")
 _LETTERS = "BCFJKLMVWdghklmstwy"  # which are units where no space is before them: 4G, 3D and 12A are names
 _SEPARATORS = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "'"}
@@ -187,6 +189,12 @@ def read_number(word: str, decimal: str, thousands: str | None, unit: str | None
 def _without_money(word):
     """A word without a sign or code of a currency at either end, nor percent, nor spaces."""
     return _MONEY.sub("", _MONEY.sub("", word))
+
+
+def currency_of(word: str) -> str | None:
+    """The sign or code of the currency in a word, or None; the same for ``$``, ``US$`` and ``USD``."""
+    found = _CURRENCY.search(word)
+    return found and _SIGN_OF.get(found[0], found[0].rstrip("."))
 
 
 def unit_of(word: str) -> str | None:

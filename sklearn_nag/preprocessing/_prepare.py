@@ -15,7 +15,7 @@ from ._column_transformer import OnlineColumnTransformer
 from ._dates import DateEncoder, read_date
 from ._frames import DATES, NUMBERS, WORDS, Column, read_table
 from ._imputer import OnlineImputer
-from ._numbers import NumberForm, NumberReader, is_missing_word, read_number, unit_of
+from ._numbers import NumberForm, NumberReader, currency_of, is_missing_word, read_number, unit_of
 from ._pipeline import OnlinePipeline, make_online_pipeline
 from ._text import OnlineTfidf
 from ._words import HashingEncoder, OnlineOneHotEncoder
@@ -275,6 +275,9 @@ def _as_numbers(column, counts, choice, asked, kept, least, unit=None):
         note = note.replace("numbers", f"numbers as {word!r} is {number:.10g},", 1)
     if made.kind == NUMBERS and (other := _other_form(found, form)) is not None:
         note += other
+    currencies = [*dict.fromkeys(filter(None, map(currency_of, found)))]
+    if made.kind == NUMBERS and len(currencies) > 1:
+        note += f" ({' and '.join(currencies[:2])} alike: amounts are not converted)"
     n_missing = choice.n_missing + sum(counts[word] for word in others)
     if made.kind != LEFT_OUT:
         note += _said_of(others, counts)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag.preprocessing import NumberReader
-from sklearn_nag.preprocessing._numbers import read_number, unit_of
+from sklearn_nag.preprocessing._numbers import currency_of, read_number, unit_of
 
 pd = pytest.importorskip("pandas")
 
@@ -104,6 +104,23 @@ def test_units(word, unit, number):
 )
 def test_units_that_are_found(word, unit):
     assert unit_of(word) == unit
+
+
+@pytest.mark.parametrize(
+    ("word", "currency"),
+    [
+        ("$5", "$"),
+        ("-US$5", "$"),
+        ("5 USD", "$"),
+        ("5€", "€"),
+        ("Rs. 5", "Rs"),
+        ("5 CHF", "CHF"),
+        ("5", None),
+        ("5 hrs", None),
+    ],
+)
+def test_currencies(word, currency):
+    assert currency_of(word) == currency
 
 
 def test_readers_of_earlier_versions_know_no_units():
