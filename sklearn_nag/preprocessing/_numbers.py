@@ -8,17 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
+from ..estimators._validation import InvalidParameterError, as_given, check_flag, check_option, shown
 from ._base import OnlineTransformer, table_in
 from ._frames import MISSING_WORDS, NUMBERS, WORDS
 
 _CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|TRY|USD|ZAR"
 _SIGNS = r"(?:US|AU?|CA?|HK|NZ|R|S)?\$|[€£¥₹₽₩]|(?<![^\W\d_])(?:Rs|[Kk]r)\.?"
 _MONEY = re.compile(rf"^\s*(?:{_SIGNS}|(?:{_CODES})\b)\s*|\s*(?:{_SIGNS}|%|\b(?:{_CODES}))\s*$|^\s+|\s+$")
-_CURRENCY = re.compile(rf"{_SIGNS}|(?<![^\W\d_])(?:{_CODES})(?![^\W\d_])")
+_MARK = re.compile(rf"%|{_SIGNS}|(?<![^\W\d_])(?:{_CODES})(?![^\W\d_])")
 _SIGN_OF = {"US$": "$", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹"}
 _UNIT = re.compile(r"\D*\d[\d.,'\s]*?(\s?)([^\W\d_]\D*[23]?|[°\"'\u2032\u2033]\D*)")
-_LETTERS = "BCFJKLMVWdghklmstwy"  # which are units where no space is before them: 4G, 3D and 12A are names
+_LETTERS = "CFJLVWdghlmstwy"  # which are units where no space is before them: 4G, 3D and 12A are names
+MAGNITUDES = {"k": "e3", "K": "e3", "M": "e6", "B": "e9"}
 _SEPARATORS = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "'"}
 
 
@@ -28,6 +29,7 @@ class NumberForm(NamedTuple):
     decimal: str = "."
     thousands: str | None = None
     unit: str | None = None
+    magnitudes: bool = False
 
 
 class Nothing(NamedTuple):
@@ -52,6 +54,8 @@ class NumberReader(OnlineTransformer):
     unit : str, default=None
         What stands behind numbers and is left out, such as "kg", with an "s" behind it too: "year" stands for "1 year"
         and "2 years". Numbers without it are read as well, and those with another unit are none.
+    magnitudes : bool, default=False
+        Whether k or K, M and B behind a number stand for thousands, millions and billions: 1.4k is 1400.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no number: an error, or a missing value.
 
@@ -83,15 +87,22 @@ class NumberReader(OnlineTransformer):
     _takes_tables = True
 
     def __init__(
-        self, decimal: str = ".", *, thousands: str | None = None, unit: str | None = None, errors: str = "raise"
+        self,
+        decimal: str = ".",
+        *,
+        thousands: str | None = None,
+        unit: str | None = None,
+        magnitudes: bool = False,
+        errors: str = "raise",
     ):
         self.decimal = decimal
         self.thousands = thousands
         self.unit = unit
+        self.magnitudes = magnitudes
         self.errors = errors
 
     def __setstate__(self, state):
-        super().__setstate__({"unit": None, **state})  # earlier versions knew no units
+        super().__setstate__({"unit": None, "magnitudes": False, **state})  # earlier versions had none
 
     def _check_parameters(self):
         check_option("decimal", self.decimal, (".", ","))
@@ -102,6 +113,7 @@ class NumberReader(OnlineTransformer):
         unit = self.unit
         if unit is not None and not (isinstance(unit, str) and unit == unit.strip() != ""):
             raise InvalidParameterError("unit", "a word, or None", shown(unit))
+        check_flag("magnitudes", self.magnitudes)
         check_option("errors", self.errors, ("raise", "missing"))
 
     def _rows(self, X, first):
@@ -117,12 +129,13 @@ class NumberReader(OnlineTransformer):
     def _read(self, column):
         """Words as numbers; each word is read once."""
         codes, words = column.coded()
-        return np.array([self._number(word, column.name) for word in words], dtype=np.float64)[codes]
+        form = NumberForm(self.decimal, self.thousands, self.unit, self.magnitudes)
+        return np.array([self._number(word, form, column.name) for word in words], dtype=np.float64)[codes]
 
-    def _number(self, word, name):
+    def _number(self, word, form, name):
         if word is None or is_missing_word(word):
             return np.nan
-        number = read_number(word, self.decimal, self.thousands, self.unit)
+        number = read_number(word, form)
         if number is None:
             if self.errors == "missing":
                 return np.nan
@@ -170,20 +183,24 @@ def _pattern(decimal, thousands):
     return re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
 
 
-def read_number(word: str, decimal: str, thousands: str | None, unit: str | None = None) -> float | None:
+def read_number(word: str, form: NumberForm) -> float | None:
     """A word as a number, or None where it is none."""
     if word.startswith("(") and word.endswith(")"):
-        number = read_number(word[1:-1], decimal, thousands, unit)
+        number = read_number(word[1:-1], form)
         return None if number is None or number < 0.0 else -number
     bare = _without_money(word if word.isascii() else word.translate(_AS_TYPED))
-    if unit is not None:
-        bare = bare.removesuffix(f"{unit}s").removesuffix(unit).rstrip()
+    if form.unit is not None:
+        bare = bare.removesuffix(f"{form.unit}s").removesuffix(form.unit).rstrip()
+    power = MAGNITUDES.get(bare[-1:], "") if form.magnitudes else ""
+    bare = bare[:-1].rstrip() if power else bare
     sign, bare = ("-", _without_money(bare[1:])) if bare.startswith("-") else ("", bare)  # -$3 and $-3
-    if (sign and bare[:1] in ("+", "-")) or not _pattern(decimal, thousands).fullmatch(bare):
+    if (sign and bare[:1] in ("+", "-")) or not _pattern(form.decimal, form.thousands).fullmatch(bare):
         return None
-    if thousands is not None:
-        bare = bare.replace(thousands, "")
-    return float(sign + bare.replace(decimal, "."))
+    if power and "e" in bare.lower():
+        return None
+    if form.thousands is not None:
+        bare = bare.replace(form.thousands, "")
+    return float(sign + bare.replace(form.decimal, ".") + power)
 
 
 def _without_money(word):
@@ -191,10 +208,10 @@ def _without_money(word):
     return _MONEY.sub("", _MONEY.sub("", word))
 
 
-def currency_of(word: str) -> str | None:
-    """The sign or code of the currency in a word, or None; the same for ``$``, ``US$`` and ``USD``."""
-    found = _CURRENCY.search(word)
-    return found and _SIGN_OF.get(found[0], found[0].rstrip("."))
+def mark_of(word: str) -> str:
+    """The sign of the currency in a word, or of percent, or "no mark"; the same for ``$``, ``US$`` and ``USD``."""
+    found = _MARK.search(word)
+    return "no mark" if found is None else _SIGN_OF.get(found[0], found[0].rstrip("."))
 
 
 def unit_of(word: str) -> str | None:
@@ -203,5 +220,7 @@ def unit_of(word: str) -> str | None:
     if found is None:
         return None
     space, unit = found.groups()
+    if unit[0].isnumeric():  # as in 9½ and 5²
+        return None
     is_letter = len(unit) == 1 and unit.isalpha() and not space
-    return None if is_letter and unit not in _LETTERS else unit
+    return None if is_letter and unit not in _LETTERS and unit not in MAGNITUDES else unit

@@ -15,7 +15,7 @@ from ._column_transformer import OnlineColumnTransformer
 from ._dates import DateEncoder, read_date
 from ._frames import DATES, NUMBERS, WORDS, Column, read_table
 from ._imputer import OnlineImputer
-from ._numbers import NumberForm, NumberReader, currency_of, is_missing_word, read_number, unit_of
+from ._numbers import MAGNITUDES, NumberForm, NumberReader, is_missing_word, mark_of, read_number, unit_of
 from ._pipeline import OnlinePipeline, make_online_pipeline
 from ._text import OnlineTfidf
 from ._words import HashingEncoder, OnlineOneHotEncoder
@@ -254,14 +254,15 @@ def _as_quantities(column, counts, choice, asked, kept, least):
     unit = max(units, key=units.__getitem__)
     if unit[:-1] in units and unit.endswith("s"):
         unit = unit[:-1]  # 1 year, 2 years
-    return _as_numbers(column, counts, choice, asked, kept, least, unit)
+    how = {"magnitudes": True} if unit in MAGNITUDES else {"unit": unit}
+    return _as_numbers(column, counts, choice, asked, kept, least, how)
 
 
-def _as_numbers(column, counts, choice, asked, kept, least, unit=None):
+def _as_numbers(column, counts, choice, asked, kept, least, how=None):
     """The choice for words that are numbers, but for few of them, or None."""
     if asked is None and _are_codes(counts):
         return None
-    forms = [form._replace(unit=unit) for form in NUMBER_FORMATS]
+    forms = [form._replace(**how or {}) for form in NUMBER_FORMATS]
     form, found, others = _best(counts, forms, _finite, least)
     if found is None:
         return None
@@ -271,13 +272,13 @@ def _as_numbers(column, counts, choice, asked, kept, least, unit=None):
         made = _of_numbers(Column(column.name, every), NUMBERS, kept)
     note, form = made.note, made.form if made.kind == DATES else form
     if made.kind == NUMBERS and form != NUMBER_FORMATS[0]:
-        word, number = next(iter(found.items()))
+        word, number = max(found.items(), key=lambda item: len(unit_of(item[0]) or "") if how else 0)
         note = note.replace("numbers", f"numbers as {word!r} is {number:.10g},", 1)
     if made.kind == NUMBERS and (other := _other_form(found, form)) is not None:
         note += other
-    currencies = [*dict.fromkeys(filter(None, map(currency_of, found)))]
-    if made.kind == NUMBERS and len(currencies) > 1:
-        note += f" ({' and '.join(currencies[:2])} alike: amounts are not converted)"
+    marks = set(map(mark_of, found))
+    if made.kind == NUMBERS and len(marks) > 1 and ("%" in marks or len(marks - {"no mark"}) > 1):
+        note += f" ({' and '.join(sorted(marks))} alike: nothing is converted)"
     n_missing = choice.n_missing + sum(counts[word] for word in others)
     if made.kind != LEFT_OUT:
         note += _said_of(others, counts)
@@ -296,7 +297,7 @@ def _are_codes(words):
 
 def _finite(word, form):
     """A word as a number; ValueError where it is none, or infinite."""
-    number = read_number(word, *form)
+    number = read_number(word, form)
     if number is None or not np.isfinite(number):
         raise ValueError(word)
     return number
@@ -304,14 +305,13 @@ def _finite(word, form):
 
 def _other_form(numbers, form):
     """What notes say of numbers with thousands that may be decimals, or the other way round; None for others."""
-    decimal, thousands, unit = form
-    mark = thousands or decimal
+    mark = form.thousands or form.decimal
     with_mark = [word for word in numbers if mark in word]
     if mark not in (".", ",") or not with_mark or not all(map(_GROUPS.fullmatch, with_mark)):
         return None
     word = with_mark[0]
-    marks = (mark, None) if thousands else ("," if mark == "." else ".", mark)
-    other = read_number(word, *marks, unit)
+    decimal, thousands = (mark, None) if form.thousands else ("," if mark == "." else ".", mark)
+    other = read_number(word, form._replace(decimal=decimal, thousands=thousands))
     return f" (or is {word!r} {other:.10g}? no number here tells)"
 
 
@@ -419,9 +419,9 @@ def prepare(
     learn, from these and others.
 
     - Numbers and booleans stay as they are, in their units. So do words that are numbers in 99 % of the rows, as
-      ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative) or ``1.200,5``, or with one unit behind all of
-      them, as ``150 kg``. Missing values are filled by the mean so far and, where there are any, marked in a column of
-      their own; "?", "n/a" and the like, and the words that are no numbers, are missing values.
+      ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative) or ``1.200,5``, with one unit behind all of them,
+      as ``150 kg``, or as ``1.4k`` and ``2M``. Missing values are filled by the mean so far and, where there are any,
+      marked in a column of their own; "?", "n/a" and the like, and the words that are no numbers, are missing values.
     - Dates become days since 1970, months, weekdays and, where they have them, hours. So do words that are dates in 99
       % of the rows, such as ``28.02.2023 10:00`` or ``28 Feb 2023``; numbers as ``20230228``; and numbers that are
       seconds or milliseconds since 1970, between 2001 and 2036. Times of the day (``10:30``) become parts of a day and

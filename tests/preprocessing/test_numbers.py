@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag.preprocessing import NumberReader
-from sklearn_nag.preprocessing._numbers import currency_of, read_number, unit_of
+from sklearn_nag.preprocessing._numbers import NumberForm, mark_of, read_number, unit_of
 
 pd = pytest.importorskip("pandas")
 
@@ -60,7 +60,7 @@ def test_scikit_learns_checks(estimator, check):
     ],
 )
 def test_words(word, decimal, thousands, number):
-    assert read_number(word, decimal, thousands) == number
+    assert read_number(word, NumberForm(decimal, thousands)) == number
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,25 @@ def test_words(word, decimal, thousands, number):
     ],
 )
 def test_units(word, unit, number):
-    assert read_number(word, ".", None, unit) == number
+    assert read_number(word, NumberForm(unit=unit)) == number
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("1.4k", 1400.0),
+        ("$2 M", 2e6),
+        ("-3B", -3e9),
+        ("773", 773.0),
+        ("1.1K", 1100.0),
+        ("1e3k", None),
+        ("k", None),
+        ("3m", None),
+    ],
+)
+def test_magnitudes(word, number):
+    assert read_number(word, NumberForm(magnitudes=True)) == number
+    assert "k" in word or read_number(word, NumberForm()) in (None, number)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +113,10 @@ def test_units(word, unit, number):
         ("2h", "h"),
         ("4G", None),
         ("4 G", "G"),
+        ("1.4k", "k"),
+        ("9½", None),
+        ("5²", None),
+        ("45 m²", "m²"),
         ("10-20", None),
         ("1:30", None),
         ("2h 30m", None),
@@ -107,25 +129,19 @@ def test_units_that_are_found(word, unit):
 
 
 @pytest.mark.parametrize(
-    ("word", "currency"),
+    ("word", "mark"),
     [
-        ("$5", "$"),
-        ("-US$5", "$"),
-        ("5 USD", "$"),
-        ("5€", "€"),
-        ("Rs. 5", "Rs"),
-        ("5 CHF", "CHF"),
-        ("5", None),
-        ("5 hrs", None),
+        *[("$5", "$"), ("-US$5", "$"), ("5 USD", "$"), ("5€", "€"), ("Rs. 5", "Rs"), ("5 CHF", "CHF"), ("5 %", "%")],
+        *[("5", "no mark"), ("5 hrs", "no mark")],
     ],
 )
-def test_currencies(word, currency):
-    assert currency_of(word) == currency
+def test_marks(word, mark):
+    assert mark_of(word) == mark
 
 
 def test_readers_of_earlier_versions_know_no_units():
     state = NumberReader().fit([["1"]]).__getstate__()
-    del state["unit"]
+    del state["unit"], state["magnitudes"]
     reader = NumberReader("x")
     reader.__setstate__(state)
     assert reader.transform([["3"]]).tolist() == [[3.0]]

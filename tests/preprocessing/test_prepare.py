@@ -141,7 +141,11 @@ def test_numbers_with_gaps_are_filled_and_marked():
         (["1.200,5", "3.400,25"], 1200.5, "numbers as '1.200,5' is 1200.5"),
         (["1 200", "999"], 1200.0, "numbers as '1 200' is 1200"),
         (["EUR 5.00", "1.5 €"], 5.0, "numbers from 1.5 to 5"),
-        (["EUR 5.00", "1.5 USD"], 5.0, "numbers from 1.5 to 5 (€ and $ alike: amounts are not converted)"),
+        (["EUR 5.00", "1.5 USD"], 5.0, "numbers from 1.5 to 5 ($ and € alike: nothing is converted)"),
+        (["5%", "0.05"], 5.0, "numbers from 0.05 to 5 (% and no mark alike: nothing is converted)"),
+        (["$5", "7"], 5.0, "numbers from 5 to 7"),
+        (["773", "1.4k", "2M"], 773.0, "numbers as '1.4k' is 1400, from 773 to 2e+06"),
+        (["12", "13 kg"], 12.0, "numbers as '13 kg' is 13, from 12 to 13"),
         (["(3.20)", "($1.50)", "2"], -3.2, "numbers from -3.2 to 2"),
         (["0,126", "1,500"], 0.126, "numbers as '0,126' is 0.126, from 0.126 to 1.5"),
         (["1.234", "20.500"], 1.234, "numbers from 1.234 to 20.5 (or is '1.234' 1234? no number here tells)"),
@@ -203,7 +207,7 @@ def test_dates_of_tables():
     "words",
     [
         *(["01234", "98765"], ["1-2", "a-b", "2024-01-01"], ["a", "?", None], ["yes", "no"]),
-        *(["12 kg", "12 g"], ["4G", "5G"], ["2h 30m", "1h 5m"], ["10-20", "20-30"], ["2020Q1", "2020Q2"]),
+        *(["12 kg", "12 g"], ["4G", "5G"], ["2h 30m", "1h 5m"], ["10-20", "20-30"], ["2020Q1", "2020Q2"], ["9", "9½"]),
     ],
 )
 def test_words_stay_words(words):
