@@ -563,7 +563,6 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             are_new
             and not latest
             and self._keeps_evidence
-            and state.rule.n_played == self._n_targets  # and no rates that are kept apart
             and (weight is None or (weight if order is None else weight[order]).any())
         )
         if tell and predictions is None:
@@ -624,7 +623,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             played, encoded = played[weight > 0], encoded[weight > 0]
         if is_first:
             played, encoded = played[1:], encoded[1:]
-        self._evidence = self._judged(self._evidence, played, encoded)
+        n_apart = played.shape[1] // self._n_targets  # rates that a sweep keeps apart
+        if n_apart == 1:
+            self._evidence = self._judged(self._evidence, played, encoded)
+        else:
+            parts = zip(self._evidence or (None,) * n_apart, np.split(played, n_apart, axis=1))
+            self._evidence = tuple(self._judged(evidence, part, encoded) for evidence, part in parts)
 
     def _judged(self, evidence, played, encoded):
         """Evidence, None where there is none yet, with that of predictions of these targets added."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from functools import partial
 
 import numpy as np
@@ -32,25 +31,42 @@ def check_sweep(estimator, eta0s):
     return tuple(float(eta0) for eta0 in eta0s)
 
 
+def _like(model):
+    """An estimator with the attributes of ``model``, of which some are going to be replaced."""
+    estimator = object.__new__(type(model))
+    vars(estimator).update(vars(model))
+    for name in ("_made", "_table"):  # which are made anew
+        vars(estimator).pop(name, None)
+    return estimator
+
+
 def subset(model, which):
     """Model of only some of the learning rates of ``model``: those at the places ``which``."""
-    smaller = copy(model)
+    smaller = _like(model)
     smaller._eta0s = tuple(model._eta0s[i] for i in which)
     smaller._indices = model._indices[which]
     if model.__sklearn_is_fitted__():
         smaller._state = model._state.select_experts(which, smaller._rule(model._state.rule.centred))
+        known = [_evidence_of(model, i) for i in which]
+        smaller._evidence = known[0] if len(which) == 1 else None if known[0] is None else tuple(known)
     return smaller
 
 
 def single_rate(model, i):
     """Estimator with the learning rate at place ``i`` of a fitted ``model``, as if it had learnt alone."""
-    estimator = copy(model)
+    estimator = _like(model)
     estimator.eta0 = model._eta0s[i]
     for name in ("_eta0s", "_indices"):
         vars(estimator).pop(name, None)
     estimator._begun_with = {name: getattr(estimator, name) for name in estimator._fixed}
     estimator._state = model._state.select_experts(np.array([i]), estimator._rule(model._state.rule.centred))
+    estimator._evidence = _evidence_of(model, i)
     return estimator
+
+
+def _evidence_of(model, i):
+    """What is known of how far predictions with the learning rate at place ``i`` are off; None for nothing yet."""
+    return model._evidence[i] if len(model._eta0s) > 1 and model._evidence is not None else model._evidence
 
 
 class Sweep:
@@ -128,7 +144,7 @@ class Sweep:
         """
         (whole,) = self.models
         passes = whole._begin_fit(X, y, sample_weight)
-        begin = copy(whole)
+        begin = _like(whole)
         begin._state = whole._state.copy()
         stopping = [passes.stopping() for _ in self.eta0s]
         estimators = [None] * len(self.eta0s)
@@ -151,6 +167,9 @@ class Sweep:
         if not passes.searches:
             return estimators
         best = {index: stopping[index].best_pass for index, found in enumerate(estimators) if found is not None}
+        for index in best:
+            passes.judge(estimators[index], estimators[index]._state)
+        known = {index: estimators[index]._evidence for index in best}
         anew = [index for index, n in best.items() if n <= LEARNT_ANEW]
         for index in best.keys() - anew:
             passes.learn_held_out(estimators[index])
@@ -167,7 +186,7 @@ class Sweep:
             self._make_passes(passes, judge, take)
         for index, found in enumerate(estimators):
             if found is not None:
-                found.validation_losses_ = np.array(stopping[index].objectives)
+                found.validation_losses_, found._evidence = np.array(stopping[index].objectives), known[index]
         return estimators
 
     def _make_passes(self, passes, judge, goes_on):

@@ -24,6 +24,18 @@ SEARCHED = {
     "early stopping": (NAGClassifierCV, NAGClassifier(random_state=0, early_stopping=True, max_iter=20), CANCER, {}),
     "balanced": (NAGClassifierCV, NAGClassifier(random_state=0, class_weight="balanced", max_iter=9), WINE, {}),
     "another score": (NAGClassifierCV, NAGClassifier(random_state=0, max_iter=5), CANCER, {"scoring": "neg_log_loss"}),
+    "calibrated": (
+        NAGClassifierCV,
+        NAGClassifier(random_state=0, max_iter=9, loss="hinge", calibration="progressive"),
+        WINE,
+        {"scoring": "neg_log_loss"},
+    ),
+    "calibrated, one pass": (
+        NAGClassifierCV,
+        NAGClassifier(random_state=0, max_iter=1, loss="hinge", calibration="progressive"),
+        WINE,
+        {"scoring": "neg_log_loss"},
+    ),
     "random state object": (
         NAGRegressorCV,
         NAGRegressor(random_state=np.random.RandomState(1), max_iter=15),

@@ -10,6 +10,7 @@ from sklearn.linear_model import SGDClassifier
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import eta_sweep
+from sklearn_nag.model_selection._sweep import Sweep
 
 from .helpers import CANCER, DIABETES, ETA0S, TWO_OUTPUTS, WINE, cut
 
@@ -107,3 +108,28 @@ def test_a_rate_that_diverges_spoils_no_other():
 def test_errors_of_sweeps(estimator, eta0s, error, match):
     with pytest.raises(error, match=match):
         eta_sweep(estimator, *CANCER, eta0s)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "methods"),
+    [
+        (NAGClassifier(loss="hinge", calibration="progressive"), ["predict_proba", "predict_set"]),
+        (NAGRegressor(), ["predict_interval"]),
+    ],
+)
+def test_each_rate_knows_how_far_its_predictions_are_off(rng, estimator, methods):
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 3
+    X[:, 0] += y
+    classes = {"classes": [0, 1, 2]} if isinstance(estimator, NAGClassifier) else {}
+    sweep, alone = Sweep(estimator, ETA0S), [clone(estimator).set_params(eta0=eta0) for eta0 in ETA0S]
+    for rows in (slice(0, 25), slice(25, 50)):
+        sweep.play(X[rows], y[rows], **classes)
+        for model in alone:
+            model.partial_fit(X[rows], y[rows], **classes)
+    for found, model in zip(sweep.estimators(), alone):
+        for more in (False, True):
+            if more:
+                found.partial_fit(X[50:], y[50:])
+                model.partial_fit(X[50:], y[50:])
+            for method in methods:
+                assert getattr(found, method)(X).tobytes() == getattr(model, method)(X).tobytes()
