@@ -89,7 +89,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
     n_models : int, default=20
         How many copies; standard errors are off by about ``1 / sqrt(2 * n_models)`` of themselves.
     random_state : int, default=0
-        The seed.
+        The seed; also of the learner, where that has none, so that all copies shuffle alike.
     shard : int, default=0
         Number of the shard, where several are learnt apart.
     n_jobs : int or None, default=None
@@ -178,7 +178,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check_parameters()
-        models = [clone(self.estimator) for _ in range(int(self.n_models) + 1)]
+        models = self._new_models()
         self._learn("fit", models, X, y, sample_weight, {}, begin=0)
         return self
 
@@ -207,7 +207,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         """
         self._check_parameters()
         if not hasattr(self, "estimators_"):
-            models, begin = [clone(self.estimator) for _ in range(int(self.n_models) + 1)], 0
+            models, begin = self._new_models(), 0
         elif len(self.estimators_) != self.n_models:
             raise ValueError(
                 f"n_models was {len(self.estimators_)} when this model was new and is {self.n_models} now."
@@ -219,6 +219,16 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         with part_of(turn_of(self).in_place):
             self._learn("partial_fit", models, X, y, sample_weight, options, begin)
         return self
+
+    def _new_models(self):
+        """The learner and its copies; those that shuffle do it alike, and again alike in the next `fit`."""
+        models = [clone(self.estimator) for _ in range(int(self.n_models) + 1)]
+        seeds = {
+            name: int(self.random_state)
+            for name, value in models[0].get_params().items()
+            if value is None and name.rpartition("__")[2] == "random_state"
+        }
+        return [model.set_params(**seeds) for model in models]
 
     def _learn(self, method, models, X, y, sample_weight, options, begin):
         """Let the learner, the first of the models, and its copies learn rows, from the number ``begin`` on."""

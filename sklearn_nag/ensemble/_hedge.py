@@ -47,6 +47,7 @@ from ..estimators._validation import (
     check_number,
     check_option,
     check_seed,
+    check_some_rows,
     check_sparse,
     check_weights,
     class_codes,
@@ -263,6 +264,7 @@ class _Hedge(LearnsInPlace, NamedEstimators):
             X, y = as_numpy(X, "X"), as_numpy(y, "y")
             validate_data(self, X, reset=first, skip_check_array=True)
             check_consistent_length(X, y)
+            check_some_rows(X, self)
             X = X.tocsr() if sparse.issparse(X) else X
             y = self._check_targets_alone(y)
         else:

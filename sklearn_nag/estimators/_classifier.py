@@ -266,8 +266,15 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         """Weights of the rows, multiplied by those of their classes; None where all are 1."""
         if self.class_weight is None:
             return weight
-        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        return of_class[self._encode(y)] * (1.0 if weight is None else weight)
+        codes = self._encode(y)
+        if isinstance(
+            self.class_weight, str
+        ):  # by the rows that count; classes without any are as frequent as the mean
+            counts = np.bincount(codes if weight is None else codes[weight > 0], minlength=len(self.classes_))
+            of_class = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1.0))
+        else:
+            of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return of_class[codes] * (1.0 if weight is None else weight)
 
     def _weigh_next(self, y, weight):
         """As of any learner; classes are balanced by the rows up to each, which are counted."""

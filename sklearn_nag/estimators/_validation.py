@@ -427,6 +427,13 @@ def converted(estimator, X, *y, **options):
         raise
 
 
+def check_some_rows(X, estimator):
+    """Raise for a table without rows, of which `validate_data` is not asked."""
+    if X.shape[0] if hasattr(X, "shape") else len(X):
+        return
+    raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {type(estimator).__name__}.")
+
+
 def _in_place(place, names=None, before=""):
     """Words for an index as an error goes on with them, after ``before``; none for the index of a single value."""
     return f"{before} in {_place(place, names)}" if len(place) else ""

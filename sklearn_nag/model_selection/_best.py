@@ -33,6 +33,10 @@ class AnswersOfTheBest:
     def _speaker(self) -> Any:
         raise NotImplementedError
 
+    def _rows_for_best(self, X):
+        """Rows as the best estimator takes them."""
+        return X
+
     @between_calls
     def predict(self, X: Rows) -> np.ndarray:
         """Predict with the best estimator.
@@ -47,7 +51,7 @@ class AnswersOfTheBest:
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Its predictions.
         """
-        return self._best().predict(X)
+        return self._best().predict(self._rows_for_best(X))
 
     @available_if(_best_has("decision_function"))
     @between_calls
@@ -64,7 +68,7 @@ class AnswersOfTheBest:
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Its decision values.
         """
-        return self._best().decision_function(X)
+        return self._best().decision_function(self._rows_for_best(X))
 
     @available_if(_best_has("predict_proba"))
     @between_calls
@@ -81,7 +85,7 @@ class AnswersOfTheBest:
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._best().predict_proba(X)
+        return self._best().predict_proba(self._rows_for_best(X))
 
     @available_if(_best_has("predict_log_proba"))
     @between_calls
@@ -98,4 +102,4 @@ class AnswersOfTheBest:
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._best().predict_log_proba(X)
+        return self._best().predict_log_proba(self._rows_for_best(X))

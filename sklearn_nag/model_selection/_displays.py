@@ -60,8 +60,8 @@ def _by_estimator(reports):
 def _class_name(item):
     """Name of the class of a learner, or of the one that a result or a search is about."""
     searched = getattr(item, "estimator", None)
-    swept = (estimator for estimator in getattr(item, "estimators", []) if estimator)
-    return type(learner_of(searched or next(swept, item))).__name__
+    swept = [] if isinstance(item, BaseEstimator) else getattr(item, "estimators", [])
+    return type(learner_of(searched or next(filter(None, swept), item))).__name__
 
 
 def _least(errors):

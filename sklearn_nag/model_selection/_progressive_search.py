@@ -29,6 +29,7 @@ from ..estimators._validation import (
     check_classes,
     check_number,
     check_option,
+    check_some_rows,
     check_sparse,
     check_weights,
     class_codes,
@@ -182,8 +183,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     Rows that come before anything has been learnt are not judged: the first one, or the first batch with learners of
     other packages. A candidate that raises an error where others do not leaves with a warning.
 
-    A call works on copies of the candidates, so that it can be undone when it fails: give rows in batches. With
-    learners of this package alone, no bit of the result depends on how the stream is cut into batches.
+    A call that fails is undone. With learners of this package alone, no bit of the result depends on how the stream is
+    cut into batches, but for candidates that are searches or an `OnlineBootstrap`, which are judged batch by batch.
 
     Examples
     --------
@@ -317,6 +318,10 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         check_number("min_rows", self.min_rows, Integral, min_val=1)
         check_number("batch_size", self.batch_size, Integral, min_val=1)
         grid = ParameterGrid({} if self.param_grid is None else self.param_grid)
+        if not len(grid):
+            raise ValueError(
+                "param_grid is an empty list: there is no setting to try; None stands for the estimator's."
+            )
         several = isinstance(self.estimator, list | tuple)
         self._candidates = [Candidate(one, setting, several) for one in self._estimators() for setting in grid]
         self._alive = list(range(len(self._candidates)))
@@ -330,10 +335,11 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         if self._classifies():
             check_one_class_a_row(y, type(self).__name__)
         check_sparse(X)
-        if any(self._candidates[i].transformers for i in self._alive):
+        if self._takes_tables():
             X, y = as_numpy(X, "X"), as_numpy(y, "y")
             validate_data(self, X, reset=first, skip_check_array=True)
             check_consistent_length(X, y)
+            check_some_rows(X, self)
             y = np.asarray(y)
         else:
             options = {} if self._classifies() else {"y_numeric": True, "multi_output": True}
@@ -342,6 +348,22 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             y = as_labels(column_or_1d(y, warn=True), "y")
             check_classification_targets(y)
         return X, y, check_weights(sample_weight, count_rows(X))
+
+    def _takes_tables(self):
+        """Whether rows go as they are to the candidates: some are pipelines, or have had pipelines beside them."""
+        return any(
+            getattr(candidate, "transformers", None)
+            or hasattr(getattr(candidate, "learner", None), "feature_names_in_")
+            for candidate in self._candidates
+        )
+
+    def _rows_for_best(self, X):
+        self._found()
+        check_sparse(X)
+        if not self._takes_tables():
+            return converted(self, X, reset=False)
+        validate_data(self, as_numpy(X, "X"), reset=False, skip_check_array=True)
+        return X
 
     def _loss_for(self, learners):
         """The loss that candidates are judged by; raise where it does not suit them."""
@@ -499,7 +521,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         results["n_resources"] = stayed
         results["mean_test_score"] = -losses
         order = np.lexsort([losses, -stayed])
-        steps = (np.diff(losses[order]) != 0) | (np.diff(stayed[order]) != 0)
+        steps = (losses[order[1:]] != losses[order[:-1]]) | (np.diff(stayed[order]) != 0)
         ranks = np.empty(len(candidates), np.int32)
         ranks[order] = 1 + np.maximum.accumulate(np.append(0, np.arange(1, len(order)) * steps))
         results["rank_test_score"] = ranks
@@ -525,7 +547,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             Greater is better.
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self._best().score(X, y, **weights)
+        return self._best().score(self._rows_for_best(X), y, **weights)
 
     def __sklearn_tags__(self):
         tags, of_estimator = super().__sklearn_tags__(), get_tags(self._estimators()[0])

@@ -134,7 +134,7 @@ def _linear(X, pieces, norm, radius):
 def _smooth(run, X, norm, radius):
     """By quasi-Newton steps, on all weights or on a set of them."""
     signed = np.hstack([X, -X]) if norm == "l1" else X
-    unit = max(float(np.abs(run.y).max()), 1.0) ** run.loss.degree * len(run.y)
+    unit = float(run.loss.value(np.zeros(len(run.y)), run.y).sum()) or 1.0  # that of doing nothing
 
     def objective(v):
         p = signed @ v
@@ -144,7 +144,9 @@ def _smooth(run, X, norm, radius):
     if run.loss.name == "squared_error" and norm is None:
         return np.linalg.lstsq(X, run.y, rcond=None)[0]
     if norm is None:
-        return minimize(objective, np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15}).x
+        return minimize(
+            objective, np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15, "gtol": 0.0}
+        ).x
     if norm == "l2":
         start = np.zeros(n)
         constraint = {"type": "ineq", "fun": lambda v: radius**2 - v @ v, "jac": lambda v: -2 * v}

@@ -167,3 +167,10 @@ def test_counts_are_scored_as_by_the_learner(rng):
     assert mixed.score(rows, counts) == r2_score(counts, mixed.predict(rows))
     with pytest.raises(ValueError, match="targets must not be negative"):
         OnlineBootstrap(NAGRegressor(loss="poisson"), n_models=2).fit(rows, counts).score(rows, counts - 5.0)
+
+
+def test_the_seed_is_that_of_learners_without_one():
+    def fitted(**seed):
+        return OnlineBootstrap(NAGRegressor(max_iter=3, **seed), n_models=2).fit(X, Y).predict(X).tolist()
+
+    assert fitted() == fitted() == fitted(random_state=0) != fitted(random_state=1)

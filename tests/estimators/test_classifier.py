@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor, merge
@@ -188,3 +189,22 @@ def test_counts_of_classes_go_on_and_are_merged(rng):
     fitted._class_counts = np.array([1.0, np.nan])
     with pytest.raises(ValueError, match="it has no counts of its classes"):
         pickle.loads(pickle.dumps(fitted))
+
+
+def test_rows_of_weight_0_are_no_rows_of_their_class(rng):
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + rng.normal(size=200) > 1).astype(int)
+    weight = np.where(y == 1, 1.0, rng.integers(0, 2, 200))
+    rows = weight > 0
+    model = NAGClassifier(class_weight="balanced", shuffle=False)
+    with_zeros = clone(model).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(with_zeros.coef_, clone(model).fit(X[rows], y[rows]).coef_)
+
+
+def test_balanced_classes_need_not_all_come_again(rng):
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 3
+    model = NAGClassifier(class_weight="balanced", warm_start=True, random_state=0).fit(X, y)
+    two = y < 2
+    weights = {0: 1.0, 1: 1.0, 2: 1.0}  # as both have 30 rows
+    expected = clone(model).set_params(class_weight=weights).fit(X, y).fit(X[two], y[two])
+    np.testing.assert_array_equal(model.fit(X[two], y[two]).coef_, expected.coef_)

@@ -5,13 +5,14 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from sklearn_nag import NAGCellsClassifier, NAGClassifier, NAGRegressor, report_progress
+from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGClassifier, NAGRegressor, report_progress
 from sklearn_nag._extras import how_to_install
 from sklearn_nag.model_selection import (
     EtaSweepDisplay,
@@ -149,6 +150,19 @@ def test_reports_are_drawn_over_rows_and_passes(pyplot):
     for nothing in ([], {"a": []}):
         with pytest.raises(ValueError, match="reports has none"):
             ProgressiveLossDisplay.from_reports(nothing)
+
+
+@pytest.mark.parametrize(
+    "mixture", [NAGCellsClassifier(random_state=0), HedgeClassifier(), HedgeClassifier([("a", NAGClassifier())])]
+)
+def test_mixtures_are_named_by_their_class(pyplot, mixture):
+    X, y = CANCER
+    display = ProgressiveLossDisplay.from_estimator(mixture, X[:200], y[:200])
+    assert list(display.curves) == [type(mixture).__name__]
+    reports = []
+    with report_progress(reports.append, every=100):
+        clone(mixture).partial_fit(X[:200], y[:200], classes=[0, 1])
+    assert list(ProgressiveLossDisplay.from_reports(reports).curves) == [type(mixture).__name__]
 
 
 def test_losses_of_passes_are_drawn(pyplot):

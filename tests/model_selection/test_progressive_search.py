@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import mean_poisson_deviance
@@ -15,8 +15,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, ScaleInvariantClassifier
+from sklearn_nag import FTRLClassifier, HedgeClassifier, NAGClassifier, NAGRegressor, ScaleInvariantClassifier
 from sklearn_nag.model_selection import ProgressiveSearch
+from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.streams import fit_stream
 
 DIGITS = tuple(a[:900] for a in load_digits(return_X_y=True))
@@ -237,3 +238,38 @@ def test_what_is_no_estimator_is_refused(estimator):
         ProgressiveSearch(estimator, {}).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="estimator has classifiers and regressors"):
         ProgressiveSearch([NAGClassifier(), NAGRegressor()]).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_names_of_columns_are_those_of_the_search():
+    """Candidates take arrays, which have none: the search tells columns in another order."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    plain = ProgressiveSearch(NAGClassifier(), {"eta0": [0.1, 1.0]}, min_rows=50)
+    piped = ProgressiveSearch([make_online_pipeline(OnlineImputer(), NAGClassifier()), NAGClassifier()], min_rows=50)
+    for found in (plain, piped):
+        found.fit(X, y).partial_fit(X, y)
+        for method in ("predict", "predict_proba", "decision_function"):
+            getattr(found, method)(X)
+            for other in (X[X.columns[::-1]], X.rename(columns={"mean area": "area"})):
+                with pytest.raises(ValueError, match="feature names should match"):
+                    getattr(found, method)(other)
+        assert found.score(X, y) == found.best_estimator_.score(X if found is piped else X.to_numpy(), y)
+        with pytest.raises(ValueError, match="feature names should match"):
+            found.score(X[X.columns[::-1]], y)
+
+
+def test_nothing_to_try_and_nothing_to_learn():
+    X, y = np.ones((3, 2)), np.array([0, 1, 0])
+    with pytest.raises(ValueError, match="param_grid is an empty list: there is no setting to try"):
+        ProgressiveSearch(NAGClassifier(), []).fit(X, y)
+    piped = make_online_pipeline(OnlineImputer(), NAGClassifier())
+    for model in (ProgressiveSearch(piped), HedgeClassifier([("piped", piped)])):
+        with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+            model.partial_fit(X[:0], y[:0], classes=[0, 1])
+
+
+def test_candidates_that_failed_rank_alike(rng):
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.warns(FitFailedWarning):
+        found = ProgressiveSearch(NAGClassifier(), {"eta0": [-1, 1.0, -2]}).fit(X, y)
+    assert found.cv_results_["rank_test_score"].tolist() == [2, 1, 2]

@@ -76,3 +76,15 @@ def test_bad_arguments():
             best_in_hindsight(run, norm="l1", scale=scale)
     with pytest.raises(ValueError, match="single run"):
         best_in_hindsight(Run(X[None], CLASSES[None], CLASSES[None], Log()))
+
+
+def test_a_target_far_off_hides_no_better_weights():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 2))
+    y = x @ [1.0, -2.0] + 0.1 * rng.normal(size=500)
+    for outlier in (1e2, 1e6):
+        y[0] = outlier
+        run = Run(x, y, np.zeros(500), Huber(1.0))
+        for norm in (None, "l2", "l1"):
+            u = best_in_hindsight(run, norm=norm, radius=4.0)
+            np.testing.assert_allclose(u, [1.003, -2.005], atol=1e-3)
