@@ -17,9 +17,11 @@ from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags
 
+from .. import kernels
 from .._typing import available_if
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._locks import between_calls, turn_of
+from ..estimators._online import OnlineLinear
 from ..estimators._rates import score_by_common
 from ..estimators._undo import part_of
 from ..estimators._validation import (
@@ -33,6 +35,7 @@ from ..estimators._validation import (
 )
 from ..merging import merge
 from ..model_selection._before import LearnsInPlace
+from ..preprocessing._steps import is_left_out
 from ..uncertainty.perturbation import exponential_weights
 
 
@@ -71,6 +74,16 @@ def _named_weights(estimator, method, weight):
     if takes_parameters_of_steps and method == "fit":
         return {f"{estimator.steps[-1][0]}__sample_weight": weight}
     return {"sample_weight": weight}
+
+
+def _unclipped(model, X):
+    """What a regressor predicts, far from all targets too."""
+    learner = learner_of(model)
+    if not (isinstance(learner, OnlineLinear) and isinstance(learner.clip, str)):
+        return model.predict(X)
+    for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
+        X = X if is_left_out(step) else step.transform(X)
+    return learner._interpret(kernels.predict(learner._state.unclipped(), learner._rows_to_predict(X)))
 
 
 class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
@@ -325,7 +338,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
     def confidence_interval(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
         """Interval for the best linear prediction of each row, by how far the predictions of the copies are apart.
 
-        It grows smaller with more rows. The target itself is farther off: see `NAGRegressor.predict_interval`.
+        It grows smaller with more rows. The target itself is farther off: see `NAGRegressor.predict_interval`. Unlike
+        predictions these are not clipped to the range of the targets: a row far from all others has a wide interval.
 
         Parameters
         ----------
@@ -340,9 +354,10 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
             Lower and upper ends; for several coverages of shape (..., 2, n_coverages).
         """
         coverages = check_coverage(coverage)
-        spread = self._each("predict", X).std(axis=0, ddof=1)[..., None]
+        check_fitted(self)
+        spread = np.stack([_unclipped(model, X) for model in self.estimators_]).std(axis=0, ddof=1)[..., None]
         width = spread * stdtrit(len(self.estimators_) - 1, 0.5 + 0.5 * coverages)
-        middle = self.estimator_.predict(X)[..., None]
+        middle = _unclipped(self.estimator_, X)[..., None]
         interval = np.stack([middle - width, middle + width], axis=-2)
         return interval if np.ndim(coverage) else interval[..., 0]
 

@@ -174,3 +174,26 @@ def test_the_seed_is_that_of_learners_without_one():
         return OnlineBootstrap(NAGRegressor(max_iter=3, **seed), n_models=2).fit(X, Y).predict(X).tolist()
 
     assert fitted() == fitted() == fitted(random_state=0) != fitted(random_state=1)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_intervals_of_what_is_best_are_not_clipped(rng, piped):
+    rows = rng.normal(size=(3000, 3))
+    targets = np.column_stack([rows @ [2.0, 1.0, 0.0], rows @ [0.0, 1.0, 1.0]]) + 0.3 * rng.normal(size=(3000, 2))
+    far = np.array([[4.0, 4.0, 0.0], [6.0, 6.0, 0.0]])
+
+    def intervals(y, **options):
+        learner = NAGRegressor(**options)
+        learner = make_online_pipeline(OnlineImputer(), learner) if piped else learner
+        return OnlineBootstrap(learner, n_models=5).partial_fit(rows, y).confidence_interval(far, 0.99)
+
+    for y in (targets[:, 0], targets):
+        low, high = np.moveaxis(intervals(y), -1, 0)
+        truth = far @ np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 1.0]])[: np.ndim(y)].T
+        truth = truth[:, 0] if np.ndim(y) == 1 else truth
+        assert ((low - 0.5 < truth) & (truth < high + 0.5)).all()
+        assert (high - low < 3.0).all()
+    counts = rng.poisson(np.exp(0.5 * rows[:, 0]))
+    np.testing.assert_allclose(
+        intervals(counts, loss="poisson", clip=None), intervals(counts, loss="poisson"), rtol=0.5
+    )
