@@ -285,9 +285,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Go on from another linear model: a batch solver's, an average of several clients', an older one.
 
         The model must have learnt a row, by which it knows scales and units; all that it has learnt of these stays, as
-        do the sizes of its steps. Where the average of weights makes predictions, it begins anew. A feature that has
-        not varied so far has no scale and so no weight: a warning says of how many the weights are left out. For
-        `NAGClassifier` and `NAGRegressor`.
+        do the sizes of its steps. Where the average of weights makes predictions, it begins anew, and so do intervals
+        and ``calibration``, which are of what the weights before predicted: probabilities of a calibrated hinge are all
+        alike until more rows have been learnt. A feature that has not varied so far has no scale and so no weight: a
+        warning says of how many the weights are left out. For `NAGClassifier` and `NAGRegressor`.
 
         Parameters
         ----------

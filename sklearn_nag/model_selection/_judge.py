@@ -37,6 +37,17 @@ def count_unscored(weight, n_rows, is_new):
     return (1 + int(np.argmax(weight > 0)), False) if (weight > 0).any() else (n_rows, True)
 
 
+def count_silent(learner, predictions):
+    """Count the first rows of a batch for which a learner of rates predicts 0, as no target has been above 0 yet.
+
+    They are not scored: their deviance would be infinite.
+    """
+    if not getattr(learner, "_log_link", False) or "predict" not in predictions:
+        return 0
+    speaks = (predictions["predict"] != 0).reshape(len(predictions["predict"]), -1).any(axis=1)
+    return int(np.argmax(np.append(speaks, True)))
+
+
 class _NotKept(Exception):
     """A scorer called a method, named by the argument, whose predictions were not kept."""
 

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from ..estimators._validation import Rows, as_floats, check_coverage, check_number, shown
 from ._alarm import LossAlarm, shares_of_spread
-from ._judge import Judge, count_unscored
+from ._judge import Judge, count_silent, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights
 
 _KERNEL_ROWS = 2**17  # most rows in one call of a kernel that predicts each row before it learns it
@@ -298,6 +298,7 @@ def _learn_in_kernel(pipeline, batches, classes, judge, coverages, intervals):
         decision = learner._play(pipeline.transform(X), y, sample_weight=weight, **options)
         skip, is_new = count_unscored(weight, len(y), is_new)
         predictions = {method: learner._responded(method, decision, y, weight, before) for method in judge.methods}
+        skip = max(skip, count_silent(learner, predictions))
         judge.keep(
             {method: values[skip:] for method, values in predictions.items()}, y[skip:], slice_weights(weight, skip)
         )
@@ -333,8 +334,12 @@ def _test_then_train(pipeline, batches, classes, judge, delay):
         start = time.perf_counter()
         X = pipeline.transform(X)
         if has_learnt:
-            judge.keep({method: getattr(learner, method)(X) for method in judge.methods}, y, weight)
-            n_scored += len(y)
+            predictions = {method: getattr(learner, method)(X) for method in judge.methods}
+            skip = count_silent(learner, predictions)
+            judge.keep(
+                {method: values[skip:] for method, values in predictions.items()}, y[skip:], slice_weights(weight, skip)
+            )
+            n_scored += len(y) - skip
         waiting.append((X, y, weight))
         n_rows, n_waiting = n_rows + len(y), n_waiting + len(y)
         learn_but(delay)

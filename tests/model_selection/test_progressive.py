@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    mean_poisson_deviance,
+    r2_score,
+    roc_auc_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
@@ -188,3 +195,20 @@ def test_river():
     assert result.score["neg_log_loss"] == pytest.approx(-log_loss(y[1:200], probability))
     scaled = compat.convert_river_to_sklearn(preprocessing.StandardScaler() | linear_model.LogisticRegression())
     assert progressive_validation(scaled, X[:200], y[:200]).score > result.score["accuracy"]
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+def test_counts_are_scored_from_the_first_one_above_0_on(rng, delay):
+    X = rng.normal(size=(200, 3))
+    y = rng.poisson(np.exp(0.5 * X[:, 0] - 0.5)).astype(float)
+    y[:20], y[20] = 0.0, 2.0
+    found = progressive_validation(
+        NAGRegressor("poisson"), X, y, scoring="neg_mean_poisson_deviance", delay=delay, batch_size=10
+    )
+    model, deviances = NAGRegressor("poisson"), []
+    for i in range(200):
+        learnt = i - delay
+        if learnt > 20:
+            model = NAGRegressor("poisson").partial_fit(X[:learnt], y[:learnt])
+            deviances.append(mean_poisson_deviance(y[i : i + 1], model.predict(X[i : i + 1])))
+    assert found.score == pytest.approx(-np.mean(deviances), rel=0.1)
