@@ -402,7 +402,7 @@ def _present(codes, dictionary):
         codes = new[codes]
     present = used[used >= 0]
     if len(present) < n and hasattr(dictionary, "take"):
-        dictionary = dictionary.take(present)
+        dictionary = (dictionary.cast("string") if _is_view(dictionary) else dictionary).take(present)
     elif len(present) < n:
         dictionary = [dictionary[i] for i in present]
     words = _as_words(dictionary)
@@ -413,6 +413,13 @@ def _as_words(values):
     """Values as a list of words."""
     values = values.to_pylist() if hasattr(values, "to_pylist") else values
     return [value if type(value) is str else as_word(value) for value in values]
+
+
+def _is_view(words):
+    """Whether words of Arrow are views, which pyarrow cannot take some of."""
+    from pyarrow import types
+
+    return _is_string_view(types, words.type)
 
 
 def _is_string_view(types, kind):

@@ -33,6 +33,8 @@ _MISSING = [
     form for word in MISSING_WORDS for form in {word, word.upper(), word.capitalize(), word.title(), f" {word}"}
 ]
 _ARE_MISSING = frozenset(_MISSING)
+_DIGIT_OF = {word: digit for digit, name in (("1", "true"), ("0", "false"))
+             for word in (digit, name, name.upper(), name.capitalize())}  # fmt: skip
 _CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error of pyarrow
 
 
@@ -323,12 +325,15 @@ class _Table:
         self.types = {name: _lasting_type(kind) for name, kind in found.items()}
 
     def _words_among(self, found, text):
-        """Columns that hold words, though they seem to be whole numbers, or to hold nothing."""
+        """Columns that hold words, though they seem to be whole numbers, or to hold nothing, or times of some zone.
+
+        Of the latter pyarrow would keep the time in Greenwich, and not what the clock shows where it was taken.
+        """
         pyarrow = import_pyarrow()
         from pyarrow import compute
 
         features = {name: kind for name, kind in found.items() if name not in self.targets}
-        is_word = pyarrow.types.is_null, pyarrow.types.is_time
+        is_word = pyarrow.types.is_null, pyarrow.types.is_time, _has_zone
         words = {name for name, kind in features.items() if any(is_kind(kind) for is_kind in is_word)}
         whole = [name for name, kind in features.items() if pyarrow.types.is_integer(kind)]
         if whole:
@@ -371,7 +376,11 @@ class _Table:
             for i, some in enumerate((words[name][:n], words[name][n:])):
                 if _n_readable(some, read) == len(some):
                     values = import_pyarrow().array([_value(word, read) for word in some], kind)
-                    parts[i] = parts[i].set_column(table.schema.get_field_index(name), name, values)
+                elif read is _truth:  # words beside which True would be no number
+                    values = import_pyarrow().array([_DIGIT_OF.get(word, word) for word in some])
+                else:
+                    continue
+                parts[i] = parts[i].set_column(table.schema.get_field_index(name), name, values)
         return [part for part in parts if part.num_rows]
 
     def _read(self, text, types, columns=None):
@@ -466,9 +475,22 @@ def _reader(kind):
     pyarrow = import_pyarrow()
     if pyarrow.types.is_floating(kind):
         return _number, pyarrow.float64()
-    if pyarrow.types.is_date(kind) or (pyarrow.types.is_timestamp(kind) and kind.tz is None):
+    if pyarrow.types.is_boolean(kind):
+        return _truth, pyarrow.bool_()
+    if pyarrow.types.is_date(kind) or (pyarrow.types.is_timestamp(kind) and not _has_zone(kind)):
         return partial(read_date, form=None), pyarrow.timestamp("us")
     return None, pyarrow.string()
+
+
+def _has_zone(kind):
+    return import_pyarrow().types.is_timestamp(kind) and kind.tz is not None
+
+
+def _truth(word):
+    """A word as a boolean, as pyarrow has it."""
+    if word not in _DIGIT_OF:
+        raise ValueError(word)
+    return _DIGIT_OF[word] == "1"
 
 
 def _number(word):

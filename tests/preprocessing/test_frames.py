@@ -203,3 +203,14 @@ def test_words_by_number_are_those_that_are_there(n_words, n_rows, least, lackin
     expected = [None if code < 0 else dictionary[code] for code in codes]
     assert [words[code] for code in found] == expected
     assert sorted(words, key=str) == sorted(set(expected), key=str)
+
+
+def test_words_that_views_of_arrow_have_no_more():
+    """Categories of polars come as views, of which pyarrow takes none."""
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    words = pa.array(["a", "b", "c"]).cast(pa.string_view())
+    table = pa.table({"w": pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int32()), words)})
+    [column] = read_table(table).columns
+    assert column.words().tolist() == ["c", "a", "c"]
+    [column] = read_table(pl.DataFrame({"w": pl.Series(["a", "b", "a"], dtype=pl.Categorical)})[1:].to_arrow()).columns
+    assert column.words().tolist() == ["b", "a"]

@@ -8,7 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from sklearn_nag.streams import _csv, read_batches
+from sklearn_nag import NAGRegressor
+from sklearn_nag.preprocessing import DateEncoder, prepare
+from sklearn_nag.streams import _csv, fit_stream, read_batches
 
 from ..pairs import every_pair
 
@@ -281,6 +283,33 @@ def test_frames_have_words_from_a_field_on_that_is_no_number(csv_file, monkeypat
     assert dates[-3:] == ["None", "2024-02-01 10:30", "2024-02-02 00:00"]
     words = [word for table in before for word in table.column("d").to_pylist()]
     assert words[-4:] == ["none", "?", None, "x"]  # among words these are words
+
+
+def test_times_of_a_zone_are_what_its_clock_shows(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_BLOCK", 500)
+    monkeypatch.setattr(_csv, "_SAMPLE", 500)
+    times = ["2024-06-01T00:30:00+02:00"] * 60
+    times[40] = "2024-06-01T00:30:00.5+02:00"
+    path = csv_file("\n".join(["at,pad", *(f"{time},{i}" for i, time in enumerate(times))]))
+    hours = [DateEncoder(("hour",)).fit_transform(X).argmax(axis=1) for X, _ in read_batches(path, None, frames=True)]
+    assert len(hours) > 2
+    assert set(np.concatenate([hour[:, 0] if hour.ndim == 2 else hour for hour in hours])) == {0}
+
+
+def test_booleans_before_and_behind_another_word_are_such(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_BLOCK", 300)
+    monkeypatch.setattr(_csv, "_SAMPLE", 300)
+    truths = np.arange(200) % 3 == 0
+    words = np.where(truths, "True", "False").astype(object)
+    words[150] = "maybe"
+    path = csv_file("\n".join(["c,pad", *(f"{word},{i}" for i, word in enumerate(words))]))
+    batches = read_batches(path, None, frames=True, columns=["c"])
+    pipeline = prepare(batches.head(50), mismatch="fill")
+    with pytest.warns(UserWarning, match="'c'"):
+        read = np.concatenate([pipeline.partial_fit(X).transform(X)[:, 0] for X, _ in batches])
+    assert np.flatnonzero(read != truths).tolist() == [150]
+    with pytest.raises(ValueError, match="'c'.*'maybe'"):
+        fit_stream(prepare(batches.head(50), NAGRegressor()), read_batches(path, "pad", frames=True))
 
 
 def test_only_columns_with_something_else_become_words(csv_file, monkeypatch):
