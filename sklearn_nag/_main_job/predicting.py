@@ -56,7 +56,8 @@ def parse(arguments):
     add("--interval", type=float, metavar="COVERAGE",
         help="add the ends of an interval that holds the target with this probability, such as 0.9")  # fmt: skip
     add("--keep", nargs="+", default=[], metavar="NAME",
-        help="columns to copy, such as a key or the target; those of CSV files as they stand there")  # fmt: skip
+        help="columns to copy, such as a key or the target; those of CSV files as they stand there, but for missing "
+        "values and columns that the model has learnt as numbers or dates")  # fmt: skip
     add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
     add("--fill", action="store_true", help="go on where columns are missing, new or changed, with a warning")
     add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
@@ -219,6 +220,8 @@ def predicted(model, X, options, n_before) -> Any:
         if name not in X.schema.names:
             raise ValueError(f"--keep: the files have no column {name!r}; theirs are {', '.join(X.schema.names)}.")
         values = X.column(name)
+        if options.out.suffix == ".csv" and pyarrow.types.is_nested(values.type):
+            raise ValueError(f"--keep {name}: it holds {values.type}, which .csv has no fields for; .parquet has.")
         columns[name] = values.dictionary_decode() if pyarrow.types.is_dictionary(values.type) else values
     if known is not None:
         features = set(getattr(known, "feature_names_in_", ()))
@@ -298,9 +301,10 @@ def write_part(parts, number, tables):
     path = parts / f"{number}.arrow"
 
     def write(file):
-        with pyarrow.ipc.new_file(file, tables[0].schema) as writer:
+        schema = common_schema([table.schema for table in tables])
+        with pyarrow.ipc.new_file(file, schema) as writer:
             for table in tables:
-                writer.write_table(table.cast(tables[0].schema))
+                writer.write_table(in_schema(table, schema))
 
     write_whole(path, write)
     return path, sum(table.num_rows for table in tables)
@@ -311,12 +315,37 @@ def join(written, file, suffix):
     pyarrow = import_pyarrow()
     from pyarrow import csv, parquet
 
-    writer = schema = None
+    schemas = []
     for path, _ in written:
         with pyarrow.OSFile(str(path)) as part, pyarrow.ipc.open_file(part) as reader:
-            if writer is None:
-                schema = reader.schema
-                writer = (parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter)(file, schema)
-            for i in range(reader.num_record_batches):
-                writer.write_table(pyarrow.Table.from_batches([reader.get_batch(i)]).cast(schema))
-    writer.close()
+            schemas.append(reader.schema)
+    schema = common_schema(schemas)
+    with (parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter)(file, schema) as writer:
+        for path, _ in written:
+            with pyarrow.OSFile(str(path)) as part, pyarrow.ipc.open_file(part) as reader:
+                for i in range(reader.num_record_batches):
+                    writer.write_table(in_schema(pyarrow.Table.from_batches([reader.get_batch(i)]), schema))
+
+
+def common_schema(schemas):
+    """A schema that has the values of tables of all these: columns whose types do not go together hold words."""
+    pyarrow = import_pyarrow()
+    try:
+        return pyarrow.unify_schemas(schemas, promote_options="permissive")
+    except pyarrow.ArrowTypeError:
+        types = {name: {schema.field(name).type for schema in schemas} for name in schemas[0].names}
+        return pyarrow.schema(
+            [(name, kinds.pop() if len(kinds) == 1 else pyarrow.string()) for name, kinds in types.items()]
+        )
+
+
+def in_schema(table, schema):
+    """A table of `common_schema`; raise ValueError for a column that cannot be of its type."""
+    pyarrow, columns = import_pyarrow(), []
+    for field in schema:
+        try:
+            columns.append(table.column(field.name).cast(field.type))
+        except pyarrow.ArrowException as error:
+            kinds = f"{table.column(field.name).type} in one file and {field.type} in another"
+            raise ValueError(f"--keep {field.name}: it is {kinds}, which do not go together: {error}") from None
+    return pyarrow.table(columns, schema=schema)

@@ -227,9 +227,10 @@ def _is_classification(y, kind):
 
 
 def _time(frame, kinds, drop):
-    """The column with dates, or None. Of several, one in whose order rows are, else the first."""
+    """The column with dates, or None. Of several, one in whose order rows are, else the first; no times of the day."""
     asked = {name: kinds.get(name) for name in frame if name not in drop}
-    dated = [name for name, kind in asked.items() if choose(read_table(frame[[name]]).columns[0], kind).kind == DATES]
+    choices = {name: choose(read_table(frame[[name]]).columns[0], kind) for name, kind in asked.items()}
+    dated = [name for name, choice in choices.items() if choice.kind == DATES and choice.has_days]
     in_order = [name for name in dated if (np.diff(_moments(frame[name], asked[name])) >= 0).all()]
     return next(iter(in_order + dated), None)
 

@@ -24,6 +24,7 @@ from sklearn.base import is_classifier
 from .. import estimators
 from .._extras import how_to_install
 from ..preprocessing._frames import WORDS
+from ..preprocessing._numbers import is_missing_word
 from ..preprocessing._prepare import KINDS, TEXT, are_numbers
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import open_batches
@@ -289,9 +290,10 @@ def find_classes(batches, what, surely):
 
 def _check_words(words, what):
     """Raise ValueError for words that look like anything but classes."""
-    if len(words) > MOST_CLASSES and are_numbers(words.tolist()):
+    named = [word for word in words.tolist() if not is_missing_word(word)]
+    if len(named) > MOST_CLASSES and are_numbers(named):
         raise ValueError(
-            f"{what} holds words that are numbers, such as {words[-1].item()!r}: they are learnt as a quantity once "
+            f"{what} holds words that are numbers, such as {named[-1]!r}: they are learnt as a quantity once "
             "they are written with a point alone; if they are classes, say --estimator NAGClassifier."
         )
     if len(words) > MOST_WORDS:

@@ -80,6 +80,33 @@ def test_what_is_kept_or_learnt_as_words_stands_as_in_the_file(run, suffix):
     assert out["version"].tolist() == frame["version"][known].tolist()
 
 
+@pytest.mark.parametrize(
+    ("ids", "found"),
+    [
+        (([0, 1], ["x", "y"]), ["0", "1", "x", "y"]),
+        (([0, 1], [0.5, 1.5]), [0.0, 1.0, 0.5, 1.5]),
+        (([None, None], [2**40, 1]), [None, None, 2**40, 1]),
+        (([[1], [2]], [[3], [4]]), [[1], [2], [3], [4]]),
+    ],
+)
+def test_what_is_kept_may_have_several_types(run, ids, found, tmp_path):
+    names = ["first.parquet", "second.parquet"]
+    for name, some in zip(names, ids):
+        pd.DataFrame({**FRAME.iloc[: len(some)], "id": some}).to_parquet(tmp_path / name)
+    for part in ("1", "100"):
+        run("model.joblib", *names, "--out", "out.parquet", "--keep", "id", "--part", part, "--batch-size", "1")
+        kept = pd.read_parquet(tmp_path / "out.parquet")["id"]
+        assert [None if value is None or value != value else value for value in map(plain, kept)] == found
+    if isinstance(found[0], list):
+        code, said = run("model.joblib", *names, "--out", "out.csv", "--keep", "id")
+        assert code == 2
+        assert "--keep id: it holds list<" in said
+
+
+def plain(value):
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
 def test_intervals(run):
     y = RNG.normal(size=(N, 2))
     for target, names in ((y[:, 0], ["lower", "upper"]), (y, ["lower_0", "lower_1", "upper_0", "upper_1"])):

@@ -66,6 +66,9 @@ def test_rows_are_in_the_order_of_dates_unless_one_says_otherwise(ugly):
     assert (np.diff(table.X["a"]) >= 0).all()
     left_out = read(path, choices=Choices(time="b", kinds={"b": "drop"}))
     assert left_out.X["b"].tolist() == read(path).X["b"].tolist()
+    times_of_day = ugly(b={i: f"{i % 24:02}:30" for i in range(60)})
+    assert read(times_of_day).time is None
+    assert read(times_of_day, choices=Choices(time="b")).time == "b"
     with pytest.raises(ValueError, match="--time b: the column holds neither dates nor numbers"):
         read(ugly(), choices=Choices(time="b"))
     with pytest.raises(ValueError, match="--time and --shuffle do not go together"):

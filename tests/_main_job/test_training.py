@@ -135,7 +135,7 @@ def test_what_classes_are(targets, surely, expected):
 def test_a_quantity_in_words_is_not_taken_for_classes(form):
     words = np.array([form.format(1000.0 + i) for i in range(25)])
     with pytest.raises(ValueError, match=r"y holds words that are numbers, such as '.*1.?024.*NAGClassifier"):
-        training.find_classes([words[:10], words[10:]], "y", surely=False)
+        training.find_classes([np.append(words[:10], "?"), words[10:]], "y", surely=False)
     assert len(training.find_classes([words], "y", surely=True)) == 25
     codes = np.array([f"{i:05d}" for i in range(25)])
     assert len(training.find_classes([codes], "y", surely=False)) == 25
