@@ -280,6 +280,13 @@ def snippet(comparison):
         f"model = prepare({prepare})",
         "model.fit(X, y)",
     ]
+    if table.target_reader is not None:
+        lines[2] = "from sklearn_nag.preprocessing import NumberReader, prepare"
+        lines[4:5] = [
+            f"frame = pd.read_csv({read})",
+            f"frame[{table.target!r}] = {table.target_reader!r}.fit_transform(frame[[{table.target!r}]])",
+            f"frame = frame.dropna(subset=[{table.target!r}])",
+        ]
     if of_logarithms:
         lines[0:1] = ["import numpy as np", lines[0], "from sklearn.compose import TransformedTargetRegressor"]
         lines[-1:] = ["model = TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp)", lines[-1]]

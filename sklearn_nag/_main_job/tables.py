@@ -73,6 +73,8 @@ class Table:
         Parameters of pandas' ``read_csv``, and of ``prepare``, by which the same comes of the file.
     notes : list of str
         What was found, and what is made of each column.
+    target_reader : NumberReader or None
+        What makes numbers of targets that are words.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Table:
     reading: Mapping = field(default_factory=dict)
     preparing: Mapping = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    target_reader: NumberReader | None = None
 
 
 def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
@@ -125,7 +128,9 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     _check_sizes(frame, path)
     frame = frame.assign(**{name: _plain(frame[name], choices.kinds.get(name)) for name in frame})
     notes = [f"{path}: {len(frame)} rows, {frame.shape[1]} columns"]
-    frame[target] = _target(frame[target], choices.kinds.get(target))
+    target_reader = _target_reader(frame[target], choices.kinds.get(target))
+    if target_reader is not None:
+        frame[target] = _made_by(target_reader, frame[target])
     rows = frame[frame[target].notna()]
     if len(rows) < len(frame):
         notes.append(f"  {len(frame) - len(rows)} rows left out, which have no {target!r}")
@@ -165,7 +170,9 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         )
     y = y.astype(str).to_numpy(object) if is_classification else y.to_numpy(np.float64)
     preparing = {name: value for name, value in given.items() if value}
-    return Table(Path(path).name, target, rows, y, is_classification, made, time, reading, preparing, notes)
+    return Table(
+        Path(path).name, target, rows, y, is_classification, made, time, reading, preparing, notes, target_reader
+    )  # fmt: skip
 
 
 def kinds_of(said):
@@ -211,15 +218,12 @@ def _words(values):
     return values.dropna().astype(str).astype(object).reindex(values.index)
 
 
-def _target(values, kind):
-    """The target: words that are all numbers as numbers, unless they are asked to be words."""
+def _target_reader(values, kind):
+    """What makes numbers of targets that are words, all of them numbers, unless they are asked to be words; or None."""
     if _is_number(values) or kind == WORDS:
-        return values
+        return None
     choice = choose(read_table(values.to_frame()).columns[0], kind)
-    if choice.kind != NUMBERS:
-        return values
-    form = choice.form or NumberForm()
-    return _made_by(NumberReader(**form._asdict()), values)
+    return NumberReader(**(choice.form or NumberForm())._asdict()) if choice.kind == NUMBERS else None
 
 
 def _is_classification(y, kind):
@@ -262,7 +266,7 @@ def _read(path, encoding):
     try:
         lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole ones, of which quotes are a part
         header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, **lines).columns))
-        separator = max(SEPARATORS, key=header.count)
+        separator = max(SEPARATORS, key=re.sub('"[^"]*"', "", header).count)
         options = {"encoding": encoding, "sep": separator, "low_memory": False, "index_col": False}
         codes: list[str] = []
         with warnings.catch_warnings():

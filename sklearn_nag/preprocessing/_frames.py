@@ -7,6 +7,7 @@ imported: what is no table of one of them is read as an array.
 from __future__ import annotations
 
 import datetime
+import json
 import math
 from decimal import Decimal
 from functools import lru_cache
@@ -77,8 +78,9 @@ def read_table(X: Any) -> Table:
         columns = X.get_columns()
         return Table(list(X.columns), [_OfPolars(column.name, column) for column in columns], X.height, None)
     if hasattr(X, "schema") and hasattr(X, "num_rows"):
-        names = list(X.schema.names)
-        return Table(names, [_OfArrow(name, column) for name, column in zip(names, X.columns)], X.num_rows, None)
+        names, nominal = list(X.schema.names), _nominal_in((X.schema.metadata or {}).get(b"pandas"))
+        columns = [_OfArrow(name, column, name in nominal) for name, column in zip(names, X.columns)]
+        return Table(names, columns, X.num_rows, None)
     if sparse.issparse(X):
         check_sparse(X)
         return Table(None, [None] * X.shape[1], X.shape[0], X.tocsr())
@@ -130,7 +132,7 @@ class Column:
     def is_nominal(self) -> bool:
         """Whether its type says that values are names, be they numbers or not: categories that have no order.
 
-        Dictionaries of Arrow say nothing: any words are numbered to save room.
+        Dictionaries of Arrow say nothing, as any words are numbered to save room; what pandas says beside them does.
         """
         return False
 
@@ -325,7 +327,18 @@ class _OfPolars(Column):
 
 
 class _OfArrow(Column):
-    """An array of pyarrow, chunked or not."""
+    """An array of pyarrow, chunked or not; pandas may have said that it is of categories without an order."""
+
+    def __init__(self, name, values, is_nominal=False):
+        super().__init__(name, values)
+        self._is_nominal = is_nominal
+
+    def head(self):
+        return type(self)(self.name, self.values[:1], self._is_nominal)
+
+    @property
+    def is_nominal(self):
+        return self._is_nominal
 
     @property
     def kind(self):
@@ -367,6 +380,14 @@ class _OfArrow(Column):
 
             values = compute.local_timestamp(values)
         return self._as_dates(np.asarray(values.to_numpy(zero_copy_only=False)))
+
+
+@lru_cache
+def _nominal_in(metadata):
+    """Names of columns that are categories without an order, by what pandas writes beside the schema of a frame."""
+    columns = [] if metadata is None else json.loads(metadata).get("columns", [])
+    categorical = [column for column in columns if column.get("pandas_type") == "categorical"]
+    return frozenset(column["name"] for column in categorical if not (column.get("metadata") or {}).get("ordered"))
 
 
 @lru_cache

@@ -120,9 +120,9 @@ def choose(column: Column, asked: str | None = None, kept: str = _KEPT, least: f
     except ValueError as error:
         if asked is not None:
             raise
-        what = str(error).partition(" holds ")[2].partition(":")[0]
+        what = str(error).partition(" holds ")[2].rpartition(": columns hold ")[0]
         return Choice(LEFT_OUT, f"left out: it holds {what}, neither numbers, words nor dates")
-    if kind == NUMBERS:
+    if kind == NUMBERS and not (asked is None and column.is_nominal):
         return _of_numbers(column, asked, kept)
     if kind == DATES and asked in (None, DATES):
         return _of_dates(column)

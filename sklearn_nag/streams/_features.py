@@ -136,7 +136,7 @@ class TableReader:
         y = None if not y else y[0] if isinstance(self.target, str) else np.column_stack(y)
         if self.sample_weight is None:
             return X, y
-        return X, y, _numbers(table.column(self.sample_weight), self.sample_weight, place)
+        return X, y, _numbers(table.column(self.sample_weight), self.sample_weight, place, are_weights=True)
 
     def _rows(self, table, place):
         if self.frames:
@@ -209,7 +209,8 @@ def _with_codes(table):
     pyarrow = import_pyarrow()
     is_plain = [_holds_words(kind) and not pyarrow.types.is_dictionary(kind) for kind in table.schema.types]
     columns = [column.dictionary_encode() if plain else column for column, plain in zip(table.columns, is_plain)]
-    return pyarrow.RecordBatch.from_arrays(columns, names=table.schema.names)
+    batch = pyarrow.RecordBatch.from_arrays(columns, names=table.schema.names)
+    return batch.replace_schema_metadata(table.schema.metadata)
 
 
 def _hashed(name, word):
@@ -253,11 +254,17 @@ def _holds_words(kind):
     return any(is_kind(kind) for is_kind in kinds)
 
 
-def _numbers(column, name, place):
+def _numbers(column, name, place, are_weights=False):
     """A column of numbers as float64."""
     types = import_pyarrow().types
     kind = column.type
-    if not (_is_number(kind) or types.is_decimal(kind)):
+    is_number = _is_number(kind) or types.is_decimal(kind)
+    if are_weights and (column.null_count or not is_number):
+        what = f"holds {kind} in {place.where}" if not is_number else (
+            f"has missing values in {place.of_first_missing(column)}"
+        )  # fmt: skip
+        raise ValueError(f"the sample_weight {name!r} {what}: each row needs a weight, which is a number.")
+    if not is_number:
         raise ValueError(
             f"column {name!r} holds {kind} in {place.where}: features are numbers or words; read frames=True, and "
             "let prepare make a pipeline, for others."

@@ -7,7 +7,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag._main_job.comparison import OURS, Comparison, Learner, Outcome
 from sklearn_nag._main_job.report import cells, findings, number, snippet, verdict
-from sklearn_nag._main_job.tables import Table
+from sklearn_nag._main_job.tables import Table, read_own
 
 from .test_comparison import made
 
@@ -95,6 +95,23 @@ def test_the_lines_of_python_run(tmp_path, rng, monkeypatch):
     assert names["model"].score(names["X"], names["y"]) == 1.0
     assert names["model"][-1].get_params()["max_iter"] == 1
     assert "partial_fit" in lines
+
+
+def test_the_lines_of_python_read_targets_that_are_words(tmp_path, rng, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    x = rng.normal(size=200)
+    words = [f"${value:,.2f}" for value in np.exp(7.0 + x)]
+    words[3] = "?"
+    pd.DataFrame({"x": x, "y": words}).to_csv(tmp_path / "own.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    table = read_own(tmp_path / "own.csv", "y", most_rows=1000, folds=2)
+    learner = Learner("NAGRegressor, one pass", "", NAGRegressor(max_iter=1, random_state=0))
+    shares = made(a=STEADY, shares=1 + STEADY)
+    outcomes = [Outcome(learner, {"log_loss": np.zeros(10)}, 0.0), shares.outcomes[-1]]
+    names: dict = {}
+    exec(snippet(Comparison(table, "log_loss", shares.measures, outcomes, 1, 1, None)), names)
+    assert len(names["y"]) == 199
+    np.testing.assert_array_equal(names["y"], table.y)
 
 
 def test_the_lines_of_python_learn_logarithms(tmp_path, rng, monkeypatch):

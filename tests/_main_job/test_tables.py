@@ -113,6 +113,14 @@ def test_other_separators_decimal_marks_and_encodings(rng, tmp_path, separator, 
     )
 
 
+def test_marks_within_quoted_names_separate_nothing(rng, tmp_path):
+    path, values = tmp_path / "own.csv", rng.normal(size=30)
+    lines = [f"{value};{i}" for i, value in enumerate(values)]
+    path.write_text("\n".join(['"Amount, EUR (net, gross, tax)";y', *lines]))
+    table = read(path)
+    np.testing.assert_array_equal(table.X["Amount, EUR (net, gross, tax)"], values)
+
+
 def test_classes_words_and_few_whole_numbers(ugly):
     table = read(ugly(y={i: str(i % 3) for i in range(60)}))
     assert table.is_classification

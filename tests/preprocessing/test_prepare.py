@@ -19,6 +19,7 @@ from sklearn_nag.preprocessing import (
 )
 from sklearn_nag.preprocessing._frames import read_table
 from sklearn_nag.preprocessing._prepare import choose
+from sklearn_nag.streams import read_batches
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -395,3 +396,22 @@ def test_what_only_looks_like_months_is_none(values):
 
 def test_the_years_of_two_digits_are_said():
     assert "dates (d.m.y, of the years 1969 to 2068)" in chosen(rest(["01.02.69", "13.02.68", "05.06.99"]))[0]
+
+
+def test_categories_of_a_frame_are_words_wherever_it_lies(tmp_path):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    frame = pd.DataFrame({
+        "zip": pd.Categorical([10115, 80331, 20095] * 40), "size": pd.Categorical([1, 2, 3] * 40, ordered=True),
+    })  # fmt: skip
+    frame.to_parquet(tmp_path / "rows.parquet")
+    said: list = []
+    pipeline = prepare(frame, say=said.append)
+    expected = pipeline.fit_transform(frame).toarray()
+    for source in (frame, [frame[:50], frame[50:]], tmp_path / "rows.parquet"):
+        batches, notes = read_batches(source, None, frames=True), []
+        pipeline = batches.prepare(say=notes.append)
+        assert notes == said
+        rows = [pipeline.learn_transform(X).toarray() for X, _ in batches]
+        np.testing.assert_array_equal(np.concatenate(rows)[-50:], expected[-50:])
+    assert "words, as their type says" in said[0]
+    assert said[1].startswith("'size': numbers")

@@ -586,3 +586,16 @@ def test_batches_of_tables_have_names(tmp_path):
     for rows in (words, words.to_batches()[0]):
         with pytest.raises(ValueError, match=r"in row 1, column 0 \('a'\): could not convert"):
             NAGRegressor().fit(rows, [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, None], "the sample_weight 'w' has missing values in .*: each row needs a weight"),
+        (["a", "b"], "the sample_weight 'w' holds .*string.*: each row needs a weight, which is a number"),
+    ],
+)
+def test_weights_are_numbers(weights, message):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "w": weights, "y": [0.0, 1.0]})
+    with pytest.raises(ValueError, match=message):
+        gathered(read_batches(frame, "y", sample_weight="w"))
