@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._docstrings import share
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
-from ..estimators._validation import Rows, as_labels, check_weights, converted
+from ..estimators._validation import InvalidParameterError, Rows, as_labels, check_weights, converted, shown
 from ._best import AnswersOfTheBest
 from ._sweep import Sweep, check_sweep
 
@@ -138,11 +138,15 @@ class _EtaSearch(AnswersOfTheBest):
         targets = as_labels(targets, "y")
         weight = check_weights(sample_weight, rows.shape[0])
         cv = check_cv(self.cv, targets, classifier=is_classifier(learner))
+        if isinstance(self.scoring, list | tuple | dict | set):
+            raise InvalidParameterError("scoring", "one score: a name, a callable, or None", shown(self.scoring))
         self.scorer_ = check_scoring(learner, self.scoring)
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(_score_fold)(clone(learner), eta0s, rows, targets, weight, train, test, self.scorer_)
             for train, test in cv.split(rows, targets)
         )
+        if not folds:
+            raise ValueError("cv gives no folds.")
         self.n_splits_ = len(folds)
         self._collect(eta0s, folds)
         self.best_estimator_ = clone(learner).set_params(**self.best_params_)
@@ -158,7 +162,9 @@ class _EtaSearch(AnswersOfTheBest):
         scores = np.array([scores for scores, _, _ in folds], dtype=np.float64).T  # by learning rate and fold
         failed = np.isnan(scores)
         if failed.all():
-            raise ValueError("every one of eta0s made the model leave the range of float64, in every fold.")
+            raise ValueError(
+                "every one of eta0s made the model leave the range of float64 or has no score, in every fold."
+            )
         if failed.any():
             named = ", ".join(f"{eta0:g}" for eta0, has_failed in zip(eta0s, failed.any(axis=1)) if has_failed)
             warnings.warn(

@@ -13,7 +13,7 @@ from scipy import sparse
 from ..estimators._validation import InvalidParameterError, as_given, check_flag, check_option, shown
 from ._base import OnlineTransformer, checked_numbers, table_in
 from ._frames import DATES, NUMBERS, WORDS
-from ._numbers import is_missing_word
+from ._numbers import is_missing_word, warn_if_unread
 from ._numpy_rows import DAY_OF_MONTH, DAYS, HOUR_OF_DAY, MONTH, WEEKDAY
 from ._rows import loops
 
@@ -55,7 +55,8 @@ class DateEncoder(OnlineTransformer):
         since 1970; by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as
         such since 1970. Times of the day are of 1970-01-01.
     errors : {"raise", "missing"}, default="raise"
-        What happens to a word that is no date: an error, or a missing date.
+        What happens to a word that is no date: an error, or a missing date, with a warning where ten rows or more hold
+        words and none a date.
     sparse_output : bool, default=False
         Whether rows come out as a CSR array, with an entry for each part of a date, or as a dense one.
 
@@ -154,7 +155,10 @@ class DateEncoder(OnlineTransformer):
         """Words as dates; each word is read once."""
         codes, words = column.coded()
         are_numbers = column.kind == NUMBERS
-        return np.array([self._date(word, column.name, are_numbers) for word in words], dtype="datetime64[us]")[codes]
+        dates = np.array([self._date(word, column.name, are_numbers) for word in words], dtype="datetime64[us]")
+        if self.errors == "missing":
+            warn_if_unread(column.name, words, codes, np.isnat(dates), "dates")
+        return dates[codes]
 
     def _date(self, word, name, is_number):
         if word is None or is_missing_word(word) or word.strip().lower() == "nat":  # as words have it of missing dates

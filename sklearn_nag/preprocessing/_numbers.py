@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,7 @@ _SIGN_OF = {"US$": "$", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR
 _UNIT = re.compile(r"\D*\d[\d.,'\s]*?(\s?)([^\W\d_]\D*[23]?|[°\"'\u2032\u2033]\D*)")
 _LETTERS = "CFJLVWdghlmstwy"  # which are units where no space is before them: 4G, 3D and 12A are names
 MAGNITUDES = {"k": "e3", "K": "e3", "M": "e6", "B": "e9"}
+_SOME_ROWS = 10  # with words that cannot be read, which are more than an exception
 _SEPARATORS = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "'"}
 
 
@@ -57,7 +59,8 @@ class NumberReader(OnlineTransformer):
     magnitudes : bool, default=False
         Whether k or K, M and B behind a number stand for thousands, millions and billions: 1.4k is 1400.
     errors : {"raise", "missing"}, default="raise"
-        What happens to a word that is no number: an error, or a missing value.
+        What happens to a word that is no number: an error, or a missing value, with a warning where ten rows or more
+        hold words and none a number.
 
     Attributes
     ----------
@@ -130,7 +133,10 @@ class NumberReader(OnlineTransformer):
         """Words as numbers; each word is read once."""
         codes, words = column.coded()
         form = NumberForm(self.decimal, self.thousands, self.unit, self.magnitudes)
-        return np.array([self._number(word, form, column.name) for word in words], dtype=np.float64)[codes]
+        numbers = np.array([self._number(word, form, column.name) for word in words], dtype=np.float64)
+        if self.errors == "missing":
+            warn_if_unread(column.name, words, codes, np.isnan(numbers), "numbers")
+        return numbers[codes]
 
     def _number(self, word, form, name):
         if word is None or is_missing_word(word):
@@ -171,6 +177,18 @@ class NumberReader(OnlineTransformer):
 def is_missing_word(word: str) -> bool:
     """Whether a word says that there is no number, or no date."""
     return word.strip().lower() in MISSING_WORDS
+
+
+def warn_if_unread(name: Any, words: list, codes: np.ndarray, unread: np.ndarray, what: str) -> None:
+    """Warn where some rows of a column have words, and all of these are ``unread``, so that they count as missing."""
+    there = np.array([word is not None and not is_missing_word(word) for word in words], dtype=bool)
+    if np.count_nonzero(there[codes]) >= _SOME_ROWS and unread[there].all():
+        warnings.warn(
+            f"column {as_given(name)} holds no {what} in this table, but words such as "
+            f"{shown(words[int(np.argmax(there))])}: all of them are taken as missing.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 _AS_TYPED = str.maketrans("\u00a0\u202f\u2212", "  -")  # spaces that do not break, and the minus of print

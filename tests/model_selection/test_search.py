@@ -125,6 +125,13 @@ def test_errors_of_searches():
         NAGClassifierCV(NAGClassifier(eta0="auto")).fit(X, y)
     with pytest.raises(ValueError, match="zero for all rows"):
         NAGClassifierCV(cv=2).fit(X, y, sample_weight=np.zeros(len(y)))
+    for scoring in (["accuracy"], {"a": "accuracy"}):
+        with pytest.raises(ValueError, match="'scoring' parameter .* must be one score: a name, a callable, or None"):
+            NAGClassifierCV(scoring=scoring).fit(X, y)
+    with pytest.raises(ValueError, match="cv gives no folds"):
+        NAGClassifierCV(cv=iter(())).fit(X, y)
+    with pytest.raises(ValueError, match="or has no score, in every fold"):
+        NAGClassifierCV(cv=2, scoring=lambda *_: np.nan).fit(X, y)
     search = NAGClassifierCV(NAGClassifier(loss="hinge", max_iter=2), [1.0], cv=2)
     assert not hasattr(search, "predict_proba")
     assert not hasattr(search.fit(X, y), "predict_proba")

@@ -1,6 +1,7 @@
 """What is made of the columns of a table, and why."""
 
 import datetime
+import warnings
 
 import numpy as np
 import pytest
@@ -415,3 +416,16 @@ def test_categories_of_a_frame_are_words_wherever_it_lies(tmp_path):
         np.testing.assert_array_equal(np.concatenate(rows)[-50:], expected[-50:])
     assert "words, as their type says" in said[0]
     assert said[1].startswith("'size': numbers")
+
+
+def test_columns_of_which_nothing_can_be_read_any_more_are_told_of():
+    frame = pd.DataFrame({"price": ["$5.00", "$7.50"] * 30, "sold": ["28.02.2023", "01.03.2023"] * 30})
+    pipeline = prepare(frame, mismatch="fill").partial_fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pipeline.transform(frame.assign(price=["sold out", "$5.00"] * 30, sold=None))
+        pipeline.transform(frame[:9].assign(price="sold out"))
+    with pytest.warns(UserWarning, match="column 'price' holds no numbers in this table, but words such as 'sold out'"):
+        pipeline.transform(frame.assign(price="sold out"))
+    with pytest.warns(UserWarning, match="column 'sold' holds no dates in this table, but words such as 'next week'"):
+        pipeline.transform(frame.assign(sold="next week"))
