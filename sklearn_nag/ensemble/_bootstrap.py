@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextvars import copy_context
 from numbers import Integral
+from threading import Lock
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -253,15 +254,25 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]
         weight = check_weights(sample_weight, n_rows)
 
+        at_work, has_failed = [Lock() for _ in copies], []
+
         def learn(number, model):
             keys = (int(self.random_state), int(self.shard), number)
             drawn = exponential_weights(keys, begin, begin + n_rows)
             weights = _named_weights(model, method, drawn if weight is None else drawn * weight)
-            return getattr(model, method)(X, y, **options, **weights)
+            with at_work[number]:
+                if not has_failed:
+                    getattr(model, method)(X, y, **options, **weights)
 
         # Each in a context of its own, as threads begin without what `config_context` has set.
         calls = (delayed(copy_context().run)(learn, i, model) for i, model in enumerate(copies))
-        Parallel(n_jobs=self.n_jobs, prefer="threads")(calls)
+        try:
+            Parallel(n_jobs=self.n_jobs, prefer="threads")(calls)
+        except BaseException:  # what other threads are learning meanwhile can be undone only when they have
+            has_failed.append(True)
+            for lock in at_work:
+                lock.acquire()
+            raise
         self.estimator_, self.estimators_, self.n_rows_ = first, copies, begin + n_rows
 
     def _merged(self, models, base):

@@ -1,13 +1,16 @@
 """Copies of a learner with random weights: what is drawn, standard errors, intervals, and any learner's rows."""
 
 import copy
+import itertools
 import pickle
+import threading
+import time
 
 import numpy as np
 import pytest
 from scipy.stats import kstest
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, SGDClassifier, SGDRegressor
@@ -197,3 +200,32 @@ def test_intervals_of_what_is_best_are_not_clipped(rng, piped):
     np.testing.assert_allclose(
         intervals(counts, loss="poisson", clip=None), intervals(counts, loss="poisson"), rtol=0.5
     )
+
+
+def test_threads_learn_nothing_any_more_when_a_call_has_failed():
+    """One copy fails while another, in its own thread, is at work: all are undone when that one has ended."""
+    slow, copies = threading.Event(), itertools.count()
+
+    class Failing(TransformerMixin, BaseEstimator):
+        def fit(self, X, y=None):
+            return self
+
+        def __sklearn_is_fitted__(self):
+            return True
+
+        def transform(self, X):
+            number = next(copies)
+            if slow.is_set() and number == 1:
+                raise RuntimeError("the second copy fails")
+            if slow.is_set() and number > 1:
+                time.sleep(0.2)
+            return X
+
+    model = OnlineBootstrap(make_online_pipeline(Failing(), NAGRegressor()), n_models=3, n_jobs=2).partial_fit(X, Y)
+    before = [part[-1].coef_.tolist() for part in model.estimators_]
+    slow.set()
+    copies = itertools.count()
+    with pytest.raises(RuntimeError, match="the second copy fails"):
+        model.partial_fit(X, Y)
+    time.sleep(0.5)
+    assert [part[-1].coef_.tolist() for part in model.estimators_] == before
