@@ -267,9 +267,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         if self.class_weight is None:
             return weight
         codes = self._encode(y)
-        if isinstance(
-            self.class_weight, str
-        ):  # by the rows that count; classes without any are as frequent as the mean
+        if isinstance(self.class_weight, str):  # balanced by the rows that count, over the classes that these have
             counts = np.bincount(codes if weight is None else codes[weight > 0], minlength=len(self.classes_))
             of_class = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1.0))
         else:

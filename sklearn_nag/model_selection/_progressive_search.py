@@ -362,7 +362,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         check_sparse(X)
         if not self._takes_tables():
             return converted(self, X, reset=False)
-        validate_data(self, as_numpy(X, "X"), reset=False, skip_check_array=True)
+        X = as_numpy(X, "X")
+        validate_data(self, X, reset=False, skip_check_array=True)
         return X
 
     def _loss_for(self, learners):

@@ -260,10 +260,10 @@ def _numbers(column, name, place, are_weights=False):
     kind = column.type
     is_number = _is_number(kind) or types.is_decimal(kind)
     if are_weights and (column.null_count or not is_number):
-        what = f"holds {kind} in {place.where}" if not is_number else (
-            f"has missing values in {place.of_first_missing(column)}"
-        )  # fmt: skip
-        raise ValueError(f"the sample_weight {name!r} {what}: each row needs a weight, which is a number.")
+        where = (
+            f"has missing values in {place.of_first_missing(column)}" if is_number else f"holds {kind} in {place.where}"
+        )
+        raise ValueError(f"the sample_weight {name!r} {where}: each row needs a weight, which is a number.")
     if not is_number:
         raise ValueError(
             f"column {name!r} holds {kind} in {place.where}: features are numbers or words; read frames=True, and "
