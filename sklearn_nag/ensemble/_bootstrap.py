@@ -8,7 +8,6 @@ from threading import Lock
 from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 from sklearn import get_config
@@ -17,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags
+from sklearn.utils.parallel import Parallel, delayed
 
 from .. import kernels
 from .._typing import available_if
@@ -264,8 +264,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
                 if not has_failed:
                     getattr(model, method)(X, y, **options, **weights)
 
-        # Each in a context of its own, as threads begin without what `config_context` has set.
-        calls = (delayed(copy_context().run)(learn, i, model) for i, model in enumerate(copies))
+        # Each in a copy of the context here, as threads begin without what `config_context` and `part_of` have set.
+        calls = [delayed(copy_context().run)(learn, i, model) for i, model in enumerate(copies)]
         try:
             Parallel(n_jobs=self.n_jobs, prefer="threads")(calls)
         except BaseException:  # what other threads are learning meanwhile can be undone only when they have

@@ -7,6 +7,8 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import get_tags
 
 from ..estimators._labels import check_one_class_a_row
+from ..estimators._rates import common_deviance
+from ..estimators._validation import learner_of
 
 _RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
 
@@ -42,10 +44,22 @@ def count_silent(learner, predictions):
 
     They are not scored: their deviance would be infinite.
     """
-    if not getattr(learner, "_log_link", False) or "predict" not in predictions:
+    if "predict" not in predictions or common_deviance(_learners_in(learner)) is None:
         return 0
     speaks = (predictions["predict"] != 0).reshape(len(predictions["predict"]), -1).any(axis=1)
     return int(np.argmax(np.append(speaks, True)))
+
+
+def _learners_in(learner):
+    """The learners that one is made of: those of a mixture, a bootstrap or a search, or itself."""
+    learner = learner_of(learner)
+    if hasattr(learner, "_experts"):
+        parts = [expert.learner for expert in learner._experts]
+    elif hasattr(learner, "estimator"):
+        parts = learner.estimator if isinstance(learner.estimator, list | tuple) else [learner.estimator]
+    else:
+        return [learner]
+    return [found for part in parts for found in _learners_in(part)]
 
 
 class _NotKept(Exception):

@@ -338,7 +338,9 @@ class _OfArrow(Column):
 
     @property
     def is_nominal(self):
-        return self._is_nominal
+        from pyarrow import types
+
+        return self._is_nominal and not types.is_floating(self.values.type)  # to which it has been cast since
 
     @property
     def kind(self):
@@ -385,9 +387,12 @@ class _OfArrow(Column):
 @lru_cache
 def _nominal_in(metadata):
     """Names of columns that are categories without an order, by what pandas writes beside the schema of a frame."""
-    columns = [] if metadata is None else json.loads(metadata).get("columns", [])
-    categorical = [column for column in columns if column.get("pandas_type") == "categorical"]
-    return frozenset(column["name"] for column in categorical if not (column.get("metadata") or {}).get("ordered"))
+    try:
+        columns = [] if metadata is None else json.loads(metadata)["columns"]
+        categorical = [column for column in columns if column["pandas_type"] == "categorical"]
+        return frozenset(column["name"] for column in categorical if not (column.get("metadata") or {}).get("ordered"))
+    except (ValueError, TypeError, KeyError, AttributeError):  # what others have written under this name
+        return frozenset()
 
 
 @lru_cache

@@ -18,7 +18,7 @@ _SIGNS = r"(?:US|AU?|CA?|HK|NZ|R|S)?\$|[€£¥₹₽₩]|(?<![^\W\d_])(?:Rs|[Kk
 _MONEY = re.compile(rf"^\s*(?:{_SIGNS}|(?:{_CODES})\b)\s*|\s*(?:{_SIGNS}|%|\b(?:{_CODES}))\s*$|^\s+|\s+$")
 _MARK = re.compile(rf"%|{_SIGNS}|(?<![^\W\d_])(?:{_CODES})(?![^\W\d_])")
 _SIGN_OF = {"US$": "$", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹"}
-_UNIT = re.compile(r"\D*\d[\d.,'\s]*?(\s?)([^\W\d_]\D*[23]?|[°\"'\u2032\u2033]\D*)")
+_UNIT = re.compile(r"\D*\d[\d.,'\s]*?(\s?)([^\W\d_]\D*(?:(?<=[^\W\d_])[23])?|[°\"'\u2032\u2033]\D*)")
 _LETTERS = "CFJLVWdghlmstwy"  # which are units where no space is before them: 4G, 3D and 12A are names
 MAGNITUDES = {"k": "e3", "K": "e3", "M": "e6", "B": "e9"}
 _SOME_ROWS = 10  # with words that cannot be read, which are more than an exception
@@ -54,8 +54,9 @@ class NumberReader(OnlineTransformer):
         What stands between groups of three digits, the first of which does not begin with 0; None where there are no
         groups.
     unit : str, default=None
-        What stands behind numbers and is left out, such as "kg", with an "s" behind it too: "year" stands for "1 year"
-        and "2 years". Numbers without it are read as well, and those with another unit are none.
+        What stands behind numbers and is left out, such as "kg"; if it is longer than a letter, with an "s" behind it
+        too: "year" stands for "1 year" and "2 years". Numbers without it are read as well, and those with another unit
+        are none.
     magnitudes : bool, default=False
         Whether k or K, M and B behind a number stand for thousands, millions and billions: 1.4k is 1400.
     errors : {"raise", "missing"}, default="raise"
@@ -208,7 +209,8 @@ def read_number(word: str, form: NumberForm) -> float | None:
         return None if number is None or number < 0.0 else -number
     bare = _without_money(word if word.isascii() else word.translate(_AS_TYPED))
     if form.unit is not None:
-        bare = bare.removesuffix(f"{form.unit}s").removesuffix(form.unit).rstrip()
+        plural = f"{form.unit}s" if has_plural(form.unit) else ""
+        bare = bare.removesuffix(plural).removesuffix(form.unit).rstrip()
     power = MAGNITUDES.get(bare[-1:], "") if form.magnitudes else ""
     bare = bare[:-1].rstrip() if power else bare
     sign, bare = ("-", _without_money(bare[1:])) if bare.startswith("-") else ("", bare)  # -$3 and $-3
@@ -230,6 +232,11 @@ def mark_of(word: str) -> str:
     """The sign of the currency in a word, or of percent, or "no mark"; the same for ``$``, ``US$`` and ``USD``."""
     found = _MARK.search(word)
     return "no mark" if found is None else _SIGN_OF.get(found[0], found[0].rstrip("."))
+
+
+def has_plural(unit: str) -> bool:
+    """Whether a unit may have an "s" behind it: 3 ms are not 3 m."""
+    return len(unit) > 1
 
 
 def unit_of(word: str) -> str | None:

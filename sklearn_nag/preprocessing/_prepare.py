@@ -15,7 +15,7 @@ from ._column_transformer import OnlineColumnTransformer
 from ._dates import DateEncoder, read_date
 from ._frames import DATES, NUMBERS, WORDS, Column, read_table
 from ._imputer import OnlineImputer
-from ._numbers import MAGNITUDES, NumberForm, NumberReader, is_missing_word, mark_of, read_number, unit_of
+from ._numbers import MAGNITUDES, NumberForm, NumberReader, has_plural, is_missing_word, mark_of, read_number, unit_of
 from ._pipeline import OnlinePipeline, make_online_pipeline
 from ._text import OnlineTfidf
 from ._words import HashingEncoder, OnlineOneHotEncoder
@@ -29,6 +29,7 @@ LONGEST_QUANTITY = 1e11  # whole numbers from here on that are all different nam
 LEAST_READ = 0.99  # of the rows with a value, that make a column one of numbers or dates though others cannot be read
 _NAMES_ROWS = re.compile(r"(?:^|[_\W])(?:id|key|uuid|guid)$|[a-z]I[Dd]$", re.ASCII)
 _LEADING_ZERO = re.compile(r"0\d+")
+_ZERO_FIRST = re.compile(r"\s*0\d")
 _DAYS = (
     *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y", "%d-%m-%Y"),
     *("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%m-%d-%y", "%d-%m-%y"),
@@ -249,13 +250,22 @@ def _as_quantities(column, counts, choice, asked, kept, least):
     for word, times in counts.items():
         units[unit_of(word)] += times
     del units[None]
-    if not units:
+    if not units or (asked is None and any(map(_ZERO_FIRST.match, counts))):
         return None
     unit = max(units, key=units.__getitem__)
-    if unit[:-1] in units and unit.endswith("s"):
+    if unit.endswith("s") and has_plural(unit[:-1]) and unit[:-1] in units:
         unit = unit[:-1]  # 1 year, 2 years
-    how = {"magnitudes": True} if unit in MAGNITUDES else {"unit": unit}
+    how = {"unit": unit}
+    if unit in MAGNITUDES:
+        if len(units) + (units[unit] < sum(counts.values())) > 1 and not any(map(_is_amount, counts)):
+            return None  # 25M beside 30 may be a man
+        how = {"magnitudes": True}
     return _as_numbers(column, counts, choice, asked, kept, least, how)
+
+
+def _is_amount(word):
+    """Whether a word ends in a magnitude and has decimals or a currency, as codes have not."""
+    return unit_of(word) in MAGNITUDES and ("." in word or "," in word or mark_of(word) != "no mark")
 
 
 def _as_numbers(column, counts, choice, asked, kept, least, how=None):

@@ -15,8 +15,9 @@ from sklearn.metrics import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from sklearn_nag import NAGClassifier, NAGRegressor
-from sklearn_nag.model_selection import progressive_validation
+from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap
+from sklearn_nag.model_selection import ProgressiveSearch, progressive_validation
+from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 
 from .helpers import CANCER, DIABETES, PLAIN, WINE, cut, in_turn
 
@@ -195,6 +196,27 @@ def test_river():
     assert result.score["neg_log_loss"] == pytest.approx(-log_loss(y[1:200], probability))
     scaled = compat.convert_river_to_sklearn(preprocessing.StandardScaler() | linear_model.LogisticRegression())
     assert progressive_validation(scaled, X[:200], y[:200]).score > result.score["accuracy"]
+
+
+@pytest.mark.parametrize(
+    "made_of",
+    [
+        lambda learner: HedgeRegressor([("a", learner), ("b", NAGRegressor("poisson", eta0=0.1))]),
+        lambda learner: OnlineBootstrap(learner, n_models=2),
+        lambda learner: ProgressiveSearch(learner, {"eta0": [0.1, 1.0]}),
+        lambda learner: make_online_pipeline(OnlineImputer(), learner),
+    ],
+)
+def test_what_is_made_of_learners_of_counts_is_scored_as_these(rng, made_of):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3.0
+    y[:15] = 0.0
+    learner = NAGRegressor("poisson")
+    scoring = "neg_mean_poisson_deviance"
+    expected, found = (
+        progressive_validation(model, X, y, scoring=scoring, batch_size=5) for model in (learner, made_of(learner))
+    )
+    assert found.n_scored <= expected.n_scored == 60 - 17  # that is predicted after the first count above 0
+    assert found.score == pytest.approx(expected.score, rel=0.5)
 
 
 @pytest.mark.parametrize("delay", [0, 7])

@@ -242,6 +242,7 @@ def test_what_is_no_estimator_is_refused(estimator):
 
 def test_names_of_columns_are_those_of_the_search():
     """Candidates take arrays, which have none: the search tells columns in another order."""
+    pytest.importorskip("pandas")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     plain = ProgressiveSearch(NAGClassifier(), {"eta0": [0.1, 1.0]}, min_rows=50)
     piped = ProgressiveSearch([make_online_pipeline(OnlineImputer(), NAGClassifier()), NAGClassifier()], min_rows=50)

@@ -214,3 +214,27 @@ def test_words_that_views_of_arrow_have_no_more():
     assert column.words().tolist() == ["c", "a", "c"]
     [column] = read_table(pl.DataFrame({"w": pl.Series(["a", "b", "a"], dtype=pl.Categorical)})[1:].to_arrow()).columns
     assert column.words().tolist() == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *(b"{not json", b"\xff\xfe", b"null", b"[]", b'{"columns": null}', b'{"columns": ["a"]}'),
+        b'{"columns": [{"pandas_type": "categorical", "field_name": "a"}]}',
+        b'{"columns": [{"pandas_type": "categorical", "name": ["a"]}]}',
+    ],
+)
+def test_what_others_write_in_place_of_pandas_is_left_alone(written):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    table = pa.table({"a": [1, 2, 3]}).replace_schema_metadata({b"pandas": written})
+    [column] = read_table(table).columns
+    assert column.kind == "numbers"
+    assert not column.is_nominal
+
+
+def test_categories_that_have_become_numbers_are_numbers():
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    table = pa.Table.from_pandas(pd.DataFrame({"a": pd.Categorical([1, 2, 3])}))
+    assert read_table(table).columns[0].is_nominal
+    numbers = table.column("a").chunk(0).dictionary_decode().cast(pa.float64())
+    assert not read_table(table.set_column(0, "a", numbers)).columns[0].is_nominal

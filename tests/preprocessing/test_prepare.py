@@ -147,6 +147,8 @@ def test_numbers_with_gaps_are_filled_and_marked():
         (["5%", "0.05"], 5.0, "numbers from 0.05 to 5 (% and no mark alike: nothing is converted)"),
         (["$5", "7"], 5.0, "numbers from 5 to 7"),
         (["773", "1.4k", "2M"], 773.0, "numbers as '1.4k' is 1400, from 773 to 2e+06"),
+        (["1k", "2.5k", "1M"], 1000.0, "numbers as '1k' is 1000, from 1000 to 1e+06"),
+        (["12B", "14B"], 12e9, "numbers as '12B' is 1.2e+10"),
         (["12", "13 kg"], 12.0, "numbers as '13 kg' is 13, from 12 to 13"),
         (["(3.20)", "($1.50)", "2"], -3.2, "numbers from -3.2 to 2"),
         (["0,126", "1,500"], 0.126, "numbers as '0,126' is 0.126, from 0.126 to 1.5"),
@@ -210,6 +212,14 @@ def test_dates_of_tables():
     [
         *(["01234", "98765"], ["1-2", "a-b", "2024-01-01"], ["a", "?", None], ["yes", "no"]),
         *(["12 kg", "12 g"], ["4G", "5G"], ["2h 30m", "1h 5m"], ["10-20", "20-30"], ["2020Q1", "2020Q2"], ["9", "9½"]),
+        *(
+            ["500ms", "2m"],
+            ["01067 Dresden", "01069 Dresden"],
+            ["01C", "02C"],
+            ["2 x 3", "4 x 3"],
+            ["5 ft 2", "6 ft 2"],
+        ),
+        *(["25M", "30"], ["1B", "2B", "3M"]),
     ],
 )
 def test_words_stay_words(words):
