@@ -106,7 +106,10 @@ class NumberReader(OnlineTransformer):
         self.errors = errors
 
     def __setstate__(self, state):
-        super().__setstate__({"unit": None, "magnitudes": False, **state})  # earlier versions had none
+        added = {"unit": None, "magnitudes": False}  # which readers of earlier versions have not
+        if "_begun_with" in state:
+            state = {**state, "_begun_with": {**added, **state["_begun_with"]}}
+        super().__setstate__({**added, **state})
 
     def _check_parameters(self):
         check_option("decimal", self.decimal, (".", ","))
