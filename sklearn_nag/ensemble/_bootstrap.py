@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import copy_context
 from numbers import Integral
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -36,7 +36,7 @@ from ..estimators._validation import (
 )
 from ..merging import merge
 from ..model_selection._before import LearnsInPlace
-from ..preprocessing._steps import is_left_out
+from ..preprocessing._steps import transformed
 from ..uncertainty.perturbation import exponential_weights
 
 
@@ -82,8 +82,8 @@ def _unclipped(model, X):
     learner = learner_of(model)
     if not (isinstance(learner, OnlineLinear) and isinstance(learner.clip, str)):
         return model.predict(X)
-    for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
-        X = X if is_left_out(step) else step.transform(X)
+    if isinstance(model, Pipeline):
+        X = transformed((step for _, step in model.steps[:-1]), X)
     return learner._interpret(kernels.predict(learner._state.unclipped(), learner._rows_to_predict(X)))
 
 
@@ -254,14 +254,14 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]
         weight = check_weights(sample_weight, n_rows)
 
-        at_work, has_failed = [Lock() for _ in copies], []
+        at_work, has_failed = [Lock() for _ in copies], Event()
 
         def learn(number, model):
             keys = (int(self.random_state), int(self.shard), number)
             drawn = exponential_weights(keys, begin, begin + n_rows)
             weights = _named_weights(model, method, drawn if weight is None else drawn * weight)
             with at_work[number]:
-                if not has_failed:
+                if not has_failed.is_set():
                     getattr(model, method)(X, y, **options, **weights)
 
         # Each in a copy of the context here, as threads begin without what `config_context` and `part_of` have set.
@@ -269,7 +269,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         try:
             Parallel(n_jobs=self.n_jobs, prefer="threads")(calls)
         except BaseException:  # what other threads are learning meanwhile can be undone only when they have
-            has_failed.append(True)
+            has_failed.set()
             for lock in at_work:
                 lock.acquire()
             raise

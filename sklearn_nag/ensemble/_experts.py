@@ -15,6 +15,7 @@ from ..estimators._saved import check_integer
 from ..estimators._validation import shown
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 from ..preprocessing._base import OnlineTransformer
+from ..preprocessing._steps import transformed
 
 GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
 
@@ -247,8 +248,7 @@ class Expert(StreamPipeline):
     def forecast(self, which, method, X):
         """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""
         with self._saying():
-            for _, step in self.transformers:
-                X = step.transform(X)
+            X = transformed((step for _, step in self.transformers), X)
             if which == self.n_forecasts - 1:
                 return getattr(self.learner, method)(X)
             decision = kernels.predict(self.learner._state.latest(), self.learner._rows_to_predict(X))

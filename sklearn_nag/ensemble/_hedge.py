@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from .. import kernels, losses
 from .._docstrings import share
@@ -55,6 +54,7 @@ from ..estimators._validation import (
     parameter_names,
     two_or_more,
     unchanged_on_error,
+    unconverted,
 )
 from ..model_selection._before import LearnsInPlace, Thrown
 from ..model_selection._streams import count_rows
@@ -261,8 +261,7 @@ class _Hedge(LearnsInPlace, NamedEstimators):
         """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
         check_sparse(X)
         if self._takes_anything():
-            X, y = as_numpy(X, "X"), as_numpy(y, "y")
-            validate_data(self, X, reset=first, skip_check_array=True)
+            X, y = unconverted(self, X, reset=first), as_numpy(y, "y")
             check_consistent_length(X, y)
             check_some_rows(X, self)
             X = X.tocsr() if sparse.issparse(X) else X
@@ -394,8 +393,7 @@ class _Hedge(LearnsInPlace, NamedEstimators):
         check_fitted(self)
         check_sparse(X)
         if self._takes_anything():
-            X = as_numpy(X, "X")
-            validate_data(self, X, reset=False, skip_check_array=True)
+            X = unconverted(self, X, reset=False)
         else:
             X = converted(self, X, reset=False, **self._row_options)
         if self._mixture is None:  # all rows had weight 0

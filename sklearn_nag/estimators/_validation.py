@@ -427,6 +427,13 @@ def converted(estimator, X, *y, **options):
         raise
 
 
+def unconverted(estimator, X, reset):
+    """Rows as they were given, of which `validate_data` looks at the names and number of columns alone."""
+    X = as_numpy(X, "X")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
 def check_some_rows(X, estimator):
     """Raise for a table without rows, of which `validate_data` is not asked."""
     if X.shape[0] if hasattr(X, "shape") else len(X):

@@ -15,7 +15,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._locks import between_calls, turn_of
@@ -37,6 +37,7 @@ from ..estimators._validation import (
     shown,
     two_or_more,
     unchanged_on_error,
+    unconverted,
 )
 from ..losses import LEAST_LOG
 from ._before import LearnsInPlace
@@ -336,8 +337,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             check_one_class_a_row(y, type(self).__name__)
         check_sparse(X)
         if self._takes_tables():
-            X, y = as_numpy(X, "X"), as_numpy(y, "y")
-            validate_data(self, X, reset=first, skip_check_array=True)
+            X, y = unconverted(self, X, reset=first), as_numpy(y, "y")
             check_consistent_length(X, y)
             check_some_rows(X, self)
             y = np.asarray(y)
@@ -360,11 +360,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     def _rows_for_best(self, X):
         self._found()
         check_sparse(X)
-        if not self._takes_tables():
-            return converted(self, X, reset=False)
-        X = as_numpy(X, "X")
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
+        return (unconverted if self._takes_tables() else converted)(self, X, reset=False)
 
     def _loss_for(self, learners):
         """The loss that candidates are judged by; raise where it does not suit them."""

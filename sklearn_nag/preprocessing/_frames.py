@@ -404,7 +404,7 @@ def _kind_in_arrow(kind):
         return WORDS
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return NUMBERS
-    if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(types, kind):
+    if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(kind):
         return WORDS
     if types.is_date(kind) or types.is_timestamp(kind):
         return DATES
@@ -428,7 +428,7 @@ def _present(codes, dictionary):
         codes = new[codes]
     present = used[used >= 0]
     if len(present) < n and hasattr(dictionary, "take"):
-        dictionary = (dictionary.cast("string") if _is_view(dictionary) else dictionary).take(present)
+        dictionary = (dictionary.cast("string") if _is_string_view(dictionary.type) else dictionary).take(present)
     elif len(present) < n:
         dictionary = [dictionary[i] for i in present]
     words = _as_words(dictionary)
@@ -441,14 +441,10 @@ def _as_words(values):
     return [value if type(value) is str else as_word(value) for value in values]
 
 
-def _is_view(words):
-    """Whether words of Arrow are views, which pyarrow cannot take some of."""
+def _is_string_view(kind):
+    """Whether a type of Arrow is that of views, which pyarrow cannot take some of."""
     from pyarrow import types
 
-    return _is_string_view(types, words.type)
-
-
-def _is_string_view(types, kind):
     return hasattr(types, "is_string_view") and types.is_string_view(kind)  # since pyarrow 16
 
 

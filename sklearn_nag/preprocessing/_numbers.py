@@ -185,8 +185,10 @@ def is_missing_word(word: str) -> bool:
 
 def warn_if_unread(name: Any, words: list, codes: np.ndarray, unread: np.ndarray, what: str) -> None:
     """Warn where some rows of a column have words, and all of these are ``unread``, so that they count as missing."""
+    if not unread.all():  # missing words are unread, too
+        return
     there = np.array([word is not None and not is_missing_word(word) for word in words], dtype=bool)
-    if np.count_nonzero(there[codes]) >= _SOME_ROWS and unread[there].all():
+    if np.count_nonzero(there[codes]) >= _SOME_ROWS:
         warnings.warn(
             f"column {as_given(name)} holds no {what} in this table, but words such as "
             f"{shown(words[int(np.argmax(there))])}: all of them are taken as missing.",

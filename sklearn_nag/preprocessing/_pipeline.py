@@ -24,6 +24,7 @@ from ._steps import (
     numeric_outputs,
     places_in,
     tell_numeric,
+    transformed,
 )
 
 if TYPE_CHECKING:
@@ -291,9 +292,7 @@ class OnlinePipeline(Pipeline):
 
     def _transformed(self, X):
         """Rows as the last step takes them."""
-        for _, step in self.steps[:-1]:
-            X = X if is_left_out(step) else step.transform(X)
-        return X
+        return transformed((step for _, step in self.steps[:-1]), X)
 
     def _partial_fit(self, X, y, classes, sample_weight, params, told):
         self._check_steps(self.steps[:-1])

@@ -257,7 +257,7 @@ def _as_quantities(column, counts, choice, asked, kept, least):
         unit = unit[:-1]  # 1 year, 2 years
     how = {"unit": unit}
     if unit in MAGNITUDES:
-        if len(units) + (units[unit] < sum(counts.values())) > 1 and not any(map(_is_amount, counts)):
+        if units[unit] < sum(counts.values()) and not any(map(_is_amount, counts)):
             return None  # 25M beside 30 may be a man
         how = {"magnitudes": True}
     return _as_numbers(column, counts, choice, asked, kept, least, how)

@@ -51,6 +51,13 @@ def is_by_row(step: Any) -> bool:
     return hasattr(step, "learn_transform") and all(is_by_row(part) for part in step._parts())
 
 
+def transformed(steps: Iterable, X: Any) -> Any:
+    """Rows as these steps, one after another, transform them."""
+    for step in steps:
+        X = X if is_left_out(step) else step.transform(X)
+    return X
+
+
 def learn_step(step: Any, X: Any, y: Any = None, params: dict | None = None) -> Any:
     """Let a step learn rows, if it can, and transform them: each by the rows up to it, or by all of the batch.
 

@@ -477,7 +477,7 @@ def _reader(kind):
         return _number, pyarrow.float64()
     if pyarrow.types.is_boolean(kind):
         return _truth, pyarrow.bool_()
-    if pyarrow.types.is_date(kind) or (pyarrow.types.is_timestamp(kind) and not _has_zone(kind)):
+    if pyarrow.types.is_date(kind) or pyarrow.types.is_timestamp(kind):  # those with a zone are words
         return partial(read_date, form=None), pyarrow.timestamp("us")
     return None, pyarrow.string()
 

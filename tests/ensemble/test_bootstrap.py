@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 from sklearn import config_context
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor, merge
@@ -206,22 +206,17 @@ def test_threads_learn_nothing_any_more_when_a_call_has_failed():
     """One copy fails while another, in its own thread, is at work: all are undone when that one has ended."""
     slow, copies = threading.Event(), itertools.count()
 
-    class Failing(TransformerMixin, BaseEstimator):
-        def fit(self, X, y=None):
-            return self
+    def failing(X):
+        number = next(copies)
+        if slow.is_set() and number == 1:
+            raise RuntimeError("the second copy fails")
+        if slow.is_set() and number > 1:
+            time.sleep(0.2)
+        return X
 
-        def __sklearn_is_fitted__(self):
-            return True
-
-        def transform(self, X):
-            number = next(copies)
-            if slow.is_set() and number == 1:
-                raise RuntimeError("the second copy fails")
-            if slow.is_set() and number > 1:
-                time.sleep(0.2)
-            return X
-
-    model = OnlineBootstrap(make_online_pipeline(Failing(), NAGRegressor()), n_models=3, n_jobs=2).partial_fit(X, Y)
+    model = OnlineBootstrap(
+        make_online_pipeline(FunctionTransformer(failing), NAGRegressor()), n_models=3, n_jobs=2
+    ).partial_fit(X, Y)
     before = [part[-1].coef_.tolist() for part in model.estimators_]
     slow.set()
     copies = itertools.count()

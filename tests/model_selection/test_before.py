@@ -6,9 +6,8 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import SGDClassifier
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
 
 from sklearn_nag import FTRLClassifier, HedgeClassifier, NAGClassifier, OnlineBootstrap
 from sklearn_nag.estimators._undo import part_of
@@ -37,33 +36,26 @@ class Interrupting(SGDClassifier):
         return super().partial_fit(X, y, classes=classes, sample_weight=sample_weight)
 
 
-class Calling(TransformerMixin, BaseEstimator):
-    """Calls what it is given before it lets rows pass."""
-
-    def fit(self, X, y=None):
-        return self
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def transform(self, X):
-        if Interrupting.call is not None:
-            Interrupting.call()
-        return X
+def calling(X):
+    """Calls as `Interrupting` does, and lets rows pass."""
+    if Interrupting.call is not None:
+        Interrupting.call()
+    return X
 
 
 @pytest.fixture(params=["mixture", "search", "bootstrap", "bootstrap of a mixture", "threads"])
 def model(request):
     """Made of learners of all kinds, which have learnt some rows; most play ten at a time."""
     Interrupting.call = None
+    caller = FunctionTransformer(calling)
     other = Interrupting(loss="log_loss", random_state=0)
-    called = [make_online_pipeline(Calling(), learner) for learner in BUILT.values()]
+    called = [make_online_pipeline(caller, learner) for learner in BUILT.values()]
     made = {
         "mixture": HedgeClassifier([*BUILT.items(), ("other", other)], batch_size=10),
         "search": ProgressiveSearch([*called, other], batch_size=10, min_rows=125),
-        "bootstrap": OnlineBootstrap(make_online_pipeline(MaxAbsScaler(), Calling(), NAGClassifier()), n_models=5),
-        "bootstrap of a mixture": OnlineBootstrap(make_online_pipeline(Calling(), BUILT["mixed"]), n_models=5),
-        "threads": OnlineBootstrap(make_online_pipeline(Calling(), NAGClassifier()), n_models=20, n_jobs=2),
+        "bootstrap": OnlineBootstrap(make_online_pipeline(MaxAbsScaler(), caller, NAGClassifier()), n_models=5),
+        "bootstrap of a mixture": OnlineBootstrap(make_online_pipeline(caller, BUILT["mixed"]), n_models=5),
+        "threads": OnlineBootstrap(make_online_pipeline(caller, NAGClassifier()), n_models=20, n_jobs=2),
     }[request.param]
     yield made.partial_fit(*rows(100, 0), classes=[0, 1])
     Interrupting.call = None
