@@ -21,7 +21,8 @@ from .distributed._rounds import (
     plan,
     run_rounds,
 )
-from .estimators._validation import as_numpy, learner_of
+from .estimators._parameters import learner_of
+from .estimators._validation import as_numpy
 from .model_selection._streams import saying
 
 __all__ = ["fit"]

@@ -29,7 +29,7 @@ FLOORS = [
     FAMILIES,
     {"kernels"},
     {"uncertainty"},
-    {"estimators._locks"},
+    {"estimators._calls", "estimators._parameters"},
     {"estimators._validation"},  # checks, which transformers make as estimators do, and so the next two
     {"estimators._labels"},
     {"estimators._saved"},

@@ -20,7 +20,7 @@ from benchmarks.faults import cases, mishaps, promises, saving, shrink, tables
 from benchmarks.faults.children import Died, each_in_child, in_child
 from sklearn_nag import kernels
 from sklearn_nag.ensemble import _bootstrap
-from sklearn_nag.estimators import _locks, _online, _regressor, _validation
+from sklearn_nag.estimators import _calls, _online, _parameters, _regressor, _validation
 from sklearn_nag.kernels.full import numpy_rows
 from sklearn_nag.kernels.full.rule import solve
 from sklearn_nag.kernels.state import placed
@@ -404,12 +404,12 @@ def test_a_model_that_is_entered_again(monkeypatch):
         if self.lock._is_owned():
             raise KeyError("no such thing")
 
-    monkeypatch.setattr(_locks.Turn, "check_free", check_free)
+    monkeypatch.setattr(_calls.Turn, "check_free", check_free)
     campaign("models_are_not_entered_again", 3, "fit raises KeyError: 'no such thing'")
 
 
 def test_a_handler_that_saves_half_a_call(monkeypatch):
-    monkeypatch.setattr(_locks.Turn, "seen", lambda self, estimator: estimator)
+    monkeypatch.setattr(_calls.Turn, "seen", lambda self, estimator: estimator)
     says = "predictions are those of another model|neither the model before nor after"
     campaign("handlers_save_whole_models", 8, says)
 
@@ -473,7 +473,7 @@ def test_a_parameter_that_is_not_named(monkeypatch):
 
 
 def test_a_parameter_that_is_too_large(monkeypatch):
-    monkeypatch.setattr(_validation, "as_float", lambda value: value)  # as Python compares them
+    monkeypatch.setattr(_parameters, "as_float", lambda value: value)  # as Python compares them
     campaign("absurd_parameters_are_named", 12, "raises OverflowError: ")
 
 

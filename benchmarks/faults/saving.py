@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 import sklearn_nag
-from sklearn_nag.estimators._locks import turn_of
+from sklearn_nag.estimators._calls import turn_of
 
 from .children import each_in_child
 from .mishaps import dense_only, first_call, long_rows, new_model, plain_rows, told

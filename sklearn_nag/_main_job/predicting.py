@@ -23,7 +23,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from .._extras import how_to_install
-from ..estimators._validation import learner_of
+from ..estimators._parameters import learner_of
 from ..preprocessing import OnlineColumnTransformer
 from ..preprocessing._frames import WORDS
 from ..streams import read_batches

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from .. import kernels
 from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
-from ..estimators._validation import check_number, learner_of
+from ..estimators._parameters import check_number, learner_of
 from ..merging import merge
 from ..preprocessing._steps import check_step, is_left_out, learns
 

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_consistent_length
 
 from ..estimators._labels import classes_in, dense
-from ..estimators._validation import as_numpy, learner_of
+from ..estimators._parameters import learner_of
+from ..estimators._validation import as_numpy
 from ._rounds import (
     check_cut,
     check_estimator,

@@ -16,8 +16,8 @@ from .. import kernels
 from .._docstrings import share
 from ..estimators import merge as merge_learners
 from ..estimators._nag import NAGClassifier, NAGRegressor
+from ..estimators._parameters import check_as_begun, check_number, parameter_names
 from ..estimators._shared_docs import ALL, entries
-from ..estimators._validation import check_as_begun, check_number, parameter_names
 from ..model_selection._effects import rows_and_weights
 from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
 from ..preprocessing._base import merged as merged_transformers
@@ -26,7 +26,8 @@ from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
 from ..uncertainty import quantiles
 from ._experts import Expert
-from ._hedge import HedgeClassifier, HedgeRegressor, added_up
+from ._hedge import HedgeClassifier, HedgeRegressor
+from ._mixture import added_up
 
 _DOCS = ALL | entries("""
 columns : "auto" or list, default="auto"

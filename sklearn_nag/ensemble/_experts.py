@@ -11,8 +11,8 @@ from sklearn.utils import Bunch
 
 from .. import kernels
 from ..estimators._online import OnlineLinear
+from ..estimators._parameters import shown
 from ..estimators._saved import check_integer
-from ..estimators._validation import shown
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 from ..preprocessing._base import OnlineTransformer
 from ..preprocessing._steps import transformed

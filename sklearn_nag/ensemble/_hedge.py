@@ -2,70 +2,43 @@
 
 from __future__ import annotations
 
-import inspect
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import kernels, losses
 from .._docstrings import share
 from .._typing import available_if
-from ..estimators._growing_table import in_silence, learn_and_report, tables_of
+from ..estimators._calls import between_calls, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
-from ..estimators._locks import between_calls, turn_of
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._rates import score_by_common
 from ..estimators._saved import (
-    check_attributes,
-    check_begun_with,
-    check_features,
     check_known_classes,
     check_outputs,
-    damaged,
 )
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
-from ..estimators._undo import part_of
 from ..estimators._validation import (
     Rows,
     as_floats,
     as_labels,
-    as_numpy,
-    check_as_begun,
     check_classes,
     check_coverage,
     check_finite,
-    check_fitted,
-    check_flag,
-    check_number,
-    check_option,
-    check_seed,
-    check_some_rows,
-    check_sparse,
-    check_weights,
     class_codes,
-    converted,
-    parameter_names,
     two_or_more,
-    unchanged_on_error,
-    unconverted,
 )
-from ..model_selection._before import LearnsInPlace, Thrown
-from ..model_selection._streams import count_rows
 from ..uncertainty import quantiles
-from ._experts import Expert, NamedEstimators
+from ._experts import Expert
+from ._mixture import Mixture
 
 _LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
-_ROUNDING = 1e-13  # of forecasts, relative to the largest that may be expected
-_MOST_ROWS = 2**14  # played at a time, to bound memory, where this makes no difference
-_MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns of each row
 
 _DOCS = ALL | entries("""
 eta0 : float, default=1.0
@@ -118,432 +91,6 @@ A step of a Pipeline that has ``partial_fit`` learns each batch before it transf
 }
 
 
-class _Hedge(LearnsInPlace, NamedEstimators):
-    """What the classifier and the regressor share."""
-
-    _in_place = "_experts", "_mixture", "_blend"
-    _row_options: dict[str, Any] = {}  # of `converted`
-    _apart = True  # as `Expert` has it
-
-    # -- parameters
-
-    def _check_parameters(self):
-        check_option("update", self.update, self._updates)
-        check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
-        check_number("max_iter", self.max_iter, Integral, min_val=1)
-        check_number("batch_size", self.batch_size, Integral, min_val=1)
-        check_flag("blend", self.blend)
-        check_flag("shuffle", self.shuffle)
-        check_seed(self.random_state)
-        check_option("loss", self.loss, self._losses)
-
-    def _begin(self, first):
-        """Check the parameters; make new experts and a new mixture for a new model, else keep what they are now."""
-        self._check_parameters()
-        if first:
-            self._experts = [Expert(name, estimator, self._apart) for name, estimator in self._named()]
-            is_other, kind = (is_regressor, "regressor") if is_classifier(self) else (is_classifier, "classifier")
-            for expert in self._experts:
-                if is_other(expert.learner):
-                    raise ValueError(
-                        f"{expert.name!r}, one of estimators, is a {kind}; {type(self).__name__} has none."
-                    )
-            self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
-            self._evidence = None
-            self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
-        else:
-            self._begin_in_place([expert.estimator for expert in self._experts], self._experts)
-            self._experts = list(self._experts)
-            self._mixture = None if self._mixture is None else self._mixture.copy()
-            self._blend = None if self._blend is None else self._blend.copy()
-        judged_by = self._judged_by([expert.learner for expert in self._experts])
-        now = {"loss": judged_by, "update": self.update, "eta0": float(self.eta0), "blend": bool(self.blend)}
-        if not first:
-            check_as_begun(self._begun_with, now)
-        self._begun_with = now
-
-    @property
-    def _names(self):
-        return [expert.name for expert in self._experts]
-
-    # -- learning
-
-    @unchanged_on_error
-    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch, in one pass over the rows or in ``max_iter``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows, as the estimators take them.
-        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            For input or parameters that cannot be used, or that one of the estimators refuses. The estimator is then
-            as it was before.
-        """
-        self._begin(first=True)
-        X, targets, weight = self._validate(X, y, sample_weight, first=True)
-        self._see_all_targets(targets)
-        rows = _rows_with_weight(weight, len(targets))
-        if not len(rows):
-            raise ValueError("sample_weight is zero for all rows: there is nothing to learn from.")
-        random_state = check_random_state(self.random_state)
-        for i in range(self.max_iter):
-            self._learn(X, targets, weight, random_state.permutation(rows) if self.shuffle else rows, judge=i == 0)
-        if self.shuffle or self.max_iter > 1:
-            self._see_order(targets[rows], None if weight is None else weight[rows])
-        self.n_iter_ = int(self.max_iter)
-        return self
-
-    def _see_order(self, y, weight):
-        """Tell the estimators that take it in which order rows were given, which were learnt in another."""
-        for expert in self._experts:
-            if hasattr(expert.learner, "_see_order"):
-                expert.learner._see_order(y, weight)
-
-    def _partial_fit(self, X, y, sample_weight):
-        X, y, weight = self._go_on(X, y, sample_weight)
-        self._learn(X, y, weight, _rows_with_weight(weight, len(y)))
-        return self
-
-    def _go_on(self, X, y, sample_weight):
-        """Begin a new model, or go on with this one; return rows, targets and weights as `_validate` does."""
-        first = not self.__sklearn_is_fitted__()
-        self._begin(first)
-        self.n_iter_ = 1
-        return self._validate(X, y, sample_weight, first)
-
-    # -- what is played, for `progressive_validation`
-
-    _evidence: Any = None  # of how far predictions are off before rows are learnt; never changed in place
-
-    @property
-    def _plays(self):
-        """Whether each row is predicted just before it is learnt, so that cuts make no difference to what is played."""
-        if self.__sklearn_is_fitted__():
-            return all(expert.by_row for expert in self._experts)
-        try:
-            return all(Expert(*named, self._apart).by_row for named in self._named())
-        except (TypeError, ValueError):
-            return False  # as these estimators will be refused
-
-    @unchanged_on_error
-    def _play(self, X, y, sample_weight=None, classes=None):
-        """As ``partial_fit``, but return what the mixture predicted each row by before it was learnt."""
-        if classes is not None:
-            self._see_classes(classes)
-        X, y, weight = self._go_on(X, y, sample_weight)
-        played = []
-        counts = np.ones(len(y), bool) if weight is None else weight > 0
-        for run in np.split(np.arange(len(y)), np.flatnonzero(np.diff(counts)) + 1):
-            if counts[run[0]]:
-                self._learn(X, y, weight, run, played=played)
-            else:  # one by one, as the last bit of products may depend on how many rows there are
-                played.extend(self._mixed_response(_take(X, run[i : i + 1])) for i in range(len(run)))
-        return np.concatenate(played)
-
-    def _responded(self, method, mixed, y, weight, before):
-        """What ``method`` made of what `_play` has returned."""
-        return self._respond(method, mixed)
-
-    def _validate(self, X, y, sample_weight, first):
-        """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
-        check_sparse(X)
-        if self._takes_anything():
-            X, y = unconverted(self, X, reset=first), as_numpy(y, "y")
-            check_consistent_length(X, y)
-            check_some_rows(X, self)
-            X = X.tocsr() if sparse.issparse(X) else X
-            y = self._check_targets_alone(y)
-        else:
-            X, y = converted(self, X, y, reset=first, **self._row_options, **self._target_options)
-        y = self._check_targets(y, first)
-        weight = check_weights(sample_weight, count_rows(X))
-        if weight is not None:
-            for expert in self._experts:
-                if "sample_weight" not in inspect.signature(expert.learner.partial_fit).parameters:
-                    raise ValueError(f"sample_weight cannot be used: {expert.name!r}, one of estimators, takes none.")
-        return X, y, weight
-
-    def _takes_anything(self):
-        """Whether rows go as they are to the estimators, as pipelines may take what is no array of numbers."""
-        return any(expert.transformers for expert in self._experts)
-
-    def _learn(self, X, y, weight, order, judge=True, played=None):
-        """Play and learn the rows in this order; add what the mixture predicted by to the list ``played``, if any."""
-        by_row = all(expert.by_row for expert in self._experts)
-        most = _MOST_TRANSFORMED if any(expert.transformers for expert in self._experts) else _MOST_ROWS
-        size = most if by_row else int(self.batch_size)
-        method, classes = self._method, getattr(self, "classes_", None)
-        before = turn_of(self).in_place or Thrown([expert.estimator for expert in self._experts])
-
-        def learn(first, last):
-            for start in range(first, last, size):
-                rows = order[start : min(start + size, last)]
-                batch, targets = _take(X, rows), y[rows]
-                c = None if weight is None else weight[rows]
-                with in_silence(), part_of(before):
-                    of_experts = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
-                if self._mixture is None:
-                    self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
-                n_unjudged = int(self._is_new)
-                if played is not None and n_unjudged:
-                    played.append(self._advice_before_rows(n_unjudged))
-                if judge and n_unjudged < len(rows) and all(p is not None for p in of_experts):
-                    responses = [response for of_expert in of_experts for response in of_expert]
-                    mixed = self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
-                    if played is not None:
-                        played.append(mixed)
-                self._see(targets)
-                self._is_new = False
-
-        def totals():
-            return self._totals[-1:], self._t
-
-        learn_and_report(tables_of(self), self, totals, len(order), learn, step=1 if by_row else size)
-
-    def _join(self, expert, like):
-        """Let an expert that has learnt a row join the mixture, with the weight and the losses of one ``like`` it."""
-        first = self._first_forecasts()[self._experts.index(like)]
-        n, copied = len(self._totals) - 1, np.arange(first, first + like.n_forecasts)
-        self._experts.append(expert)
-        self._totals = self._totals[[*range(n), *copied, n]]
-        self._mixture = self._mixture.rearranged([*range(n), *copied, *range(n, self._mixture.excess.shape[1])])
-        self._blend = None if self._blend is None else self._blend.rearranged([*range(n), *copied])
-
-    def _leave(self, place):
-        """Let the expert in a place, which makes one forecast, leave the mixture."""
-        first = self._first_forecasts()[place]
-        n = len(self._totals) - 1
-        kept = [i for i in range(n) if i != first]
-        del self._experts[place]
-        self._totals = self._totals[[*kept, n]]
-        self._mixture = self._mixture.rearranged([*kept, *range(n, self._mixture.excess.shape[1])])
-        self._blend = None if self._blend is None else self._blend.rearranged(kept)
-
-    def _see(self, y):
-        """Remember what matters of targets that have been learnt."""
-
-    def _begin_mixture(self, n_forecasts):
-        """Make a new mixture of so many forecasts."""
-        self._totals = np.zeros(n_forecasts + 1)
-        adapts = self.update == "adahedge"
-        if adapts and self.blend and n_forecasts > 1 and self._begun_with["loss"] != "zero_one":
-            self._blend, n_forecasts = kernels.Mixture.new(n_forecasts), n_forecasts + 1
-        self._mixture = self._new_mixture(n_forecasts)
-
-    def _new_mixture(self, n_forecasts):
-        """A mixture of so many forecasts, that of the blend included."""
-        if self.update == "adahedge":
-            return kernels.Mixture.new(n_forecasts)
-        return kernels.FixedRate.new(n_forecasts, float(self.eta0))
-
-    def _judge(self, responses, y, c, n_unjudged):
-        """Count the losses of what was forecast, but for the first rows; return what was mixed of it."""
-        advice, largest = self._advice(responses, y)
-        advice, largest, y, c = advice[:, n_unjudged:], largest[n_unjudged:], y[n_unjudged:], c[n_unjudged:]
-        with np.errstate(over="ignore"):  # where they are the same but for rounding, last digits would decide
-            are_one = np.abs(advice - advice[:1]).max(axis=-1) <= _ROUNDING * largest
-        advice = np.where(are_one[..., None], advice[:1], advice)
-        played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=1)
-        if self._blend is not None:
-            blended = kernels.blend(self._blend, self._against(advice, y), self._begun_with["loss"], c)
-            of_blend = self._weighted_loss(self._mixed(blended.T[:, :, None], advice), y, c)
-            played = np.column_stack([losses, np.where(are_one.all(axis=0), losses[:, 0], of_blend)])
-        with np.errstate(over="ignore"):
-            t = np.add.accumulate(np.append(self._t, c))
-        shares = kernels.mix(self._mixture, played, row_weights=np.column_stack([c, t[1:]]))
-        if self._blend is not None:
-            shares = shares[:, :-1] + shares[:, -1:] * blended
-        mixed = self._mixed(shares.T[:, :, None], advice)
-        of_all = self._weighted_loss(mixed, y, c)
-        self._totals = added_up(self._totals, np.column_stack([losses, of_all]))
-        self._t = float(t[-1])
-        return mixed
-
-    def _weighted_loss(self, advice, y, c):
-        """Loss of each row's advice times its weight, at most the largest double."""
-        with np.errstate(over="ignore"):
-            return np.minimum(self._loss_of(advice, y) * c, _LARGEST)
-
-    @staticmethod
-    def _mixed(weights, advice):
-        """Sum of advice, of shape (n_experts, n_rows, n), by weights that broadcast with it."""
-        total = np.zeros(advice.shape[1:])
-        with np.errstate(over="ignore"):  # shares add up to 1 but for rounding
-            for weight, given in zip(weights, advice):
-                total += weight * given
-        return np.clip(total, -_LARGEST, _LARGEST)
-
-    # -- predicting
-
-    def _mixed_response(self, X):
-        """What the estimators advise for rows, mixed by the present weights; see `between_calls`."""
-        check_fitted(self)
-        check_sparse(X)
-        if self._takes_anything():
-            X = unconverted(self, X, reset=False)
-        else:
-            X = converted(self, X, reset=False, **self._row_options)
-        if self._mixture is None:  # all rows had weight 0
-            return self._advice_before_rows(count_rows(X))
-        total = 0.0
-        with np.errstate(over="ignore"):
-            shares = iter(self._shares())
-            for expert in self._experts:
-                for which in range(expert.n_forecasts):
-                    share = next(shares)
-                    if share > 0:
-                        total = total + share * self._as_advice(expert.forecast(which, self._method, X))
-        return np.clip(total, -_LARGEST, _LARGEST)
-
-    def _shares(self):
-        """Present share of each forecast in the mixture."""
-        if self._mixture is None:
-            return np.full(len(self._experts), 1.0 / len(self._experts))
-        shares = self._mixture.weights()[0]
-        return shares if self._blend is None else shares[:-1] + shares[-1] * self._blend.weights()[0]
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_experts")
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        try:
-            self._check_whole()
-        except ValueError as error:
-            raise damaged(self, error) from None
-
-    def _check_whole(self):
-        """Raise for attributes that do not make a mixture together, as those of a file that was changed or damaged."""
-        check_attributes(self, parameter_names(type(self)))
-        if not self.__sklearn_is_fitted__():
-            return
-        own = vars(self)
-        lacks = [name for name in ("_mixture", "_blend", "_t", "_is_new", "_totals", "_begun_with") if name not in own]
-        if lacks:
-            raise ValueError(f"it has no {', '.join(lacks)}")
-        check_features(self)
-        self._check_targets_of_model()
-        check_begun_with(self._begun_with, ("loss", "update", "eta0", "blend"))
-        if len(self._begun_with) < 4:
-            raise ValueError("it lacks parameters that it was begun with")
-        if self._begun_with["loss"] not in set(self._losses) - {"auto"}:
-            raise ValueError(f"it was begun with the loss {self._begun_with['loss']!r:.60}, which it cannot have")
-        if not (isinstance(self._experts, list) and self._experts and all(type(e) is Expert for e in self._experts)):
-            raise ValueError("its estimators are no list of experts")
-        for expert in self._experts:
-            expert.check()
-        if not isinstance(self._is_new, bool | np.bool_) or self._is_new != (self._mixture is None):
-            raise ValueError(f"_is_new is {self._is_new!r:.60}, which does not go with its mixture")
-        n_forecasts = sum(expert.n_forecasts for expert in self._experts)
-        if self._mixture is not None:
-            kernels.check_mixture("_mixture", self._mixture, 1, n_forecasts + (self._blend is not None))
-            kernels.check_shares("_mixture", self._mixture)
-        if self._blend is not None:
-            kernels.check_mixture("_blend", self._blend, 1, n_forecasts)
-            kernels.check_shares("_blend", self._blend)
-        kernels.check_array("_totals", self._totals, (n_forecasts + 1,))
-        kernels.check_finite("_totals", self._totals)
-        kernels.check_number("_t", self._t)
-
-    def _check_targets_of_model(self):
-        """Raise for classes, or outputs and their ranges, that no mixture has."""
-        raise NotImplementedError
-
-    def _with_tags(self):
-        """The estimators from whose tags those of the mixture follow."""
-        return [estimator for _, estimator in self._named()]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        try:
-            of_experts = [get_tags(estimator) for estimator in self._with_tags()]
-        except (TypeError, ValueError, AttributeError):
-            return tags  # as these estimators will be refused
-        tags.input_tags.sparse = all(t.input_tags.sparse for t in of_experts)
-        tags.target_tags.multi_output = self._multi_output and all(t.target_tags.multi_output for t in of_experts)
-        return tags
-
-    # -- attributes
-
-    def _attribute(self, read):
-        """Return ``read(model)``, between calls that change it; before fitting raise AttributeError."""
-        turn = turn_of(self)
-        with turn.lock:
-            model = turn.seen(self)
-            if not model.__sklearn_is_fitted__():
-                raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-            return read(model)
-
-    @property
-    def estimators_(self) -> list:
-        """The estimators, fitted."""
-        return self._attribute(lambda model: [expert.estimator for expert in model._experts])
-
-    @property
-    def weights_(self) -> np.ndarray:
-        """How much each estimator is trusted; they add up to 1."""
-        return self._attribute(lambda model: np.add.reduceat(model._shares(), model._first_forecasts()))
-
-    def _first_forecasts(self):
-        """Place of the first forecast of each expert: by its latest weights, where there are two."""
-        return np.cumsum([0, *(expert.n_forecasts for expert in self._experts)])[:-1]
-
-    @property
-    def expert_losses_(self) -> np.ndarray:
-        """Mean progressive loss of each estimator; NaN before the first row that was judged."""
-        totals, t = self._attribute(lambda model: (model._totals[model._first_forecasts()], model._t))
-        return totals / t if t > 0 else np.full(len(totals), np.nan)
-
-    @property
-    def progressive_loss_(self) -> float:
-        """Mean progressive loss of the mixture; NaN before the first row that was judged."""
-        total, t = self._attribute(lambda model: (model._totals[-1], model._t))
-        return float(total / t) if t > 0 else np.nan
-
-    @property
-    def regret_(self) -> float:
-        """Total progressive loss of the mixture, less that of the best estimator."""
-        return self._attribute(lambda model: float(model._totals[-1] - model._totals[model._first_forecasts()].min()))
-
-    @property
-    def t_(self) -> float:
-        """Total weight of the rows that were judged."""
-        return self._attribute(lambda model: model._t)
-
-
-def added_up(totals, losses):
-    """Totals with the losses of more rows, added one row after another, and at most the largest double."""
-    with np.errstate(over="ignore"):
-        return np.minimum(np.add.accumulate(np.vstack([totals, losses]), axis=0)[-1], _LARGEST)
-
-
-def _rows_with_weight(weight, n_rows):
-    """Places of the rows to learn."""
-    return np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-
-
-def _take(X, rows):
-    """Rows of an array, data frame, CSR matrix or list, by their places."""
-    if len(rows) == count_rows(X) and np.array_equal(rows, np.arange(len(rows))):
-        return X
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return [X[i] for i in rows] if isinstance(X, list | tuple) else X[rows]
-
-
 def _gives_probabilities(estimator):
     try:
         if hasattr(estimator, "_experts"):
@@ -555,7 +102,7 @@ def _gives_probabilities(estimator):
 
 
 @share(**_DOCS, **_NOTES)
-class HedgeClassifier(ClassifierMixin, _Hedge):
+class HedgeClassifier(ClassifierMixin, Mixture):
     """Mixture of classifiers that learn online, weighted by how well each has predicted rows that were new to it.
 
     On every sequence of rows its loss exceeds that of the best estimator by no more than a bound that no row and no
@@ -833,7 +380,7 @@ class HedgeClassifier(ClassifierMixin, _Hedge):
 
 
 @share(**_DOCS, **_NOTES)
-class HedgeRegressor(RegressorMixin, _Hedge):
+class HedgeRegressor(RegressorMixin, Mixture):
     """Mixture of regressors that learn online, weighted by how well each has predicted rows that were new to it.
 
     On every sequence of rows its loss exceeds that of the best estimator by no more than a bound that no row and no

@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ..constraints import Box, L2Ball, Simplex, WeightedL1Ball
-from ._validation import InvalidParameterError, as_given, check_number, shown
+from ._parameters import InvalidParameterError, check_number, shown
+from ._validation import as_given
 
 Constraint: TypeAlias = (
     Box | L2Ball | Simplex | WeightedL1Ball | Mapping[str | int, int] | Literal["nonnegative"] | None

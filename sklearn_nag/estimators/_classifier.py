@@ -19,25 +19,11 @@ from .. import losses
 from .._typing import available_if
 from ..uncertainty import probabilities, quantiles
 from . import _labels
-from ._locks import between_calls
+from ._calls import between_calls, named_publicly, unchanged_on_error
 from ._online import OnlineLinear
+from ._parameters import InvalidParameterError, check_option, is_finite, shown
 from ._saved import check_known_classes
-from ._validation import (
-    InvalidParameterError,
-    Rows,
-    Targets,
-    as_given,
-    as_labels,
-    check_classes,
-    check_coverage,
-    check_option,
-    class_codes,
-    is_finite,
-    named_publicly,
-    shown,
-    two_or_more,
-    unchanged_on_error,
-)
+from ._validation import Rows, Targets, as_given, as_labels, check_classes, check_coverage, class_codes, two_or_more
 
 
 def _has_probabilities(estimator):

@@ -18,9 +18,10 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 
-from ._locks import between_calls
+from ._calls import between_calls
+from ._parameters import check_flag
 from ._reading import names_of_features
-from ._validation import check_fitted, check_flag
+from ._validation import check_fitted
 
 
 class ExportableMixin:

@@ -13,8 +13,8 @@ from . import _shared_docs
 from ._bounds import Constraint, check_constraint, has_bounds, set_of
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear
+from ._parameters import check_flag, check_half_life, check_number, check_option
 from ._regressor import OnlineRegressor
-from ._validation import check_flag, check_half_life, check_number, check_option
 
 
 class _FTRLRule(OnlineLinear):

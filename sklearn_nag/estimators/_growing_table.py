@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._beside import Beside
-from ._locks import at_rest
-from ._validation import check_number
+from ._calls import at_rest
+from ._parameters import check_number
 
 _told: ContextVar[tuple[Told, ...]] = ContextVar("sklearn_nag_told", default=())  # by report_progress, outermost first
 

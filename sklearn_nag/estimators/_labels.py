@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._validation import as_labels, as_numpy, shown
+from ._parameters import shown
+from ._validation import as_labels, as_numpy
 
 NEITHER = "several labels are zeros and ones, probabilities of classes add up to 1 in each row"
 

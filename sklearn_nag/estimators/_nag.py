@@ -16,8 +16,9 @@ from . import _shared_docs
 from ._bounds import Constraint, check_constraint, check_within, has_bounds, set_of
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear, default_of
+from ._parameters import check_flag, check_half_life, check_number, check_option
 from ._regressor import OnlineRegressor
-from ._validation import as_given, check_flag, check_half_life, check_number, check_option
+from ._validation import as_given
 
 INSTEAD_OF_SCHEDULES = {
     "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",

@@ -20,35 +20,35 @@ from sklearn.base import BaseEstimator
 from .. import kernels, losses
 from .._beside import Beside
 from ._callbacks import CallbackSupportMixin, with_callbacks
+from ._calls import named_publicly, renewed, turn_of, unchanged_on_error, view_of
 from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
-from ._locks import renewed, turn_of, view_of
+from ._parameters import (
+    InvalidParameterError,
+    check_flag,
+    check_number,
+    check_option,
+    check_seed,
+    parameter_names,
+    reader_of_parameters,
+    shown,
+)
 from ._passes import LEARNT_ANEW, Passes
 from ._reading import ReadableMixin
 from ._saved import check_attributes, check_begun_with, check_features, damaged
 from ._state_versions import STATE_VERSION, of_this_version
 from ._undo import undo_of
 from ._validation import (
-    InvalidParameterError,
     Rows,
     Targets,
     as_floats,
     check_finite,
     check_fitted,
-    check_flag,
-    check_number,
-    check_option,
     check_repeated,
-    check_seed,
     check_sparse,
     check_weights,
     converted,
     is_plain,
-    named_publicly,
-    parameter_names,
-    reader_of_parameters,
-    shown,
-    unchanged_on_error,
 )
 
 _SILENCE = nullcontext()

@@ -7,7 +7,8 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_consistent_length
 
 from .. import losses
-from ._validation import as_floats, learner_of
+from ._parameters import learner_of
+from ._validation import as_floats
 
 
 def has_mean(loss, y):

@@ -15,8 +15,9 @@ from sklearn.utils import Bunch, estimator_html_repr
 
 from .. import kernels
 from .._extras import how_to_install
-from ._locks import between_calls
-from ._validation import Rows, check_fitted, check_option
+from ._calls import between_calls
+from ._parameters import check_option
+from ._validation import Rows, check_fitted
 
 if TYPE_CHECKING:
     import pandas as pd

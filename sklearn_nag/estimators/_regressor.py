@@ -14,25 +14,13 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from .. import kernels, losses
 from ..uncertainty import quantiles
+from ._calls import between_calls, named_publicly, unchanged_on_error
 from ._exporting import few_numbers
-from ._locks import between_calls
 from ._online import OnlineLinear
+from ._parameters import InvalidParameterError, as_float, check_number, check_option, is_finite, shown
 from ._rates import check_has_mean, d2_score, has_mean
 from ._saved import check_outputs
-from ._validation import (
-    InvalidParameterError,
-    Rows,
-    as_float,
-    as_floats,
-    check_coverage,
-    check_finite,
-    check_number,
-    check_option,
-    is_finite,
-    named_publicly,
-    shown,
-    unchanged_on_error,
-)
+from ._validation import Rows, as_floats, check_coverage, check_finite
 
 FEW_HELD, SHARE_HELD = 5, 0.1  # predictions held at the ends of the range of the targets that are no reason to warn
 FAR = 0.25  # of the range, beyond which predictions would be

@@ -11,8 +11,8 @@ from .._docstrings import share
 from . import _shared_docs
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear
+from ._parameters import check_flag, check_half_life, check_number, check_option
 from ._regressor import OnlineRegressor
-from ._validation import check_flag, check_half_life, check_number, check_option
 
 LEAST_ALPHA = 9.0 / 8.0  # the theorem needs more
 

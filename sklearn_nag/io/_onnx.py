@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
 from .._extras import how_to_install
+from ..estimators._calls import turn_of
 from ..estimators._exporting import warn_of_clipping_apart
-from ..estimators._locks import turn_of
+from ..estimators._parameters import learner_of
 from ..estimators._reading import names_of_features
-from ..estimators._validation import as_given, learner_of
+from ..estimators._validation import as_given
 from ..kernels.vectorized.prediction import unit_free
 from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import probabilities

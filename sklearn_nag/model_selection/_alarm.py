@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..estimators._validation import as_floats, check_number
+from ..estimators._parameters import check_number
+from ..estimators._validation import as_floats
 from ..uncertainty import alarm
 
 TINY = np.finfo(np.float64).tiny

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .. import kernels
-from ..estimators._locks import turn_of
+from ..estimators._calls import set_attributes, turn_of
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import learner_of, set_attributes
+from ..estimators._parameters import learner_of
 from ..preprocessing._steps import kept
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import available_if
-from ..estimators._locks import between_calls
+from ..estimators._calls import between_calls
 from ..estimators._validation import Rows
 
 

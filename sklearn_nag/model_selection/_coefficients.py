@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 
-from ..estimators._validation import check_number
+from ..estimators._parameters import check_number
 from ._displays import _axes_or_new, _learner_and_names
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from sklearn.pipeline import Pipeline
 from .._extras import how_to_install
 from ..estimators._growing_table import Progress
 from ..estimators._nag import ETA0S
-from ..estimators._validation import Rows, check_fitted, check_number, check_option, learner_of
+from ..estimators._parameters import check_number, check_option, learner_of
+from ..estimators._validation import Rows, check_fitted
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
 from ._streams import count_rows

@@ -12,7 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import class_codes, shown
+from ..estimators._parameters import shown
+from ..estimators._validation import class_codes
 from ..preprocessing import OnlineCells, OnlineCurves
 from ..preprocessing._base import names_in
 from ..preprocessing._cells import mean_effects

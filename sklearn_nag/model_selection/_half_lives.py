@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from ..estimators._validation import Rows, learner_of
+from ..estimators._parameters import learner_of
+from ..estimators._validation import Rows
 from ._displays import _axes_or_new
 from ._progressive import progressive_validation
 from ._streams import count_rows

@@ -7,8 +7,8 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import get_tags
 
 from ..estimators._labels import check_one_class_a_row
+from ..estimators._parameters import learner_of
 from ..estimators._rates import common_deviance
-from ..estimators._validation import learner_of
 
 _RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
 

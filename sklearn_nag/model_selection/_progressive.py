@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 
-from ..estimators._validation import Rows, as_floats, check_coverage, check_number, shown
+from ..estimators._parameters import check_number, shown
+from ..estimators._validation import Rows, as_floats, check_coverage
 from ._alarm import LossAlarm, shares_of_spread
 from ._judge import Judge, count_silent, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights

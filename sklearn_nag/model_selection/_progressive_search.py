@@ -17,26 +17,22 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..estimators._calls import between_calls, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
-from ..estimators._locks import between_calls, turn_of
+from ..estimators._parameters import check_as_begun, check_number, check_option, shown
 from ..estimators._rates import common_deviance
 from ..estimators._undo import part_of
 from ..estimators._validation import (
     Rows,
     as_labels,
     as_numpy,
-    check_as_begun,
     check_classes,
-    check_number,
-    check_option,
     check_some_rows,
     check_sparse,
     check_weights,
     class_codes,
     converted,
-    shown,
     two_or_more,
-    unchanged_on_error,
     unconverted,
 )
 from ..losses import LEAST_LOG

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
-from ..estimators._validation import Rows, learner_of
+from ..estimators._parameters import learner_of
+from ..estimators._validation import Rows
 from ._streams import count_rows
 
 

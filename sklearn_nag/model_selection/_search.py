@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._docstrings import share
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
-from ..estimators._validation import InvalidParameterError, Rows, as_labels, check_weights, converted, shown
+from ..estimators._parameters import InvalidParameterError, shown
+from ..estimators._validation import Rows, as_labels, check_weights, converted
 from ._best import AnswersOfTheBest
 from ._sweep import Sweep, check_sweep
 

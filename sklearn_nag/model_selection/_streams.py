@@ -12,7 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 
 from ..estimators._labels import classes_in, classes_named, dense
-from ..estimators._validation import InvalidParameterError, as_labels, as_numpy, raise_for_masked
+from ..estimators._parameters import InvalidParameterError
+from ..estimators._validation import as_labels, as_numpy, raise_for_masked
 from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, tell_numeric
 
 

@@ -9,8 +9,9 @@ from sklearn.base import clone
 
 from ..estimators._nag import _NAGRule
 from ..estimators._online import Divergence
+from ..estimators._parameters import check_number
 from ..estimators._passes import LEARNT_ANEW
-from ..estimators._validation import as_numpy, check_number
+from ..estimators._validation import as_numpy
 
 
 def check_sweep(estimator, eta0s):

@@ -20,17 +20,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..estimators._validation import (
-    InvalidParameterError,
-    as_given,
-    check_as_begun,
-    check_sparse,
-    converted,
-    is_plain,
-    parameter_names,
-    shown,
-    unchanged_on_error,
-)
+from ..estimators._calls import unchanged_on_error
+from ..estimators._parameters import InvalidParameterError, check_as_begun, parameter_names, shown
+from ..estimators._validation import as_given, check_sparse, converted, is_plain
 from ._frames import Table, read_table
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..estimators._validation import check_number, check_seed, parameter_names
+from ..estimators._parameters import check_number, check_seed, parameter_names
 from ..kernels import positive
 from ._knots import KnotTransformer
 from ._numpy_rows import gaps

@@ -14,15 +14,9 @@ from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..estimators._validation import (
-    InvalidParameterError,
-    as_given,
-    check_flag,
-    check_option,
-    parameter_names,
-    shown,
-    unchanged_on_error,
-)
+from ..estimators._calls import unchanged_on_error
+from ..estimators._parameters import InvalidParameterError, check_flag, check_option, parameter_names, shown
+from ..estimators._validation import as_given
 from ._base import OnlineTransformer, check_some
 from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..estimators._validation import check_number
+from ..estimators._parameters import check_number
 from ._knots import KnotTransformer
 from ._places import Columns
 from ._rows import loops

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..estimators._validation import InvalidParameterError, as_given, check_flag, check_option, shown
+from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
+from ..estimators._validation import as_given
 from ._base import OnlineTransformer, checked_numbers, table_in
 from ._frames import DATES, NUMBERS, WORDS
 from ._numbers import is_missing_word, warn_if_unread

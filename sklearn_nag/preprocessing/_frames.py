@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..estimators._validation import as_given, as_numpy, check_sparse, shown
+from ..estimators._parameters import shown
+from ..estimators._validation import as_given, as_numpy, check_sparse
 
 NUMBERS, WORDS, DATES, EMPTY = "numbers", "words", "dates", "no values"
 MISSING_WORDS = {

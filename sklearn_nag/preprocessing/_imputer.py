@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..estimators._validation import InvalidParameterError, check_flag, check_option, is_finite, shown
+from ..estimators._parameters import InvalidParameterError, check_flag, check_option, is_finite, shown
 from ._base import OnlineTransformer, checked_numbers, table_in
 from ._frames import EMPTY, NUMBERS, as_word
 from ._numpy_rows import means

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from ..estimators._validation import InvalidParameterError, check_finite, check_flag, check_number, shown
+from ..estimators._parameters import InvalidParameterError, check_flag, check_number, shown
+from ..estimators._validation import check_finite
 from ._base import OnlineTransformer, checked_numbers, names_in
 from ._places import check_columns, places_of
 from ._rows import as_csr, in_order, loops, put_beside

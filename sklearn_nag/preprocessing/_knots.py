@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
+from ..estimators._calls import unchanged_on_error
+from ..estimators._parameters import check_number, parameter_names
 from ..estimators._saved import check_attributes, check_features, check_integer, damaged
-from ..estimators._validation import check_number, parameter_names, unchanged_on_error
 from ._base import OnlineTransformer, checked_numbers, names_in
 from ._places import check_columns, numeric_places, places_of, warn_of_sparse_rows
 from ._rows import as_csr, dense, filled, in_order

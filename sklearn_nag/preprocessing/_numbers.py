@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..estimators._validation import InvalidParameterError, as_given, check_flag, check_option, shown
+from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
+from ..estimators._validation import as_given
 from ._base import OnlineTransformer, table_in
 from ._frames import MISSING_WORDS, NUMBERS, WORDS
 

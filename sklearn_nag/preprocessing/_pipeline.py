@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from .._typing import available_if
-from ..estimators._validation import unchanged_on_error
+from ..estimators._calls import unchanged_on_error
 from ._steps import (
     check_step,
     is_left_out,

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..estimators._validation import InvalidParameterError, as_given, shown
+from ..estimators._parameters import InvalidParameterError, shown
+from ..estimators._validation import as_given
 
 Columns: TypeAlias = Sequence[int] | Sequence[str] | Sequence[bool]
 

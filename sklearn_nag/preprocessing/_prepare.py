@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..estimators._validation import InvalidParameterError, as_given, check_option, shown
+from ..estimators._parameters import InvalidParameterError, check_option, shown
+from ..estimators._validation import as_given
 from ._column_transformer import OnlineColumnTransformer
 from ._dates import DateEncoder, read_date
 from ._frames import DATES, NUMBERS, WORDS, Column, read_table

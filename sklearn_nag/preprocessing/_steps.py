@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators._validation import set_attributes
+from ..estimators._calls import set_attributes
 from ._base import merged
 
 

@@ -13,7 +13,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
-from ..estimators._validation import check_flag, check_number, check_option
+from ..estimators._parameters import check_flag, check_number, check_option
 from ._base import OnlineTransformer, table_in
 from ._frames import as_word, read_table
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
-from ..estimators._validation import check_flag, check_number
+from ..estimators._parameters import check_flag, check_number
 from ._base import OnlineTransformer, names_in, table_in
 
 MISSING, OTHER = "(missing)", "(other)"  # how names of columns call a missing word, and those without a column

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..estimators._validation import check_number, check_option, check_seed
+from ..estimators._parameters import check_number, check_option, check_seed
 
 _MOST_UNLEARNABLE = 26  # rows whose features are exact doubles
 

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog, minimize
 
-from ..estimators._validation import as_floats, check_number, check_option, shown
+from ..estimators._parameters import check_number, check_option, shown
+from ..estimators._validation import as_floats
 from ._run import Run
 
 

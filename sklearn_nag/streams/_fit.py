@@ -22,7 +22,7 @@ from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator
 
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import check_flag, check_number, check_option
+from ..estimators._parameters import check_flag, check_number, check_option
 from ..model_selection._streams import StreamPipeline, cut_batches, known_classes
 from ._aside import Aside
 from ._progress import progress_bar

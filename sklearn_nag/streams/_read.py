@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators._validation import check_flag, check_number, check_option
+from ..estimators._parameters import check_flag, check_number, check_option
 from ..model_selection._streams import cut_batches
 from ..preprocessing import OnlinePipeline, prepare
 from ._aside import Aside, apart

@@ -24,7 +24,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.constraints import Box
 from sklearn_nag.distributed import shard_fit
-from sklearn_nag.estimators._locks import turn_of
+from sklearn_nag.estimators._calls import turn_of
 from sklearn_nag.io import trusted_types
 from sklearn_nag.kernels import PlacedState
 from sklearn_nag.kernels.state import memory, placed

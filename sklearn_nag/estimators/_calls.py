@@ -1,4 +1,4 @@
-"""One lock for each estimator: one call changes it at a time, and readers see it before or after such a call.
+"""One call changes an estimator at a time; one that fails is undone; readers see it before or after such a call.
 
 The arrays of a model change in place, as copies would cost more than rows do. So whoever reads them while another
 thread learns waits until that call ends. A signal handler cannot wait for the call that it interrupts: it reads the
@@ -82,6 +82,38 @@ def turn_of(estimator):
     return turn
 
 
+def unchanged_on_error(method: Method) -> Method:
+    """Make ``method`` leave the attributes of its object as they were when it raises, and wait for its turn.
+
+    Calls that change an object are made one after another, whatever threads they come from; see `Turn`. One within
+    another, of the same thread, is an error.
+    """
+
+    @functools.wraps(method)
+    def wrapped(self, *args, **kwargs):
+        turn = turn_of(self)
+        turn.check_free(self)
+        with turn.lock:
+            turn.before, turn.in_place, turn.at_rest = vars(self).copy(), None, False
+            with turn.changing:
+                result = undone_on_error(self, turn, *args, **kwargs)
+            turn.before, turn.in_place = {}, None
+            return result
+
+    def undone_on_error(self, turn, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException as error:
+            if turn.in_place is not None:
+                turn.in_place.restore()
+            set_attributes(self, turn.before)
+            if isinstance(error, TypeError) and (public := _of_public_class(error, method, self)) is not error:
+                raise public from None
+            raise
+
+    return cast(Method, wrapped)
+
+
 def between_calls(method: Method) -> Method:
     """Make ``method`` see its object before or after calls that change it, never between."""
 
@@ -117,6 +149,33 @@ def renewed(view, estimator):
     """``view`` with the attributes that the estimator has by now."""
     vars(view).update(vars(estimator))
     return view
+
+
+def set_attributes(owner, attributes):
+    """Let an object have these attributes and no others."""
+    for name in vars(owner).keys() - attributes.keys():
+        del vars(owner)[name]
+    vars(owner).update(attributes)  # not all cleared before, as other threads may read parameters
+
+
+def named_publicly(method: Method) -> Method:
+    """Make wrong calls of ``method`` an error that names the class of its object, not the base that defines it."""
+
+    @functools.wraps(method)
+    def wrapped(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except TypeError as error:
+            raise _of_public_class(error, method, self) from None
+
+    return cast(Method, wrapped)
+
+
+def _of_public_class(error, method, owner):
+    """``error``, or the same about the public class where Python reports a wrong call of ``method``."""
+    if f"{method.__qualname__}()" not in str(error):
+        return error
+    return TypeError(str(error).replace(method.__qualname__, f"{type(owner).__name__}.{method.__name__}"))
 
 
 def _forget():

@@ -1,0 +1,163 @@
+"""Checks of parameters, and how errors show their values."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from numbers import Integral, Real
+from operator import attrgetter
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+_LARGEST_INT, _LARGEST_SEED = 2**63 - 1, 2**32 - 1
+_LONGEST_SHOWN = 120  # characters of a value in an error
+
+
+@functools.cache
+def parameter_names(estimator_class):
+    """Names of the parameters of an estimator class."""
+    return tuple(inspect.signature(estimator_class).parameters)
+
+
+@functools.cache
+def reader_of_parameters(estimator_class):
+    """Function that returns the values of all parameters of an estimator of a class, as a tuple."""
+    return attrgetter(*parameter_names(estimator_class))
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """Raised for a parameter of a type or value that is not allowed; both kinds of error, as scikit-learn's is.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name.
+    allowed : str
+        What it must be.
+    got : str
+        What it is.
+    hint : str, default=""
+        A sentence that says what to use instead.
+    owner : str, optional
+        The public class, or function, whose parameter it is.
+    """
+
+    def __init__(self, parameter, allowed, got, hint="", owner=None):
+        super().__init__(parameter, allowed, got, hint, owner)
+
+    def __str__(self):
+        parameter, allowed, got, hint, owner = self.args
+        whose = f" of {owner}" if owner else ""
+        return f"The {parameter!r} parameter{whose} must be {allowed}. Got {got} instead.{hint and ' ' + hint}"
+
+    def of(self, owner):
+        """The same error with its owner's name."""
+        return InvalidParameterError(*self.args[:4], owner)
+
+
+def _is_among(value, options):
+    return any(value is option or (isinstance(value, str) and value == option) for option in options)
+
+
+def check_as_begun(begun_with, now, owner="model", it="a model"):
+    """Raise where a parameter is not what it was when its ``owner`` was new; both are dicts of values by name."""
+    for name, value in now.items():
+        was = begun_with[name]
+        if value is not was and not _equal(value, was):
+            raise ValueError(
+                f"{name} was {shown(was)} when this {owner} was new and is {shown(value)} now; {it} cannot go on with "
+                "another: call fit, or clone it."
+            )
+
+
+def _equal(value, other):
+    """Whether two values of a parameter are the same; of arrays, whether all entries are; NaN is NaN."""
+    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(value, other)
+    return bool(value == other) or (value != value and other != other)
+
+
+def learner_of(model):
+    """The learner of a model: its last step, if it is a pipeline."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def shown(value):
+    """``value`` as one would write it, in few words where that is long or fails, as for integers of many digits."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"an object of type {type(value).__name__} that cannot be shown"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def check_option(name, value, allowed, hints=None):
+    """Raise unless ``value``, given for the parameter ``name``, is one of those allowed.
+
+    ``hints`` has a sentence for some of the words that are not: what to use instead.
+    """
+    if not _is_among(value, allowed):
+        hint = (hints or {}).get(value, "") if isinstance(value, str) else ""
+        raise InvalidParameterError(name, f"one of {', '.join(map(repr, allowed))}", shown(value), hint)
+
+
+def check_number(name, value, kind=Real, *, min_val=None, max_val=None, include_boundaries="both", options=(), hint=""):
+    """Raise unless ``value`` is a finite number of the kind and in the range, or one of the ``options``.
+
+    The range is written as for `sklearn.utils.check_scalar`: ``include_boundaries`` is "both", "left", "right" or
+    "neither". Floats are compared as the float64 that they are used as, and ints must be among those of 64 bits.
+    """
+    if _is_among(value, options):
+        return
+    with_left, with_right = include_boundaries in ("both", "left"), include_boundaries in ("both", "right")
+    least, most = -np.inf if min_val is None else min_val, np.inf if max_val is None else max_val
+    if isinstance(value, kind):
+        number = as_float(value) if kind is Real else value
+        above = number >= least if with_left else number > least
+        below = number <= most if with_right else number < most
+        if above and below and abs(number) < np.inf:
+            if kind is Real or -_LARGEST_INT <= number <= _LARGEST_INT:
+                return
+            least, most = max(least, -_LARGEST_INT), min(most, _LARGEST_INT)
+    left = "[" if with_left and least > -np.inf else "("
+    right = "]" if with_right and most < np.inf else ")"
+    number = f"{'an int' if kind is Integral else 'a float'} in the range {left}{least}, {most}{right}"
+    allowed = " or ".join([*map(repr, options), number])
+    raise InvalidParameterError(name, allowed, shown(value), hint)
+
+
+def check_half_life(value, options=(None,)):
+    """Raise unless ``value`` is a number of rows after which what was learnt can count half, or one of the options."""
+    if value is True:  # which as a number is 1
+        allowed = " or ".join([*map(repr, options), "a float in the range [1, inf)"])
+        raise InvalidParameterError("half_life", allowed, "True")
+    check_number("half_life", value, min_val=1, options=options)
+
+
+def as_float(value):
+    """A real number as a float, infinite where it is beyond the range of float64."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
+def is_finite(value):
+    """Whether ``value`` is a real number within the range of float64."""
+    return isinstance(value, Real) and abs(as_float(value)) < np.inf
+
+
+def check_flag(name, value):
+    """Raise unless ``value``, given for the parameter ``name``, is a boolean."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidParameterError(name, "True or False", shown(value))
+
+
+def check_seed(value, name="random_state"):
+    """Raise unless ``value``, given for the parameter ``name``, is what `sklearn.utils.check_random_state` takes."""
+    if value is None or value is np.random or isinstance(value, np.random.RandomState):
+        return
+    if not (isinstance(value, Integral) and 0 <= value <= _LARGEST_SEED):
+        allowed = f"None, an int in the range [0, {_LARGEST_SEED}] or a numpy.random.RandomState"
+        raise InvalidParameterError(name, allowed, shown(value))
