@@ -35,7 +35,7 @@ columns : "auto" or list, default="auto"
     column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most of whose columns are words and
     categories, it takes those that `set_numeric_columns` names, as an `OnlinePipeline` of a data frame does, and else
     none, with a warning: then there are lines alone. The other columns have a line each.
-n_knots : int, default=17
+n_knots : int, default=21
     Of the curve of a column; see `sklearn_nag.preprocessing.OnlineCurves`.
 n_trees : int, default=300
     Random partitions; time is in proportion. See `sklearn_nag.preprocessing.OnlineCells`.
@@ -562,7 +562,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         self,
         columns: Columns | Literal["auto"] = "auto",
         *,
-        n_knots: int = 17,
+        n_knots: int = 21,
         n_trees: int = 300,
         depth: int = 7,
         max_columns: int = 2**20,
@@ -666,7 +666,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self,
         columns: Columns | Literal["auto"] = "auto",
         *,
-        n_knots: int = 17,
+        n_knots: int = 21,
         n_trees: int = 300,
         depth: int = 7,
         max_columns: int = 2**20,

@@ -270,7 +270,7 @@ class _Model:
         coef = learner.coef_
         coef = coef[[self.which]].toarray()[0] if sparse.issparse(coef) else np.atleast_2d(coef)[self.which]
         effect = points @ coef[seen.columns[places]]
-        knots = [self.knots[place] for place in places]
+        knots = [transformer.knots_[place] for place in places]
         if isinstance(transformer, OnlineCells):
             if transformer._hashes:
                 raise ValueError("cells are hashed, so that a weight is not of one cell: max_columns is too small.")

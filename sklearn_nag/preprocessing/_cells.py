@@ -207,7 +207,8 @@ class OnlineCells(KnotTransformer):
         keeps these rows, so that its memory is bounded; then the cuts are fixed for good. `fit` fixes them at its end
         if there are fewer.
     n_quantiles : int, default=200
-        At how many quantiles a column may be cut.
+        At how many quantiles a column may be cut: those of the ranks ``(1 - cos(pi * k / (n_quantiles - 1))) / 2``,
+        which are Chebyshev's points and lie closer at both ends.
     random_state : int, RandomState instance or None, default=None
         Of the trees. The same int gives the same cells.
 

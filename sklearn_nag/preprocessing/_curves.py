@@ -18,9 +18,10 @@ class OnlineCurves(KnotTransformer):
 
     A linear learner of these columns learns a curve of each column: a generalised additive model. The quantiles of the
     first rows give ranks to values; between quantiles ranks are interpolated, and outside of them they are constant,
-    where the column itself, which stays, goes on as a straight line. Of ``n_knots`` knots at equal ranks, each has a
-    hat: a column that is 1 at the knot, 0 at all others and linear between. So at most two hats of a column are not 0,
-    and they sum to 1.
+    where the column itself, which stays, goes on as a straight line. Of ``n_knots`` knots, from the first quantile to
+    the last one with equally many between them, each has a hat: a column that is 1 at the knot, 0 at all others and
+    linear between. So at most two hats of a column are not 0, and they sum to 1. Quantiles, and so knots, lie closer
+    towards both ends, where columns with long tails go through most of their range.
 
     Increasing maps of a column, such as logarithms, cubes or ranks, change its curves by no more than the
     interpolation between quantiles.
@@ -34,15 +35,16 @@ class OnlineCurves(KnotTransformer):
         `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched. So do
         those with fewer than three different values among the first rows, whose hats are all 0: the line says all of
         them.
-    n_knots : int, default=17
+    n_knots : int, default=21
         How many hats a column has at most. With fewer quantiles, each has a hat of its own. With 0 there are no
         curves: missing values are filled, and each column gets one that is 1 where it is missing.
     first_rows : int, default=300
         Of how many rows the quantiles are taken. Until as many have come, the hats of all rows are 0, and the model
         keeps these rows, so that its memory is bounded; then the knots are fixed for good. `fit` fixes them at its end
         if there are fewer.
-    n_quantiles : int, default=200
-        Between how many quantiles ranks are interpolated.
+    n_quantiles : int, default=64
+        Between how many quantiles ranks are interpolated: those of the ranks ``(1 - cos(pi * k / (n_quantiles - 1)))
+        / 2``, which are Chebyshev's points.
 
     Attributes
     ----------
@@ -94,9 +96,9 @@ class OnlineCurves(KnotTransformer):
         self,
         columns: Columns | Literal["auto"] = "auto",
         *,
-        n_knots: int = 17,
+        n_knots: int = 21,
         first_rows: int = 300,
-        n_quantiles: int = 200,
+        n_quantiles: int = 64,
     ):
         self.columns = columns
         self.n_knots = n_knots

@@ -81,7 +81,7 @@ def test_knots_stay_where_they_are(kind, rng):
     assert bits(transformer.transform(X)) == bits(out)
 
 
-def test_quantiles_are_values_of_the_first_rows_at_equal_ranks():
+def test_quantiles_are_values_of_the_first_rows():
     X = np.array([[3.0, np.nan], [1.0, np.nan], [7.0, np.nan], [5.0, np.nan], [9.0, np.nan], [100.0, 1.0]])
     transformer = OnlineCurves(first_rows=5, n_quantiles=3)
     assert transformer.partial_fit(X[:4]).knots_ is None
