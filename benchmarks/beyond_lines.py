@@ -14,7 +14,7 @@ Five tables, written to ``--output`` as CSV files:
 * ``beyond_lines_growth.csv``: microseconds a row to transform and learn Friedman's function, and the memory of the
   pickled pipeline, by rows, columns, trees and depth.
 
-Without ``--data-dir`` there are the sets of scikit-learn and Friedman's function alone.
+Without ``--data-dir`` there are the sets of scikit-learn, Friedman's function, and another of normal columns alone.
 """
 
 import pickle
@@ -41,6 +41,14 @@ SAME = 0.005  # by which scores differ that are as good
 def friedman(n_rows, n_columns=10):
     """Friedman's function, of which half of the columns matter."""
     return make_friedman1(n_rows, n_columns, noise=1.0, random_state=0)
+
+
+def long_tails(n_rows):
+    """A wave, a square and a product of normal columns, and noise of a tenth of their standard deviation."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n_rows, 6))
+    y = np.sin(3.0 * X[:, 0]) + X[:, 1] ** 2 + X[:, 2] * X[:, 3]
+    return X, y + 0.1 * y.std() * random.normal(size=n_rows)
 
 
 def learners(is_regression, seed):
@@ -148,7 +156,8 @@ def main():
     """Print the tables."""
     options = parse(__doc__, "folder to write the CSV files to", "bundled sets, one split: that it runs")
     warnings.simplefilter("ignore")
-    sets = {**BUNDLED, "Friedman": lambda folder: (*friedman(MOST_ROWS), True)}
+    made = {"Friedman": friedman, "normal columns": long_tails}
+    sets = BUNDLED | {name: lambda folder, make=make: (*make(MOST_ROWS), True) for name, make in made.items()}
     if options.data_dir is not None:
         sets |= {**FILES, "MSD subset": msd_subset}
     n_splits = 1 if options.quick else 5
