@@ -34,7 +34,7 @@ from ..estimators._validation import (
     unconverted,
 )
 from ..model_selection._before import LearnsInPlace, Thrown
-from ..model_selection._streams import count_rows
+from ..model_selection._streams import count_rows, take_rows
 from ._experts import Expert, NamedEstimators
 
 _LARGEST = np.finfo(np.float64).max
@@ -175,7 +175,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
             if counts[run[0]]:
                 self._learn(X, y, weight, run, played=played)
             else:  # one by one, as the last bit of products may depend on how many rows there are
-                played.extend(self._mixed_response(_take(X, run[i : i + 1])) for i in range(len(run)))
+                played.extend(self._mixed_response(take_rows(X, run[i : i + 1])) for i in range(len(run)))
         return np.concatenate(played)
 
     def _responded(self, method, mixed, y, weight, before):
@@ -216,7 +216,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
         def learn(first, last):
             for start in range(first, last, size):
                 rows = order[start : min(start + size, last)]
-                batch, targets = _take(X, rows), y[rows]
+                batch, targets = take_rows(X, rows), y[rows]
                 c = None if weight is None else weight[rows]
                 with in_silence(), part_of(before):
                     of_experts = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
@@ -458,12 +458,3 @@ def added_up(totals, losses):
 def _rows_with_weight(weight, n_rows):
     """Places of the rows to learn."""
     return np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-
-
-def _take(X, rows):
-    """Rows of an array, data frame, CSR matrix or list, by their places."""
-    if len(rows) == count_rows(X) and np.array_equal(rows, np.arange(len(rows))):
-        return X
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return [X[i] for i in rows] if isinstance(X, list | tuple) else X[rows]

@@ -200,6 +200,8 @@ def converted(estimator, X, *y, **options):
     try:
         return validate_data(estimator, X, *y, **options, **_ROWS)
     except (OverflowError, TypeError, ValueError) as error:
+        if isinstance(error, TypeError) and (known := _with_nan(X)) is not X:
+            return converted(estimator, known, *y, **options)
         if type(error) is ValueError and "could not convert" not in str(error):
             raise
         if y and y[0] is not None and options.get("y_numeric"):
@@ -207,6 +209,17 @@ def converted(estimator, X, *y, **options):
         if not sparse.issparse(X):
             raise_for_entry("X", X, getattr(X, "column_names", getattr(X, "columns", None)))  # the former of Arrow
         raise
+
+
+def _with_nan(X):
+    """``X`` with NaN for NA of pandas among objects, of which Python makes no number; ``X`` where there is none."""
+    if sparse.issparse(X) or hasattr(X, "column_names"):
+        return X
+    entries = np.asarray(X, dtype=object)
+    missing = np.array([type(entry).__name__ == "NAType" for entry in entries.flat], dtype=bool).reshape(entries.shape)
+    if not missing.any():
+        return X
+    return X.mask(missing, np.nan) if hasattr(X, "mask") else np.where(missing, np.nan, entries)
 
 
 def unconverted(estimator, X, reset):

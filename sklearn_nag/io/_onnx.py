@@ -17,6 +17,7 @@ from ..estimators._exporting import warn_of_clipping_apart
 from ..estimators._parameters import learner_of
 from ..estimators._reading import names_of_features
 from ..estimators._validation import as_given
+from ..kernels import positive
 from ..kernels.vectorized.prediction import unit_free
 from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import probabilities
@@ -157,22 +158,30 @@ def _decision_values(scope, operator, container):
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     model, (x, kind) = operator.raw_operator, (operator.inputs[0].full_name, operator.inputs[0].type)
-    state, n_features = model._state, model.n_features_in_
     nodes = Nodes(scope, container)
     if isinstance(kind, FloatTensorType):
         _warn_of_float32(model)
     if not isinstance(kind, DoubleTensorType):
         x = nodes.add("Cast", x, to=TensorProto.DOUBLE)
+    return nodes, _linear_function(nodes, model._state, x)
+
+
+def _linear_function(nodes, state, x):
+    """Add nodes for the decision values of a model of the kernels by rows ``x``; return the name of what they give."""
     coef, intercept, reach = state.linear()
+    if not reach and (models := state.models()):
+        parts = [(nodes.constant(share), _linear_function(nodes, model, x)) for share, model in models]
+        return nodes.add("Sum", *(nodes.add("Mul", share, values) for share, values in parts))
     if not reach:
+        n_features = coef.shape[1]
         coef, rest, origin = unit_free(state)
         intercept = rest + origin
         if state.rule.centred:
             lift = state.columns.lift[:n_features]
             for shift in (state.columns.origin, state.mean_from_origin()):
                 x = nodes.add("Sub", x, nodes.constant(shift[:n_features] / lift))
-        x = nodes.add("Div", x, nodes.constant(model.scale_))
-    return nodes, nodes.add("Add", nodes.add("MatMul", x, nodes.constant(coef.T)), nodes.constant(intercept))
+        x = nodes.add("Div", x, nodes.constant(positive(state.scale())[:n_features]))
+    return nodes.add("Add", nodes.add("MatMul", x, nodes.constant(coef.T)), nodes.constant(intercept))
 
 
 def _warn_of_float32(model):

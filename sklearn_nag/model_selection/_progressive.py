@@ -17,7 +17,7 @@ from ..estimators._parameters import check_number, shown
 from ..estimators._validation import Rows, as_floats, check_coverage
 from ._alarm import LossAlarm, shares_of_spread
 from ._judge import Judge, count_silent, count_unscored
-from ._streams import StreamPipeline, check_stream, cut_batches, known_classes, slice_rows, slice_weights
+from ._streams import StreamPipeline, check_stream, cut_batches, flat, known_classes, slice_rows, slice_weights
 
 _KERNEL_ROWS = 2**17  # most rows in one call of a kernel that predicts each row before it learns it
 
@@ -191,10 +191,13 @@ def progressive_validation(
         )
     if in_kernel:
         asked = callback is not None and batch_size > 1
-        batches = cut_batches(X, y, sample_weight, batch_size if asked else _KERNEL_ROWS, points)
+        cut = cut_batches(X, y, sample_weight, batch_size if asked else _KERNEL_ROWS, points)
+    else:
+        cut = cut_batches(X, y, sample_weight, batch_size)
+    batches = ((rows, flat(targets, pipeline.learner), weight) for rows, targets, weight in cut)
+    if in_kernel:
         steps = _learn_in_kernel(pipeline, batches, all_classes, judge, coverages, intervals)
     else:
-        batches = cut_batches(X, y, sample_weight, batch_size)
         steps = _test_then_train(pipeline, batches, all_classes, judge, delay)
     progress = _Progress(0, 0, 0.0)
     losses: list[float] = []

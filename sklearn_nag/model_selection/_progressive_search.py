@@ -24,9 +24,11 @@ from ..estimators._rates import common_deviance
 from ..estimators._undo import part_of
 from ..estimators._validation import (
     Rows,
+    as_floats,
     as_labels,
     as_numpy,
     check_classes,
+    check_finite,
     check_some_rows,
     check_sparse,
     check_weights,
@@ -39,7 +41,7 @@ from ..losses import LEAST_LOG
 from ._before import LearnsInPlace
 from ._best import AnswersOfTheBest
 from ._judge import count_unscored
-from ._streams import StreamPipeline, count_rows, cut_batches
+from ._streams import StreamPipeline, count_rows, cut_batches, flat, take_rows
 
 LOSSES = ("auto", "log_loss", "zero_one", "squared_error", "absolute_error")
 _LEAST_PROBABILITY = np.finfo(np.float64).tiny
@@ -84,14 +86,15 @@ class Candidate(StreamPipeline):
     def play(self, method, X, y, weight, options):
         """Learn a batch; return what ``method`` said of its rows before, None where nothing had been learnt."""
         start = time.perf_counter()
-        rows, learner = self.transform(X), self.learner
+        rows, learner, learns = self.transform(X), self.learner, weight is None or weight.any()
         if self.plays:
             response = learner._respond(method, learner._play(rows, y, sample_weight=weight, **options))
         else:
             response = getattr(learner, method)(rows) if self.n_rows > 0 else None
             weights = {} if weight is None else {"sample_weight": weight}
-            learner.partial_fit(rows, y, **(options if self.n_rows == 0 else {}), **weights)
-        self.n_rows += len(y)
+            if learns:  # some learners refuse a batch without weight
+                learner.partial_fit(rows, y, **(options if self.n_rows == 0 else {}), **weights)
+        self.n_rows += len(y) if learns else 0
         self.seconds += time.perf_counter() - start
         return response
 
@@ -340,10 +343,14 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         else:
             options = {} if self._classifies() else {"y_numeric": True, "multi_output": True}
             X, y = converted(self, X, y, reset=first, **options)
+        weight = check_weights(sample_weight, count_rows(X))
         if self._classifies():
             y = as_labels(column_or_1d(y, warn=True), "y")
             check_classification_targets(y)
-        return X, y, check_weights(sample_weight, count_rows(X))
+        else:
+            y = flat(as_floats(y, "y"), self._estimators()[0])
+            check_finite(y, "y", type(self).__name__)
+        return X, y, weight
 
     def _takes_tables(self):
         """Whether rows go as they are to the candidates: some are pipelines, or have had pipelines beside them."""
@@ -376,8 +383,11 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         return self.loss
 
     def _learn(self, X, y, weight):
-        """Play and learn rows, with the cuts that fall among them."""
+        """Play and learn rows, with the cuts that fall among them. Those of weight 0 are as if they were not there."""
         check_as_begun(self._begun_with, self._settings())
+        if weight is not None and weight.any() and not weight.all():
+            rows = np.flatnonzero(weight)
+            X, y, weight = take_rows(X, rows), y[rows], weight[rows]
         alive = [self._candidates[i] for i in self._alive]
         by_row = all(candidate.by_row for candidate in alive)
         n, n_before = count_rows(X), self._n_rows
@@ -385,7 +395,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         for rows, targets, weights in cut_batches(X, y, weight, _MOST_ROWS if by_row else int(self.batch_size), stops):
             with part_of(turn_of(self).in_place):
                 self._play(rows, targets, weights)
-            self._n_rows += len(targets)
+            if weights is None or weights.any():
+                self._n_rows += len(targets)
             if self._n_rows == self._next_cut:
                 self._cut()
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 
 from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._parameters import InvalidParameterError
@@ -41,6 +41,21 @@ def count_rows(X):
 def slice_rows(X, start, stop):
     """Rows ``start`` to ``stop`` of an array, data frame, CSR matrix or list."""
     return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+
+
+def take_rows(X, places):
+    """Rows of an array, data frame, CSR matrix or list, by their places."""
+    if len(places) == count_rows(X) and np.array_equal(places, np.arange(len(places))):
+        return X
+    if hasattr(X, "iloc"):
+        return X.iloc[places]
+    return [X[i] for i in places] if isinstance(X, list | tuple) else X[places]
+
+
+def flat(y, learner):
+    """Targets of a single column as a flat array, with a warning, but for learners of several outputs alone."""
+    is_column = y.ndim == 2 and y.shape[1] == 1 and get_tags(learner).target_tags.single_output
+    return column_or_1d(y, warn=True) if is_column else y
 
 
 def slice_weights(weight, start, stop=None):

@@ -206,7 +206,7 @@ class OnlineCells(KnotTransformer):
         Of how many rows the quantiles are taken. Until as many have come, the cells of all rows are 0, and the model
         keeps these rows, so that its memory is bounded; then the cuts are fixed for good. `fit` fixes them at its end
         if there are fewer.
-    n_quantiles : int, default=200
+    n_quantiles : int, default=256
         At how many quantiles a column may be cut: those of the ranks ``(1 - cos(pi * k / (n_quantiles - 1))) / 2``,
         which are Chebyshev's points and lie closer at both ends.
     random_state : int, RandomState instance or None, default=None
@@ -274,7 +274,7 @@ class OnlineCells(KnotTransformer):
         depth: int = 7,
         max_columns: int = 2**20,
         first_rows: int = 300,
-        n_quantiles: int = 200,
+        n_quantiles: int = 256,
         random_state: Any = None,
     ):
         self.columns = columns

@@ -40,6 +40,7 @@ _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pan
 _FIRST = 32  # rows for each word, among which most often all of them are
 _FEW = 50  # rows, up to which words are numbered one by one
 _NOT_A_TIME = np.datetime64("NaT", "us")
+_COARSE = "Y", "M", "W", "D", "h", "m", "s", "ms"  # units of dates, of which not all are in the range of microseconds
 _TILE = 2**16  # numbers that are written at a time: as many as stay near the processor
 
 
@@ -79,8 +80,8 @@ def read_table(X: Any) -> Table:
         columns = X.get_columns()
         return Table(list(X.columns), [_OfPolars(column.name, column) for column in columns], X.height, None)
     if hasattr(X, "schema") and hasattr(X, "num_rows"):
-        names, nominal = list(X.schema.names), _nominal_in((X.schema.metadata or {}).get(b"pandas"))
-        columns = [_OfArrow(name, column, name in nominal) for name, column in zip(names, X.columns)]
+        names, ordered = list(X.schema.names), _categories_in((X.schema.metadata or {}).get(b"pandas"))
+        columns = [_OfArrow(name, column, ordered.get(name)) for name, column in zip(names, X.columns)]
         return Table(names, columns, X.num_rows, None)
     if sparse.issparse(X):
         check_sparse(X)
@@ -215,7 +216,7 @@ class Column:
 
     def _as_dates(self, values):
         if values.dtype.kind == "M":
-            return values.astype("datetime64[us]")
+            return self._in_microseconds(values)
         return np.array([self._as_date(value) for value in values.tolist()], dtype="datetime64[us]")
 
     def _as_date(self, value):
@@ -225,7 +226,17 @@ class Column:
             value = value.replace(tzinfo=None)
         if not isinstance(value, _DATE_TYPES):
             raise ValueError(f"column {as_given(self.name)} must hold dates; it has {shown(value)}.")
-        return np.datetime64(value, "us")
+        return self._in_microseconds(np.datetime64(value))
+
+    def _in_microseconds(self, dates):
+        """Dates of any unit as datetime64[us]; raise for the first one that is beyond its range."""
+        found = dates.astype("datetime64[us]")
+        if np.datetime_data(dates.dtype)[0] in _COARSE:
+            beyond = np.atleast_1d((found.astype(dates.dtype) != dates) & ~np.isnat(dates))
+            if beyond.any():
+                date = np.atleast_1d(dates)[beyond.argmax()]
+                raise ValueError(f"column {as_given(self.name)} has the date {date}; years go from -290307 to 294246.")
+        return found
 
 
 class _OfPandas(Column):
@@ -328,24 +339,28 @@ class _OfPolars(Column):
 
 
 class _OfArrow(Column):
-    """An array of pyarrow, chunked or not; pandas may have said that it is of categories without an order."""
+    """An array of pyarrow, chunked or not; pandas may have said that it is of categories, and whether in order."""
 
-    def __init__(self, name, values, is_nominal=False):
+    def __init__(self, name, values, is_ordered=None):
         super().__init__(name, values)
-        self._is_nominal = is_nominal
+        self._is_ordered = is_ordered
 
     def head(self):
-        return type(self)(self.name, self.values[:1], self._is_nominal)
+        return type(self)(self.name, self.values[:1], self._is_ordered)
+
+    @property
+    def _is_of_categories(self):
+        from pyarrow import types
+
+        return self._is_ordered is not None and not types.is_floating(self.values.type)  # to which it was cast since
 
     @property
     def is_nominal(self):
-        from pyarrow import types
-
-        return self._is_nominal and not types.is_floating(self.values.type)  # to which it has been cast since
+        return self._is_of_categories and not self._is_ordered
 
     @property
     def kind(self):
-        kind = _kind_in_arrow(self.values.type)
+        kind = WORDS if self._is_of_categories else _kind_in_arrow(self.values.type)
         if kind is None:
             raise self._refused(self.values.type)
         return kind
@@ -386,14 +401,14 @@ class _OfArrow(Column):
 
 
 @lru_cache
-def _nominal_in(metadata):
-    """Names of columns that are categories without an order, by what pandas writes beside the schema of a frame."""
+def _categories_in(metadata):
+    """By name whether columns of categories are in order, from what pandas writes beside the schema of a frame."""
     try:
         columns = [] if metadata is None else json.loads(metadata)["columns"]
         categorical = [column for column in columns if column["pandas_type"] == "categorical"]
-        return frozenset(column["name"] for column in categorical if not (column.get("metadata") or {}).get("ordered"))
+        return {column["name"]: bool((column.get("metadata") or {}).get("ordered")) for column in categorical}
     except (ValueError, TypeError, KeyError, AttributeError):  # what others have written under this name
-        return frozenset()
+        return {}
 
 
 @lru_cache

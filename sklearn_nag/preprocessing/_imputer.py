@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, is_finite, shown
-from ._base import OnlineTransformer, checked_numbers, table_in
+from ..estimators._validation import as_given
+from ._base import OnlineTransformer, checked_numbers, names_in, table_in
 from ._frames import EMPTY, NUMBERS, as_word
 from ._numpy_rows import means
 from ._rows import loops
@@ -97,9 +99,9 @@ class Counts(NamedTuple):
             for one in of_column:
                 for value, n in one.items():
                     total[value] = total.get(value, 0) + n
-            kept = dict(sorted(total.items(), key=lambda item: -item[1])[:_MOST_VALUES])
-            counts.append(kept)
-            most.append(max(kept.items(), key=lambda item: item[1]) if kept else firsts[0])
+            ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))  # whatever the order of the models
+            counts.append(dict(ordered[:_MOST_VALUES]))
+            most.append(ordered[0] if ordered else firsts[0])
         return Counts(tuple(counts), tuple(most))
 
 
@@ -144,7 +146,8 @@ class OnlineImputer(OnlineTransformer):
     -----
     Rows come out as float64 or, where the first rows held words, as objects. Sums of a column are added up row by row,
     so means are the same however the stream is cut; means of any finite numbers are finite. Of several imputers that
-    learnt rows of their own, `sklearn_nag.merge` makes one.
+    learnt rows of their own, `sklearn_nag.merge` makes one; of several most frequent values it takes the smallest. It
+    warns of columns of which some of them have seen no value: what a learner behind has learnt there is of zeros.
 
     Examples
     --------
@@ -236,6 +239,22 @@ class OnlineImputer(OnlineTransformer):
 
     def _numeric_outputs(self):
         return [] if self._state.holds_words else range(self.n_features_in_)
+
+    def _merged(self, transformers, base=None):
+        merged = super()._merged(transformers, base)
+        if isinstance(merged._state.known, Means):
+            n_values = np.stack([own._state.known.n_values for own in transformers])
+            without = np.flatnonzero((n_values == 0).any(axis=0) & (n_values > 0).any(axis=0))
+            if len(without):
+                others = f" (one of {len(without)} such columns)" if len(without) > 1 else ""
+                warnings.warn(
+                    f"some of the models have seen no value of column {as_given(names_in(self)[without[0]])}{others}: "
+                    "they have learnt zeros in its place, and a learner behind may predict far off when it is merged. "
+                    "Let one model see rows with values first, and give copies of it to all shards.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        return merged
 
     def _merge_states(self, states):
         first = states[0]

@@ -16,6 +16,7 @@ from sklearn.preprocessing import normalize
 from ..estimators._parameters import check_flag, check_number, check_option
 from ._base import OnlineTransformer, table_in
 from ._frames import as_word, read_table
+from ._words import encoded
 
 
 class Documents(NamedTuple):
@@ -147,7 +148,10 @@ class OnlineTfidf(OnlineTransformer):
     def _hashed(self, words):
         """How often each hashed word is in each list of words, as HashingVectorizer has it."""
         hasher = FeatureHasher(int(self.n_features), input_type="string", alternate_sign=False)
-        return sparse.csr_array(hasher.transform(words))
+        try:
+            return sparse.csr_array(hasher.transform(words))
+        except UnicodeEncodeError:
+            return sparse.csr_array(hasher.transform([list(map(encoded, of_text)) for of_text in words]))
 
     def _new_state(self, rows):
         return Documents(0, np.zeros(int(self.n_features), dtype=np.int64))
@@ -255,7 +259,8 @@ def _texts(X):
             raise ValueError(f"X has {len(columns)} columns; texts are one column: give each its own OnlineTfidf.")
         texts = columns[0].words().tolist()
     else:
-        rows = X.to_list() if hasattr(X, "to_list") else list(X)
+        as_list = getattr(X, "to_list", getattr(X, "to_pylist", None))  # the latter of Arrow
+        rows = list(X) if as_list is None else as_list()
         if any(isinstance(row, list | tuple) for row in rows):
             return _texts(read_table(rows))
         texts = [as_word(text) for text in rows]

@@ -14,6 +14,7 @@ from ..estimators._parameters import check_flag, check_number
 from ._base import OnlineTransformer, names_in, table_in
 
 MISSING, OTHER = "(missing)", "(other)"  # how names of columns call a missing word, and those without a column
+_HALVES = "surrogatepass"  # of errors in what is encoded
 _NONE = "\ud800"  # stands for a missing word; no text in UTF-8 has it, and files of skops have no None among the keys
 
 
@@ -348,4 +349,9 @@ def hashed_word(name: str, word: str | None) -> str | bytes:
     no text in UTF-8 has tells where it ends.
     """
     rest = "" if word is None else f"={word}"
-    return f"{name}{rest}" if "=" not in name else name.encode() + b"\xff" + rest.encode()
+    return encoded(f"{name}{rest}") if "=" not in name else name.encode() + b"\xff" + rest.encode(errors=_HALVES)
+
+
+def encoded(text: str) -> str | bytes:
+    """A text as it is or, with halves of characters, as names of files may have them, the bytes to hash for it."""
+    return text if text.isascii() else text.encode(errors=_HALVES)

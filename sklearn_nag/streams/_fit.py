@@ -27,7 +27,7 @@ from ..model_selection._streams import StreamPipeline, cut_batches, known_classe
 from ._aside import Aside
 from ._progress import progress_bar
 from ._read import SIZES, Batches
-from ._sources import join_tables
+from ._sources import join_frames
 from ._whole import check_writable, clear_beside, write_whole
 
 Model = TypeVar("Model", bound=BaseEstimator)
@@ -340,16 +340,8 @@ def _join(batches):
     X, y, weight = zip(*batches)
     if any(map(sparse.issparse, X)):
         rows = sparse.vstack([part if sparse.issparse(part) else sparse.csr_array(part) for part in X], format="csr")
-    elif hasattr(X[0], "iloc"):
-        import pandas as pd
-
-        rows = pd.concat(X)
-    elif type(X[0]).__module__.startswith("pyarrow"):
-        rows = join_tables(X)
-    elif type(X[0]).__module__.startswith("polars"):
-        import polars as pl
-
-        rows = pl.concat(X, how="vertical_relaxed")  # numbers of several types are numbers
+    elif hasattr(X[0], "iloc") or hasattr(X[0], "get_columns") or type(X[0]).__module__.startswith("pyarrow"):
+        rows = join_frames(X)
     else:
         rows = np.concatenate(X)
     if all(part is None for part in weight):

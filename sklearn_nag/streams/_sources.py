@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .._extras import how_to_install
+from ..estimators._parameters import shown
 from ..preprocessing._frames import as_word
 from ._text import BadRow, WholeRows
 
@@ -185,6 +186,53 @@ def parquet_rows(path):
         return file.metadata.num_rows
 
 
+def join_frames(frames):
+    """One frame of pandas or polars, or table of Arrow, of several with the same columns, in the order of the first.
+
+    Words stay words: categories of several frames are put together.
+    """
+    of_arrow = hasattr(frames[0], "num_rows")
+    names, *others = (list(frame.schema.names if of_arrow else frame.columns) for frame in frames)
+    for other in others:
+        if Counter(other) != Counter(names):
+            raise ValueError(
+                f"a batch has the columns {shown(other)}, and those before have {shown(names)}: all must have the same."
+            )
+    if of_arrow:
+        return join_tables(frames)
+    if hasattr(frames[0], "iloc"):
+        return _join_of_pandas(
+            [frame if own == names else frame[names] for frame, own in zip(frames, [names, *others])]
+        )
+    return _join_of_polars([frame.select(names) for frame in frames])
+
+
+def _join_of_pandas(frames):
+    import pandas as pd
+
+    frames = [frame.copy(deep=False) for frame in frames]
+    for place in range(frames[0].shape[1]):
+        columns = [frame.iloc[:, place] for frame in frames]
+        kinds = [column.dtype for column in columns]
+        if kinds.count(kinds[0]) < len(kinds) and all(hasattr(kind, "categories") for kind in kinds):
+            union = columns[0].cat.categories
+            for column in columns[1:]:
+                union = union.union(column.cat.categories, sort=False)
+            for frame, column in zip(frames, columns):
+                frame.isetitem(place, column.astype(pd.CategoricalDtype(union)))
+    return pd.concat(frames)
+
+
+def _join_of_polars(frames):
+    import polars as pl
+
+    for name in frames[0].columns:
+        kinds = {frame.schema[name] for frame in frames}
+        if len(kinds) > 1 and any(kind.base_type() in (pl.Categorical, pl.Enum) for kind in kinds):
+            frames = [frame.with_columns(pl.col(name).cast(pl.String)) for frame in frames]
+    return pl.concat(frames, how="vertical_relaxed")  # numbers of several types are numbers
+
+
 def join_tables(tables):
     """One table of Arrow of several with the same columns.
 
@@ -196,6 +244,8 @@ def join_tables(tables):
         kinds = [table.schema.field(name).type for table in tables]
         if any(map(pyarrow.types.is_dictionary, kinds)) and not all(map(pyarrow.types.is_dictionary, kinds)):
             tables = [_as_words(table, name) for table in tables]
+        elif any(map(pyarrow.types.is_boolean, kinds)) and not all(map(pyarrow.types.is_boolean, kinds)):
+            tables = [_as_numbers(table, name) for table in tables]
     return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
 
 
@@ -208,6 +258,14 @@ def _as_words(table, name):
         column = import_pyarrow().chunked_array([list(map(as_word, column.to_pylist()))], import_pyarrow().string())
         column = column.dictionary_encode()
     return table.set_column(table.schema.get_field_index(name), name, column)
+
+
+def _as_numbers(table, name):
+    """A table in which a column of booleans holds 0 and 1, as other tables have other numbers there."""
+    column = table.column(name)
+    if not import_pyarrow().types.is_boolean(column.type):
+        return table
+    return table.set_column(table.schema.get_field_index(name), name, column.cast(import_pyarrow().int8()))
 
 
 def check_names(names, columns, where):

@@ -169,6 +169,18 @@ class MixedState(State):
         weights = [model.mixture.weights() for model in (self, *self.others)]
         return sum(share[:, None] * own for share, own in zip(shares.T, weights))
 
+    def unit_free_weight(self):
+        """As of any model, relative to the mean and over the scale that the model has which never forgets."""
+        shares, models = zip(*self.models())
+        with np.errstate(all="ignore"):
+            scale = positive(models[0].scale())
+            parts = [model.unit_free_weight() * (scale / positive(model.scale())) for model in models]
+            return np.clip(sum(share[:, None] * own for share, own in zip(shares, parts)), -LARGEST, LARGEST)
+
+    def far(self, *distance):
+        """As of any model, by the mean of any of the models."""
+        return np.logical_or.reduce([model.far(*distance) for _, model in self.models()])
+
     def _linear(self):
         """As `linear`, made anew: a mean of linear functions is one."""
         shares, models = zip(*self.models())
