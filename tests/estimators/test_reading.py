@@ -100,6 +100,15 @@ def test_table_of_weights(model, data):
         assert list(table["class" if is_classifier(model) else "output"][:: X.shape[1]]) == list(targets)
 
 
+def test_weights_of_several_half_lives_are_those_of_the_mixture(rng):
+    X = rng.normal(size=(4000, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0]
+    y = (X @ [2.0, -0.1, 10.0, 0.0, 3.0] > 0) ^ (np.arange(4000) >= 3800)
+    clf = NAGClassifier(half_life="auto").partial_fit(X, y, classes=[False, True])
+    table = clf.coefficients(as_frame=False)
+    np.testing.assert_allclose(table.unit_free_weight, table.weight * clf.scale_, rtol=1e-12)
+    assert (np.sign(table.unit_free_weight[[0, 1, 2, 4]]) == [-1, 1, -1, -1]).all()
+
+
 def test_table_as_a_frame():
     pd = pytest.importorskip("pandas")
     X, y = load_wine(return_X_y=True, as_frame=True)

@@ -80,6 +80,18 @@ def test_means_far_from_0_and_units_at_the_ends_of_the_range(run, scale):
     assert reg.score(X, y) > 0.99
 
 
+def test_half_lives_whose_means_are_far_from_0(run, rng):
+    X = np.column_stack([1.7e9 + np.arange(2000.0), rng.normal(size=2000)])  # seconds since 1970
+    y = np.add.accumulate(rng.normal(size=2000)) / 10 + X[:, 1] + rng.normal(size=2000)
+    clf = NAGClassifier(half_life="auto").partial_fit(X, y > 0, classes=[False, True])
+    labels, probability = run(to_onnx(clf), X)
+    np.testing.assert_allclose(probability, clf.predict_proba(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(labels, clf.predict(X))
+    targets = np.column_stack([y, 1e5 - y])
+    reg = NAGRegressor(half_life="auto", clip=None).partial_fit(X, targets)
+    np.testing.assert_allclose(run(to_onnx(reg), X)[0], reg.predict(X), rtol=1e-9)
+
+
 def test_no_class_is_probable():
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import (
     accuracy_score,
@@ -135,6 +136,22 @@ def test_batches_with_weights_and_without(estimator):
         for batch in ((X[:200], y[:200]), (X[:200], y[:200], None), (X[:200], y[:200], ones))
     ]
     assert results[0].score == results[1].score == pytest.approx(results[2].score)
+
+
+@pytest.mark.parametrize(
+    "estimator", [NAGClassifier(), NAGClassifier(calibration="progressive"), SGDClassifier(random_state=0)]
+)
+@pytest.mark.parametrize("delay", [0, 5])
+def test_a_column_of_targets_is_a_flat_array(estimator, delay):
+    X, y = CANCER
+    coverage = 0.9 if estimator.get_params().get("calibration") and not delay else None
+    options = {"delay": delay, "coverage": coverage, "false_alarm_rate": 1e-3}
+    expected = progressive_validation(estimator, X, y, **options)
+    with pytest.warns(DataConversionWarning):
+        found = progressive_validation(estimator, X, y[:, None], **options)
+    assert found.score == expected.score
+    assert found.coverage == expected.coverage
+    np.testing.assert_array_equal(found.alarms, expected.alarms)
 
 
 def test_alarms_of_several_labels():

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
-from sklearn.exceptions import FitFailedWarning, NotFittedError
-from sklearn.linear_model import SGDClassifier
+from sklearn.exceptions import DataConversionWarning, FitFailedWarning, NotFittedError
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import mean_poisson_deviance
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -256,6 +256,32 @@ def test_names_of_columns_are_those_of_the_search():
         assert found.score(X, y) == found.best_estimator_.score(X if found is piped else X.to_numpy(), y)
         with pytest.raises(ValueError, match="feature names should match"):
             found.score(X[X.columns[::-1]], y)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_targets_as_a_column_or_as_text_are_flat_numbers(loss):
+    X, y = DIABETES
+    search = ProgressiveSearch(NAGRegressor(loss), {"eta0": [0.001, 1.0]}, min_rows=100)
+    expected = clone(search).fit(X, y).cv_results_["mean_test_score"]
+    with pytest.warns(DataConversionWarning):
+        found = clone(search).fit(X, y[:, None])
+    np.testing.assert_array_equal(found.cv_results_["mean_test_score"], expected)
+    np.testing.assert_array_equal(clone(search).fit(X, y.astype(str)).cv_results_["mean_test_score"], expected)
+
+
+def test_rows_of_weight_0_are_as_if_they_were_not_there(rng):
+    X, y = DIABETES
+    weight = np.where(rng.random(len(y)) < 0.5, 0.0, 1.0)
+    weight[:150] = 0.0
+    candidates = [SGDRegressor(random_state=0), NAGRegressor(random_state=0), NAGRegressor(eta0=1e-4)]
+    options = {"min_rows": 40, "batch_size": 10}
+    expected = ProgressiveSearch(candidates, **options).partial_fit(X[weight > 0], y[weight > 0])
+    found = ProgressiveSearch(candidates, **options)
+    for rows in (slice(0, 100), slice(100, None)):  # in the first of which nothing is to be learnt
+        found.partial_fit(X[rows], y[rows], sample_weight=weight[rows])
+    for name in ("n_resources", "mean_test_score"):
+        np.testing.assert_array_equal(found.cv_results_[name], expected.cv_results_[name])
+    assert found.predict(X).tobytes() == expected.predict(X).tobytes()
 
 
 def test_nothing_to_try_and_nothing_to_learn():

@@ -87,6 +87,17 @@ def test_what_is_no_date():
         DateEncoder().fit([[1e12]])
 
 
+def test_dates_out_of_range_are_refused():
+    far = np.array([["1970-01-01"], ["300000-01-01"]], dtype="datetime64[D]")
+    with pytest.raises(ValueError, match="column 0 has the date 300000-01-01; years go from -290307 to 294246"):
+        DateEncoder().fit(far)
+    objects = np.array([[None], [np.datetime64(1_717_243_200_000_000, "s")]], dtype=object)
+    with pytest.raises(ValueError, match="column 0 has the date 54419240-09-19"):
+        DateEncoder().fit(objects)
+    ends = np.array([["294246-12-31"], ["NaT"]], dtype="datetime64[D]")
+    np.testing.assert_array_equal(DateEncoder(("days",)).fit_transform(ends)[:, 0], [ends[0, 0].astype(int), np.nan])
+
+
 @pytest.mark.parametrize("word", [None, "", "NA", "NaT", " nat "])
 def test_words_for_missing_dates(word):
     days, *others = DateEncoder().fit_transform(np.array([[word], ["2024-02-29"]], dtype=object))[0]

@@ -232,6 +232,22 @@ def test_what_others_write_in_place_of_pandas_is_left_alone(written):
     assert not column.is_nominal
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_of_a_frame_are_words_in_its_parquet_file(ordered):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    frame = pd.DataFrame({"zip": pd.Categorical([101, 202, 101], ordered=ordered)})
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.Table.from_pandas(frame), sink)
+    for table in (frame, pa.Table.from_pandas(frame), parquet.read_table(pa.BufferReader(sink.getvalue()))):
+        [column] = read_table(table).columns
+        assert column.kind == "words"
+        assert column.is_nominal == (not ordered)
+        assert column.words().tolist() == ["101", "202", "101"]
+        codes, words = column.coded()
+        assert [words[code] for code in codes] == ["101", "202", "101"]
+
+
 def test_categories_that_have_become_numbers_are_numbers():
     pa = pytest.importorskip("pyarrow", exc_type=ImportError)
     table = pa.Table.from_pandas(pd.DataFrame({"a": pd.Categorical([1, 2, 3])}))

@@ -167,6 +167,29 @@ def test_merging(rng, strategy):
             merged([words, OnlineImputer(strategy).fit([[1.0]])])
 
 
+def test_the_order_of_merged_models_does_not_matter():
+    for a, b in (([3.0], [7.0]), (["b"], ["a"])):
+        models = [OnlineImputer("most_frequent").fit([value, value]) for value in (a, b)]
+        statistics = [merged(pair).statistics_.tolist() for pair in (models, models[::-1])]
+        assert statistics == [[min(a[0], b[0])]] * 2
+
+
+def test_merging_tells_of_columns_that_some_have_seen_no_value_of():
+    models = [OnlineImputer().fit(rows) for rows in ([[1.0, NAN]], [[2.0, 50.0]], [[3.0, 51.0]])]
+    with pytest.warns(UserWarning, match="some of the models have seen no value of column 'x1': they have learnt zeros"):
+        merged(models)
+    merged(models[1:])
+
+
+def test_na_among_objects_is_a_missing_value():
+    frame = pd.DataFrame({"a": [1.0, pd.NA, 4.0], "b": [1, 2, 3]})
+    expected = [[1.0, 1.0], [1.0, 2.0], [4.0, 3.0]]
+    for X in (frame, frame.to_numpy(), frame.to_numpy().tolist()):
+        np.testing.assert_array_equal(OnlineImputer().learn_transform(X), expected)
+    with pytest.raises(ValueError, match=r"Input X contains NaN in row 1, column 0 \('a'\)"):
+        NAGRegressor().partial_fit(frame, [1.0, 2.0, 3.0])
+
+
 def test_before_a_learner(rng):
     X = rng.normal(size=(200, 3))
     y = X @ [1.0, -2.0, 0.5]

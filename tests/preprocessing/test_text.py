@@ -68,6 +68,10 @@ def test_cuts_and_copies_change_no_bit(texts, at):
 
 
 def test_texts_of_all_kinds():
+    try:
+        import pyarrow as pa
+    except ImportError:
+        pa = None
     texts = ["good one", None, "bad one"]
     expected = OnlineTfidf(64).learn_transform(["good one", "", "bad one"]).toarray()
     for X in (
@@ -78,12 +82,18 @@ def test_texts_of_all_kinds():
         pd.DataFrame({"note": texts}),
         pl.DataFrame({"note": texts}),
         np.array(texts, dtype=object)[:, None],
+        *([] if pa is None else [pa.array(texts), pa.chunked_array([texts]), pa.table({"note": texts})]),
     ):
         np.testing.assert_array_equal(OnlineTfidf(64).learn_transform(X).toarray(), expected)
     for columns in ("note", ["note"]):
         transformer = OnlineColumnTransformer([("text", OnlineTfidf(64), columns)])
         np.testing.assert_array_equal(transformer.learn_transform(pd.DataFrame({"note": texts})).toarray(), expected)
         assert transformer.get_feature_names_out()[3] == "text__note=bad"
+
+
+def test_halves_of_characters_as_names_of_files_have_them():
+    rows = OnlineTfidf(2**20, ngram_range=(1, 2), analyzer="char").learn_transform(["caf\udce9", "caf\udce8"])
+    assert (rows[[0]] != rows[[1]]).nnz > 0
 
 
 def test_what_is_no_list_of_texts():

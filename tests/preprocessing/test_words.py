@@ -146,6 +146,14 @@ def test_names_of_hashed_words():
     assert HashingEncoder(1, max_names=0).fit([["a"]]).get_feature_names_out() == ["hashed0"]
 
 
+def test_halves_of_characters_as_names_of_files_have_them():
+    rows = np.array([["caf\udce9"], ["caf\udce8"], ["caf\udce9"]], dtype=object)
+    for encoder in (HashingEncoder(2**20), OnlineOneHotEncoder()):
+        out = encoder.learn_transform(rows).toarray()
+        assert np.array_equal(out[0], out[2])
+        assert not np.array_equal(out[0], out[1])
+
+
 def test_merging():
     one = OnlineOneHotEncoder(4).fit([["Rome", "a"], ["Oslo", "b"]])
     other = OnlineOneHotEncoder(4).fit([["Lima", "b"], ["Oslo", "a"], ["Bonn", "a"]])

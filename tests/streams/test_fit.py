@@ -134,6 +134,35 @@ def test_shuffled_frames_keep_their_names(package):
     np.testing.assert_array_equal(bits(model), bits(fit_stream(NAGClassifier(), plain, **options)))
 
 
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_shuffled_words_are_words_whatever_the_batches_have_of_them(package, rng):
+    frames = pytest.importorskip(package)
+
+    def batch(k):
+        words, x = rng.choice([100 + k, 200, 300], 60), rng.normal(size=60)
+        if package == "pandas":
+            return frames.DataFrame({"zip": frames.Categorical(words), "x": x}), x
+        words = words.astype(str)
+        return frames.DataFrame({"zip": frames.Series(words, dtype=frames.Enum(np.unique(words))), "x": x}), x
+
+    batches = [batch(k) for k in range(4)]
+    batches[2] = batches[2][0][["x", "zip"]], batches[2][1]
+    pipeline = prepare(batches[0][0], NAGRegressor(random_state=0))
+    model = fit_stream(pipeline, batches, shuffle_buffer=150)
+    names = {name.rpartition("__")[2] for name in model[:-1].get_feature_names_out()}
+    assert {f"zip={word}" for word in (100, 101, 102, 103, 200, 300)} <= names
+    with pytest.raises(ValueError, match=r"a batch has the columns \['x'\], and those before have \['zip', 'x'\]"):
+        fit_stream(pipeline, [batches[0], (batches[1][0][["x"]], batches[1][1])], shuffle_buffer=150)
+
+
+def test_shuffled_tables_of_arrow_have_booleans_among_numbers(rng):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    x, y = rng.integers(0, 2, 90), rng.normal(size=90)
+    batches = [(pa.table({"a": x[:40]}), y[:40]), (pa.table({"a": x[40:] > 0}), y[40:])]
+    plain = fit_stream(NAGRegressor(), [(x[:, None].astype(float), y)], shuffle_buffer=30)
+    np.testing.assert_array_equal(bits(fit_stream(NAGRegressor(), batches, shuffle_buffer=30)), bits(plain))
+
+
 @pytest.mark.parametrize("shuffle_buffer", [0, 150])
 @pytest.mark.parametrize(
     "estimator",
