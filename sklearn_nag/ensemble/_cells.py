@@ -24,6 +24,7 @@ from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
 from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
+from ..preprocessing._rows import dense
 from ..uncertainty import quantiles
 from ._experts import Expert
 from ._hedge import HedgeClassifier, HedgeRegressor
@@ -46,9 +47,9 @@ max_columns : int, default=2**20
 first_rows : int, default=300
     Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines.
 focus_rows : int or None, default=1000
-    After how many rows a second generation of as many trees joins, which cuts the columns that have mattered in the
-    first one more often. From 40 times as many rows on, finer ones join where losses go on falling. None is for never,
-    which takes half of the time.
+    After how many rows a second generation of as many trees joins. It cuts the columns that have mattered in the first
+    one more often, at quantiles of all of these rows, which are kept until then. From 40 times as many rows on, finer
+    ones join where losses go on falling. None is for never, which takes half of the time.
 half_life : float, "auto" or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about four times as
     long, and up to twenty times where rows in the order of time stay in few cells for a while.
@@ -87,12 +88,12 @@ expert. Lines learn soonest, cells catch up later. So the classifier forgets ear
 over a mean of the weights of rows, and after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew
 (fixed share, Herbster and Warmuth, Machine Learning 32, 1998). See :doc:`/beyond_straight_lines`.
 
-After ``focus_rows`` rows another learner of cells joins, with trees that are drawn anew. Importance of a column is the
-variance that its cuts explain of what the first generation has learnt. The new trees take columns in proportion to its
-square, and 5 % of the time any. At first the newcomer sleeps: it learns, and agrees with the generation before, whose
-losses are held for its own, too. After 32 rows in which the mean of the two would have lost no more than that
-generation it wakes, and is judged by itself. So it predicts nothing before it has learnt, and costs little where it has
-no lead.
+After ``focus_rows`` rows another learner of cells joins, with quantiles of all of these rows and trees that are drawn
+anew. Importance of a column is the variance that its cuts explain of what the first generation has learnt. The new
+trees take columns in proportion to its square, and 5 % of the time any. At first the newcomer sleeps: it learns, and
+agrees with the generation before, whose losses are held for its own, too. After 32 rows in which the mean of the two
+would have lost no more than that generation it wakes, and is judged by itself. So it predicts nothing before it has
+learnt, and costs little where it has no lead.
 
 Whenever rows have doubled, from ``10 * focus_rows`` on, the losses are looked at. Where the mean loss since the last
 look is less than .9 of that before, cells are too coarse. From ``40 * focus_rows`` rows on, finer ones then join in the
@@ -138,6 +139,9 @@ class _LinesCurvesCells:
     # Mean loss of the mixture between the last two looks, 0 after the first; the weight of rows and the total losses of
     # all until the last one. None before, and in models that were saved before there were looks.
     _looked: np.ndarray | None = None
+    # The columns with knots of the rows so far, until the second generation takes its knots from them; None after that,
+    # and in models that were saved before it did.
+    _early: tuple | None = None
 
     def set_numeric_columns(self, positions: Iterable[int]) -> Self:
         """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
@@ -207,6 +211,8 @@ class _LinesCurvesCells:
             check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
 
     def _learn(self, X, y, weight, order, judge=True, played=None):
+        if self._early is not None and judge:
+            self._keep_early(X, order)
         while judge and 0 < (n_left := self._next_change() - self._experts[0].n_rows) <= len(order):
             super()._learn(X, y, weight, order[:n_left], judge, played)
             last, order = order[n_left - 1 : n_left], order[n_left:]
@@ -216,10 +222,18 @@ class _LinesCurvesCells:
                 self._wake()
             if n_rows == self.focus_rows:
                 self._focus(_FOCUSED, self.depth, *row)
+                self._early = None
             elif n_rows == self._next_look(n_rows - 1):
                 self._look(*row)
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
+
+    def _keep_early(self, X, order):
+        """Keep rows that are about to be learnt, as far as the second generation takes its knots from them."""
+        columns, n_left = self._experts[-1].transformers[0][1].columns, self.focus_rows - self._experts[-1].n_rows
+        columns = np.arange(self.n_features_in_) if isinstance(columns, str) else columns
+        if n_left > 0:
+            self._early = (*self._early, dense(X[order[:n_left]], columns).astype(np.float64, copy=False))
 
     def _next_change(self):
         """After how many rows a generation of cells may join, wake or leave next; 0 for never."""
@@ -275,7 +289,8 @@ class _LinesCurvesCells:
         if importance is None:
             return False
         focused = Expert(name, before.estimator, before.apart)
-        focused.transformers[0][1].set_params(depth=depth)._focus(first, importance)
+        rows = np.concatenate(self._early) if name == _FOCUSED and self._early else None
+        focused.transformers[0][1].set_params(depth=depth)._focus(first, importance, rows)
         focused.play(self._method, *row, getattr(self, "classes_", None))
         self._join(focused, before)
         self._asleep = np.zeros(2)
@@ -331,7 +346,7 @@ class _LinesCurvesCells:
         super()._begin(first)
         self._made_with = now
         if first:
-            self._looked = self._asleep = None
+            self._looked = self._asleep = self._early = None
 
     def _merged(self, models, base):
         """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
@@ -346,7 +361,7 @@ class _LinesCurvesCells:
             return whole
         names = _shared_names(models)
         whole._experts = [_merged_expert(name, models, base) for name in names]
-        whole._looked = whole._asleep = None
+        whole._looked = whole._asleep = whole._early = None
         if all(model._asleep is not None and model._names[-1] == names[-1] for model in models):
             whole._asleep = np.zeros(2)
         first, *others = models = [model._with_experts(names, models) for model in models]
@@ -424,6 +439,7 @@ class _LinesCurvesCells:
                 expert.transformers[0][1].set_params(columns=places)
             if places == []:
                 del self._experts[1:]  # which would be lines, too
+            self._early = () if places != [] and self.focus_rows is not None else None
         return rows
 
     def _places(self, X):
@@ -440,6 +456,11 @@ class _LinesCurvesCells:
 
     def _check_whole(self):
         super()._check_whole()
+        if self._early is not None and self.__sklearn_is_fitted__():
+            n_columns = {np.shape(rows)[1:] for rows in self._early}
+            kept = all(isinstance(rows, np.ndarray) and rows.dtype == np.float64 for rows in self._early)
+            if not kept or len(n_columns) > 1 or any(np.isinf(rows).any() for rows in self._early):
+                raise ValueError("_early is not the first rows")
         if self._looked is not None and self.__sklearn_is_fitted__():
             kernels.check_array("_looked", self._looked, (2 + len(self._totals),))
             kernels.check_finite("_looked", self._looked)

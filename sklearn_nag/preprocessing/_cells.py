@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from ..estimators._parameters import check_number, check_seed, parameter_names
 from ..kernels import positive
-from ._knots import KnotTransformer
+from ._knots import Knots, KnotTransformer
 from ._numpy_rows import gaps
 from ._places import Columns
 from ._rows import loops
@@ -338,19 +338,21 @@ class OnlineCells(KnotTransformer):
         importance = (found / positive(found.sum(axis=1, keepdims=True))).mean(axis=0)
         return importance if importance.any() else None
 
-    def _focus(self, transformer, importance):
+    def _focus(self, transformer, importance, rows=None):
         """Become as a transformer that has knots, but with trees of columns in proportion to their squared importance.
 
-        Columns of no importance are drawn as well, as what they explain may have been overlooked.
+        Columns of no importance are drawn as well, as what they explain may have been overlooked. Knots are those of
+        the transformer or, where dense ``rows`` of the columns with knots are given, the quantiles of these.
         """
         seen, square = transformer._state, (importance / importance.max()) ** 2
+        knots = seen.knots if rows is None else Knots.of(rows, self.n_quantiles)
         length = (1 - LEFT_TO_ALL) * square / square.sum() + LEFT_TO_ALL / len(square)
         random = np.random.RandomState([seen.seed, 1])
-        trees = grow(np.diff(seen.knots.starts), length, self.n_trees, self.depth, random)
+        trees = grow(np.diff(knots.starts), length, self.n_trees, self.depth, random)
         own = parameter_names(type(self))
         vars(self).update({name: value for name, value in vars(transformer).items() if name not in own})
         self._begun_with = {**self._begun_with, "depth": self.depth}
-        self._state = seen._replace(made=trees)
+        self._state = seen._replace(knots=knots, made=trees)
 
     def _merge_states(self, states):
         fixed = [state for state in states if state.knots is not None]

@@ -249,7 +249,7 @@ class OnlineImputer(OnlineTransformer):
                 others = f" (one of {len(without)} such columns)" if len(without) > 1 else ""
                 warnings.warn(
                     f"some of the models have seen no value of column {as_given(names_in(self)[without[0]])}{others}: "
-                    "they have learnt zeros in its place, and a learner behind may predict far off when it is merged. "
+                    "they have learnt 0 in its place, and a learner behind may predict far off when it is merged. "
                     "Let one model see rows with values first, and give copies of it to all shards.",
                     UserWarning,
                     stacklevel=2,

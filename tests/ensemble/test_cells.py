@@ -90,8 +90,9 @@ def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
         assert weights[3] == 0.0  # as it sleeps
         assert losses[3] == losses[2] != before[2]
         first, second = (model.named_estimators_[name][0] for name in ("cells", "focused"))
-        for ours, theirs in zip(first.knots_, second.knots_):
-            np.testing.assert_array_equal(ours, theirs)
+        for knots, of_all in zip(second.knots_, OnlineCells(first_rows=800).fit(Z[:800]).knots_, strict=True):
+            np.testing.assert_array_equal(knots, of_all)
+        assert model._early is None
         matter = [np.isin(own._state.made.column, range(2)).mean() for own in (first, second)]
         assert matter[1] > 0.7 > 0.4 > matter[0]
         model.partial_fit(Z[800:], y[800:])
@@ -197,10 +198,25 @@ def test_models_of_one_generation_go_on():
     state = copy.deepcopy(model.__getstate__())
     for new in ("focus_rows", "half_life", "loss"):
         del state[new], state["_made_with"][new]
+    del state["_early"]
     earlier = object.__new__(NAGCellsRegressor)
     earlier.__setstate__(state)
     expected = model.partial_fit(X[50:200], Y[50:200]).predict(X)
     assert earlier.partial_fit(X[50:200], Y[50:200]).predict(X).tobytes() == expected.tobytes()
+
+
+def test_models_from_before_rows_were_kept_take_the_knots_that_there_are():
+    model = NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50])
+    earlier = object.__new__(NAGCellsRegressor)
+    earlier.__setstate__({name: value for name, value in model.__getstate__().items() if name != "_early"})
+    first, second = (
+        earlier.partial_fit(X[50:200], Y[50:200]).named_estimators_[name][0] for name in ("cells", "focused")
+    )
+    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(first.knots_, second.knots_))
+    model.partial_fit(X[50:60], Y[50:60])
+    model._early = (*model._early[:-1], np.full((3, 10), np.inf))
+    with pytest.raises(ValueError, match="_early is not the first rows"):
+        pickle.loads(pickle.dumps(model))
 
 
 def test_a_saved_model_says_with_which_parameters_it_was_begun():

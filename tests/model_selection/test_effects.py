@@ -73,11 +73,11 @@ def test_of_curves_it_is_a_part_of_the_sum(step):
 
 def test_of_a_single_column_it_is_what_is_predicted():
     wave = np.sin(6 * X[:, 0])
-    wave[:2] = -3.0, 3.0  # so that hardly any prediction is clipped but by cells that have not seen these two
+    wave[[0, 1, 150, 151]] = -3.0, 3.0, -3.0, 3.0  # so that hardly any prediction is clipped, in either generation
     model = NAGCellsRegressor(**SMALL).partial_fit(X[:, :1], wave)
     ((_, (values, effect)),) = EffectsDisplay.effects_of(model).items()
     predicted = model.predict(values[:, None])
-    np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=2e-3)
+    np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
 
 
 def test_columns_that_matter_come_first_and_pairs_show_what_they_do_together():

@@ -176,7 +176,7 @@ def test_the_order_of_merged_models_does_not_matter():
 
 def test_merging_tells_of_columns_that_some_have_seen_no_value_of():
     models = [OnlineImputer().fit(rows) for rows in ([[1.0, NAN]], [[2.0, 50.0]], [[3.0, 51.0]])]
-    with pytest.warns(UserWarning, match="some of the models have seen no value of column 'x1': they have learnt zeros"):
+    with pytest.warns(UserWarning, match="some of the models have seen no value of column 'x1': they have learnt 0"):
         merged(models)
     merged(models[1:])
 
