@@ -29,7 +29,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.preprocessing import OnlineTfidf, make_online_pipeline, prepare
 from sklearn_nag.streams import read_batches
 
@@ -217,6 +217,8 @@ def learners(frame, classification):
     sgd = SGDClassifier(loss="log_loss") if classification else SGDRegressor()
     yield "prepare + NAG, one pass", prepare(frame, ours)
     yield "prepare + NAG, fit", prepare(frame, type(ours)(random_state=0))
+    cells = NAGCellsClassifier if classification else NAGCellsRegressor
+    yield "prepare + NAGCells, one pass", prepare(frame, cells(random_state=0))
     yield "ColumnTransformer + SGD", batch(sgd.set_params(random_state=0))
     yield (
         "ColumnTransformer + " + ("LogisticRegression" if classification else "Ridge"),

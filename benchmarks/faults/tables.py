@@ -22,6 +22,7 @@ from sklearn_nag.preprocessing import (
     OnlineCurves,
     OnlineImputer,
     OnlineOneHotEncoder,
+    OnlineOrdinalEncoder,
     OnlineTfidf,
     make_online_pipeline,
     prepare,
@@ -103,6 +104,8 @@ def transformer_of(rng, kinds):
             step = OnlineOneHotEncoder(size, sparse_output=bool(rng.random() < 0.5)) if rng.random() < 0.5 else (
                 HashingEncoder(size, max_names=int(rng.integers(0, 4)))
             )  # fmt: skip
+            if own.random() < 0.3:
+                step = OnlineOrdinalEncoder(size)
         elif kind == "dates":
             encoder = DateEncoder(("days", "month", "day", "weekday", "hour"))
             step = make_online_pipeline(encoder, OnlineImputer())
@@ -282,7 +285,7 @@ def _check_merged(trial, merged, whole):
         own, known = one._state if hasattr(one, "_state") else None, getattr(other, "_state", None)
         if isinstance(one, OnlineTfidf) and (own.n != known.n or (own.counts != known.counts).any()):
             trial.fails("documents of shards do not add up")
-        if isinstance(one, OnlineOneHotEncoder):
+        if isinstance(one, OnlineOneHotEncoder | OnlineOrdinalEncoder):
             for words, all_words in zip(own.places, known.places):
                 if len(words) != len(all_words) or list(words) != list(all_words):
                     trial.fails("the vocabulary of shards in a row is another one than that of all rows")

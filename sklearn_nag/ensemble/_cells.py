@@ -141,7 +141,7 @@ class _LinesCurvesCells:
     _looked: np.ndarray | None = None
     # The columns with knots of the rows so far, until the second generation takes its knots from them; None after that,
     # and in models that were saved before it did.
-    _early: tuple | None = None
+    _early: np.ndarray | None = None
 
     def set_numeric_columns(self, positions: Iterable[int]) -> Self:
         """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
@@ -233,7 +233,7 @@ class _LinesCurvesCells:
         columns, n_left = self._experts[-1].transformers[0][1].columns, self.focus_rows - self._experts[-1].n_rows
         columns = np.arange(self.n_features_in_) if isinstance(columns, str) else columns
         if n_left > 0:
-            self._early = (*self._early, dense(X[order[:n_left]], columns).astype(np.float64, copy=False))
+            self._early = np.concatenate([self._early, dense(X[order[:n_left]], columns)])
 
     def _next_change(self):
         """After how many rows a generation of cells may join, wake or leave next; 0 for never."""
@@ -289,7 +289,7 @@ class _LinesCurvesCells:
         if importance is None:
             return False
         focused = Expert(name, before.estimator, before.apart)
-        rows = np.concatenate(self._early) if name == _FOCUSED and self._early else None
+        rows = self._early if name == _FOCUSED else None
         focused.transformers[0][1].set_params(depth=depth)._focus(first, importance, rows)
         focused.play(self._method, *row, getattr(self, "classes_", None))
         self._join(focused, before)
@@ -439,7 +439,8 @@ class _LinesCurvesCells:
                 expert.transformers[0][1].set_params(columns=places)
             if places == []:
                 del self._experts[1:]  # which would be lines, too
-            self._early = () if places != [] and self.focus_rows is not None else None
+            if places != [] and self.focus_rows is not None:
+                self._early = np.empty((0, self.n_features_in_ if isinstance(places, str) else len(places)))
         return rows
 
     def _places(self, X):
@@ -457,9 +458,10 @@ class _LinesCurvesCells:
     def _check_whole(self):
         super()._check_whole()
         if self._early is not None and self.__sklearn_is_fitted__():
-            n_columns = {np.shape(rows)[1:] for rows in self._early}
-            kept = all(isinstance(rows, np.ndarray) and rows.dtype == np.float64 for rows in self._early)
-            if not kept or len(n_columns) > 1 or any(np.isinf(rows).any() for rows in self._early):
+            early, columns = self._early, self._experts[-1].transformers[0][1].columns
+            n_columns = self.n_features_in_ if isinstance(columns, str) else len(columns)
+            kept = isinstance(early, np.ndarray) and early.dtype == np.float64 and early.shape[1:] == (n_columns,)
+            if not kept or len(early) > self._experts[0].n_rows or np.isinf(early).any():
                 raise ValueError("_early is not the first rows")
         if self._looked is not None and self.__sklearn_is_fitted__():
             kernels.check_array("_looked", self._looked, (2 + len(self._totals),))

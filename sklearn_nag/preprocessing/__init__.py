@@ -10,7 +10,7 @@ from ._numbers import NumberReader
 from ._pipeline import OnlinePipeline, make_online_pipeline
 from ._prepare import prepare
 from ._text import OnlineTfidf
-from ._words import HashingEncoder, OnlineOneHotEncoder
+from ._words import HashingEncoder, OnlineOneHotEncoder, OnlineOrdinalEncoder
 
 __all__ = [
     "DateEncoder",
@@ -22,6 +22,7 @@ __all__ = [
     "OnlineCurves",
     "OnlineImputer",
     "OnlineOneHotEncoder",
+    "OnlineOrdinalEncoder",
     "OnlinePipeline",
     "OnlineTfidf",
     "make_online_pipeline",

@@ -58,6 +58,9 @@ class DateEncoder(OnlineTransformer):
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no date: an error, or a missing date, with a warning where ten rows or more hold
         words and none a date.
+    one_hot : bool, default=True
+        Whether months, days, weekdays and hours become a column of ones and zeros for each of their values. Else each
+        is a number, which curves and cells can cut: weekdays from 0, which is Monday, and NaN for a missing date.
     sparse_output : bool, default=False
         Whether rows come out as a CSR array, with an entry for each part of a date, or as a dense one.
 
@@ -96,12 +99,20 @@ class DateEncoder(OnlineTransformer):
         *,
         format: Any = None,
         errors: str = "raise",
+        one_hot: bool = True,
         sparse_output: bool = False,
     ):
         self.parts = parts
         self.format = format
         self.errors = errors
+        self.one_hot = one_hot
         self.sparse_output = sparse_output
+
+    def __setstate__(self, state):
+        added = {"one_hot": True}  # which encoders of earlier versions have not
+        if "_begun_with" in state:
+            state = {**state, "_begun_with": {**added, **state["_begun_with"]}}
+        super().__setstate__({**added, **state})
 
     def _check_parameters(self):
         known = isinstance(self.parts, tuple | list) and all(part in PARTS for part in self.parts) and self.parts
@@ -114,6 +125,7 @@ class DateEncoder(OnlineTransformer):
         ):
             raise InvalidParameterError("format", "a str, a list of them, or None", shown(self.format))
         check_option("errors", self.errors, ("raise", "missing"))
+        check_flag("one_hot", self.one_hot)
         check_flag("sparse_output", self.sparse_output)
 
     def _rows(self, X, first):
@@ -186,6 +198,9 @@ class DateEncoder(OnlineTransformer):
         parts = np.array([_NUMBERS[part] for part in self.parts], dtype=np.int64)
         widths = np.array([len(PARTS[part]) for part in self.parts], dtype=np.int64)
         columns, values = loops().parts_of_dates(dates.view(np.int64), parts, widths)
+        if not self.one_hot:
+            values = self._by_number(columns, values, widths)
+            return sparse.csr_array(values) if self.sparse_output else values
         width = n_columns * int(widths.sum())
         if width == columns.shape[1] and not self.sparse_output:  # days alone
             return values
@@ -199,7 +214,18 @@ class DateEncoder(OnlineTransformer):
             out.eliminate_zeros()
         return out
 
+    def _by_number(self, columns, values, widths):
+        """Days and parts as numbers, of shape (n_rows, n_columns * n_parts)."""
+        n_columns = self.n_features_in_
+        first = np.add.accumulate(np.tile(widths, n_columns)) - np.tile(widths, n_columns)  # column of each part
+        are_days = np.tile([part == "days" for part in self.parts], n_columns)
+        from_one = np.tile([part in ("month", "day") for part in self.parts], n_columns)
+        numbers = np.where(values == 0.0, np.nan, columns - first + from_one)
+        return np.where(are_days, values, numbers)
+
     def _names_out(self, state, names):
+        if not self.one_hot:
+            return [f"{name}_{part}" for name in names for part in self.parts]
         return [
             f"{name}_{part}" if value is None else f"{name}_{part}={value}"
             for name in names
@@ -208,6 +234,8 @@ class DateEncoder(OnlineTransformer):
         ]
 
     def _numeric_outputs(self):
+        if not self.one_hot:
+            return range(self.n_features_in_ * len(self.parts))
         is_number = [part == "days" for part in self.parts for _ in PARTS[part]]
         return np.flatnonzero(np.tile(is_number, self.n_features_in_))
 

@@ -19,9 +19,10 @@ from ._imputer import OnlineImputer
 from ._numbers import MAGNITUDES, NumberForm, NumberReader, has_plural, is_missing_word, mark_of, read_number, unit_of
 from ._pipeline import OnlinePipeline, make_online_pipeline
 from ._text import OnlineTfidf
-from ._words import HashingEncoder, OnlineOneHotEncoder
+from ._words import HashingEncoder, OnlineOneHotEncoder, OnlineOrdinalEncoder
 
 TEXT, LEFT_OUT = "text", "drop"
+BY_NUMBER = "number"  # words and parts of dates, beside the columns of ones and zeros
 KINDS = (NUMBERS, WORDS, DATES, TEXT, LEFT_OUT)
 MOST_WORDS = 100  # columns of ones and zeros that a column of words gets; with more words it is hashed
 WORDS_OF_TEXT = 3.0  # words in the mean, from which on an entry is a text
@@ -439,6 +440,8 @@ def prepare(
       hours.
     - Words become columns of ones and zeros: of a vocabulary that grows, for up to 100 words, else by hashing. Digits
       with leading zeros are words, and so are categories of pandas and polars without an order, numbers too.
+    - Learners that cut numbers, as `NAGCellsClassifier` does, get such words, months, weekdays and hours as numbers,
+      too: so they learn how these act together with other columns.
     - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
     - Left out is what names rows (whole numbers that are all different and count up, have 12 digits or more, or all the
       same number of digits, from 8 on also where some come again; a column with such a name as ``customer_id``; more
@@ -516,9 +519,10 @@ def prepare(
         asked = LEFT_OUT if name in drop else kinds.get(name)
         choice = choose(_column(table, names.index(name)), asked, least=LEAST_READ)
         made, group = _made(choice)
+        beside = _by_number(group) if hasattr(learner, "set_numeric_columns") else []
         if say is not None:
-            say(f"{as_given(name)}: {choice.note}{made}")
-        for entry in group:
+            say(f"{as_given(name)}: {choice.note}{made}{', and by number' if beside else ''}")
+        for entry in [*group, *beside]:
             groups.setdefault((*entry, name) if entry[0] == TEXT else entry, []).append(name)
     if not groups:
         raise ValueError("the table has no column to learn from: all are left out.")
@@ -563,8 +567,20 @@ def _made(choice):
     return f", hashed{choice.gaps}", [(WORDS, None)]
 
 
+def _by_number(groups):
+    """Further groups of a column, for a learner that cuts numbers, and makes nothing of ones and zeros."""
+    if groups and groups[0][0] == WORDS and groups[0][1] is not None:
+        return [(BY_NUMBER, WORDS, *groups[0][1:])]
+    return [(BY_NUMBER, *group) for group in groups if group[0] == DATES and group[-1] != ("days",)]
+
+
 def _transformer(group, errors, n_hashed):
     kind, *how = group
+    if kind == BY_NUMBER and how[0] == WORDS:
+        return OnlineOrdinalEncoder(how[1])
+    if kind == BY_NUMBER:
+        _, form, has_others, parts = how
+        return DateEncoder(parts, format=form, errors="missing" if has_others else errors, one_hot=False)
     if kind == NUMBERS:
         form, has_others, has_gaps = how
         imputer = OnlineImputer(add_indicator=has_gaps)

@@ -81,7 +81,52 @@ class Vocabulary(NamedTuple):
     places: tuple[dict[str, int], ...]
 
 
-class OnlineOneHotEncoder(_OfWords):
+class _OfVocabulary(_OfWords):
+    """Base of the encoders that know words by number, in the order in which they came, up to a limit."""
+
+    _state: Vocabulary
+    max_categories: int
+
+    def _check_parameters(self):
+        check_number("max_categories", self.max_categories, Integral, min_val=2)
+
+    def _new_state(self, rows):
+        return Vocabulary(({},) * len(rows.words))
+
+    def _learn_rows(self, state, rows, transform):
+        most, places = int(self.max_categories) - 1, []
+        for i, known in enumerate(state.places):
+            new = rows.not_in(i, known) if len(known) < most else []
+            if new:
+                known = known.copy()
+                known.update(zip(new[: most - len(known)], range(len(known), most)))
+            places.append(known)
+        state = Vocabulary(tuple(places))
+        return state, self._transform_rows(state, rows) if transform else None
+
+    def _numbers(self, state, rows):
+        """Number of each word; all without one have the last."""
+        last, out = int(self.max_categories) - 1, np.empty((rows.n_rows, len(rows.words)), dtype=np.int32)
+        for i, known in enumerate(state.places):
+            out[:, i] = np.array([known.get(word, last) for word in rows.words[i]], dtype=np.int32).take(rows.codes[i])
+        return out
+
+    def _merge_states(self, states):
+        most = int(self.max_categories) - 1
+        words = [
+            dict.fromkeys(word for known in column for word in known) for column in zip(*(s.places for s in states))
+        ]
+        return Vocabulary(tuple({word: place for place, word in enumerate(list(column)[:most])} for column in words))
+
+    @property
+    def categories_(self) -> list[np.ndarray]:
+        """The words of each column, in the order in which they came; None is a missing one."""
+        self._check_is_fitted()
+        words = [[None if word == _NONE else word for word in known] for known in self._state.places]
+        return [np.array([*known, None], dtype=object)[:-1] for known in words]
+
+
+class OnlineOneHotEncoder(_OfVocabulary):
     """A column of ones and zeros for each word of a column, by a vocabulary that grows with the stream up to a limit.
 
     Each column gets ``max_categories`` columns, at once. A word takes the next free one when it comes for the first
@@ -128,36 +173,17 @@ class OnlineOneHotEncoder(_OfWords):
     array(['town=Rome', 'town=Oslo', 'town=(other)'], dtype=object)
     """
 
-    _state: Vocabulary
-
     def __init__(self, max_categories: int = 100, *, sparse_output: bool = True):
         self.max_categories = max_categories
         self.sparse_output = sparse_output
 
     def _check_parameters(self):
-        check_number("max_categories", self.max_categories, Integral, min_val=2)
+        super()._check_parameters()
         check_flag("sparse_output", self.sparse_output)
-
-    def _new_state(self, rows):
-        return Vocabulary(({},) * len(rows.words))
-
-    def _learn_rows(self, state, rows, transform):
-        most, places = int(self.max_categories) - 1, []
-        for i, known in enumerate(state.places):
-            new = rows.not_in(i, known) if len(known) < most else []
-            if new:
-                known = known.copy()
-                known.update(zip(new[: most - len(known)], range(len(known), most)))
-            places.append(known)
-        state = Vocabulary(tuple(places))
-        return state, self._transform_rows(state, rows) if transform else None
 
     def _transform_rows(self, state, rows):
         n_rows, n_columns, width = rows.n_rows, len(rows.words), int(self.max_categories)
-        columns = np.empty((n_rows, n_columns), dtype=np.int32)
-        for i, known in enumerate(state.places):
-            places = np.array([known.get(word, width - 1) for word in rows.words[i]], dtype=np.int32)
-            columns[:, i] = (places + i * width).take(rows.codes[i])
+        columns = self._numbers(state, rows) + width * np.arange(n_columns, dtype=np.int32)
         if self.sparse_output:
             indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
             return sparse.csr_array((np.ones(n_rows * n_columns), columns.ravel(), indptr), (n_rows, n_columns * width))
@@ -173,13 +199,6 @@ class OnlineOneHotEncoder(_OfWords):
             out += [f"{name}={word}" for word in [*words, OTHER]]
         return out
 
-    def _merge_states(self, states):
-        most = int(self.max_categories) - 1
-        words = [
-            dict.fromkeys(word for known in column for word in known) for column in zip(*(s.places for s in states))
-        ]
-        return Vocabulary(tuple({word: place for place, word in enumerate(list(column)[:most])} for column in words))
-
     def _places_in(self, merged):
         width, places = int(self.max_categories), []
         for i, (known, there) in enumerate(zip(self._state.places, merged._state.places)):
@@ -189,12 +208,61 @@ class OnlineOneHotEncoder(_OfWords):
             places.append(np.where(of_column < 0, -1, of_column + i * width))
         return np.concatenate(places)
 
-    @property
-    def categories_(self) -> list[np.ndarray]:
-        """The words of each column, in the order in which they came; None is a missing one."""
-        self._check_is_fitted()
-        words = [[None if word == _NONE else word for word in known] for known in self._state.places]
-        return [np.array([*known, None], dtype=object)[:-1] for known in words]
+
+class OnlineOrdinalEncoder(_OfVocabulary):
+    """The number of each word of a column, in the order in which words came.
+
+    Curves and cells, which cut columns, learn by it how words act together with other columns. It is no measure of
+    anything, and so of little use to a line: give `OnlineOneHotEncoder` beside it, as `prepare` does. As frequent words
+    come soon, those with low numbers are mostly the frequent ones.
+
+    Parameters
+    ----------
+    max_categories : int, default=100
+        How many numbers there are, from 0 on, at least 2. The last one is for all words that come when the others are
+        taken, and for those that have not been learnt.
+
+    Attributes
+    ----------
+    categories_ : list of ndarray
+        The words of each column, in the order in which they came; None is a missing one.
+    n_features_in_ : int
+        Number of columns of words.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where it has seen frames.
+
+    See Also
+    --------
+    OnlineOneHotEncoder : A column for each word.
+    sklearn.preprocessing.OrdinalEncoder : Sees all rows first.
+
+    Notes
+    -----
+    Words are str; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same. A missing word is
+    a word like others. Where shards have met new words in another order, merged models take the order of the first.
+
+    Examples
+    --------
+    >>> from sklearn_nag.preprocessing import OnlineOrdinalEncoder
+    >>> OnlineOrdinalEncoder(max_categories=3).learn_transform([["Rome"], ["Oslo"], ["Rome"], ["Lima"], ["Bonn"]])
+    array([[0.],
+           [1.],
+           [0.],
+           [2.],
+           [2.]])
+    """
+
+    def __init__(self, max_categories: int = 100):
+        self.max_categories = max_categories
+
+    def _transform_rows(self, state, rows):
+        return self._numbers(state, rows).astype(np.float64)
+
+    def _names_out(self, state, names):
+        return names
+
+    def _numeric_outputs(self):
+        return range(self.n_features_in_)
 
 
 class Remembered(NamedTuple):

@@ -19,7 +19,7 @@ NOON = datetime.datetime(2024, 2, 29, 12, 30)
 
 
 @parametrize_with_checks(
-    [DateEncoder(), DateEncoder(("weekday",))],
+    [DateEncoder(), DateEncoder(("weekday",)), DateEncoder(one_hot=False)],
     expected_failed_checks=lambda _: {"check_dtype_object": "the error is there, in other words"},
 )
 def test_scikit_learns_checks(estimator, check):
@@ -44,6 +44,14 @@ def test_parts_are_those_of_the_calendar(dates):
         weekday = DAYS[date.weekday()]
         assert ones == {f"t_month={date.month}", f"t_day={date.day}", f"t_weekday={weekday}", f"t_hour={date.hour}"}
         assert sum(values.values()) == 4.0
+    numbers = DateEncoder(tuple(PARTS), one_hot=False)
+    rows = numbers.fit_transform(pd.DataFrame({"s": NOON, "t": pd.Series(dates, dtype=object)}))
+    assert list(numbers.get_feature_names_out()[5:]) == ["t_days", "t_month", "t_day", "t_weekday", "t_hour"]
+    assert list(numbers.numeric_outputs_) == list(range(10))
+    for date, row in zip(dates, rows):
+        assert row[1:5].tolist() == [2, 29, 3, 12]
+        expected = [np.nan] * 4 if date is None else [date.month, date.day, date.weekday(), date.hour]
+        np.testing.assert_array_equal(row[6:], expected)
 
 
 def test_tables_of_all_kinds():
@@ -143,6 +151,15 @@ def test_numbers_by_a_format_of_digits_have_the_zeros_that_they_do_not_begin_wit
     expected = encoder.fit_transform([[word]])
     for rows in (np.array([[number]]), np.array([[float(number)]]), pd.DataFrame({"a": [number]})):
         np.testing.assert_array_equal(encoder.fit_transform(rows), expected)
+
+
+def test_encoders_of_earlier_versions_have_ones_and_zeros():
+    encoder = DateEncoder(("hour",)).fit([[0.5]])
+    state = {name: value for name, value in encoder.__getstate__().items() if name != "one_hot"}
+    state["_begun_with"] = {name: value for name, value in state["_begun_with"].items() if name != "one_hot"}
+    earlier = object.__new__(DateEncoder)
+    earlier.__setstate__(state)
+    assert earlier.partial_fit([[0.25]]).transform([[0.5]]).sum() == 1.0
 
 
 def test_numbers_by_one_of_several_units():

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.preprocessing import (
     DateEncoder,
     HashingEncoder,
@@ -311,6 +311,25 @@ def test_a_frame_at_one_blow(rng, make):
     )
     weights = dict(zip(names, pipeline[-1].coef_[0]))
     assert weights["town=Rome"] > max(weights["town=Oslo"], weights["town=Lima"])
+
+
+def test_cells_learn_how_words_and_hours_act_together_with_other_columns(rng):
+    shop, x = rng.choice(["a", "b", "c"], 2500), rng.normal(size=2500)
+    when = pd.date_range("2024-01-01", periods=2500, freq="37min")
+    frame = pd.DataFrame({"shop": shop, "when": when.strftime("%d.%m.%Y %H:%M"), "x": x})
+    y = np.where(shop == "a", x, -x) * np.where(when.hour < 12, 1.0, -1.0)
+    notes = []
+    cells = prepare(frame, NAGCellsRegressor(n_trees=60, random_state=0), say=notes.append)
+    assert notes[0] == "'shop': 3 words, a column for each, and by number"
+    assert notes[1].endswith("as days since 1970, months, weekdays and hours, and by number")
+    assert cells.partial_fit(frame[:2000], y[:2000]).score(frame[2000:], y[2000:]) > 0.6
+    names = cells[:-1].get_feature_names_out()[list(cells[:-1].numeric_outputs_)]
+    assert {*names} == {"shop", "when_days", "when_month", "when_weekday", "when_hour", "x"}
+    missing = pd.DataFrame({"shop": [None, "z"], "when": [None, "01.02.2024 10:00"], "x": [np.nan, 1.0]})
+    assert np.isfinite(cells.predict(missing)).all()
+    lines = prepare(frame, NAGRegressor()).partial_fit(frame[:2000], y[:2000])
+    assert lines.score(frame[2000:], y[2000:]) < 0.1
+    assert not any(name == "shop" for name in lines[:-1].get_feature_names_out())
 
 
 def test_arrays_and_columns_without_names(rng):
