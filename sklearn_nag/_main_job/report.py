@@ -183,14 +183,15 @@ def verdict(comparison):
         if comparison.difference(peer, chosen).p < SURE and comparison.error(peer) < comparison.error(chosen)
     ]
     best = ahead[0] if ahead else chosen
-    baseline = comparison.baseline(best)
     if not comparison.tells_something(best) and best not in comparison.telling(best.learner.family):
-        return [
-            f"No learner is better beyond doubt than predicting the {plainly(baseline)} "
-            f"({judge.name} {number(baseline.values[comparison.metric].mean())}): from {comparison.n_train:.0f} rows "
-            f"these columns tell lines, curves and cells nothing of {comparison.table.target!r} that is certain.",
-            f"The nearest to it is {nearest(comparison)}; {rest(comparison, reference)}",
-        ]
+        if not (telling := comparison.telling(PEERS)):
+            return [
+                f"No learner is better beyond doubt than {without_columns(comparison)}: from {comparison.n_train:.0f} "
+                f"rows these columns tell nothing of {comparison.table.target!r} that is certain.",
+                f"The nearest to it is {nearest(comparison)}; {rest(comparison, reference)}",
+            ]
+        best = telling[0]
+    baseline = comparison.baseline(best)
     worth = f"{less(comparison, best, baseline)} {judge.error} than predicting the {plainly(baseline)}"
     others = [f"{m.name} {number(best.values[n].mean())}" for n, m in comparison.measures.items() if m is not judge]
     scores = f"{judge.name} {number(best.values[comparison.metric].mean())}" + f" ({', '.join(others)})" * bool(others)
@@ -198,7 +199,9 @@ def verdict(comparison):
     if best is not reference:
         p = comparison.p_values()[best.name]
         against += f" (p = {p:.2g})" if p >= 0.0001 else " (p < 0.0001)"
-    if best in ahead:
+    if best in comparison.of(PEERS) and best not in ahead:
+        first = f"{best.name}, and none of this package, is better beyond doubt than no column: {scores}, {worth}."
+    elif best in ahead:
         first = f"{best.name} is better here than all of this package: {scores}, {against}, and {worth}."
     elif best is reference:
         first = f"Take {best.name} with its defaults: {scores}, {worth}."
@@ -208,16 +211,29 @@ def verdict(comparison):
     return [first, others[0].upper() + others[1:]]
 
 
+def without_columns(comparison):
+    """What is predicted by those that look at no column, with its error, of learners that go on and of others."""
+    found = {id(b): b for o in comparison.outcomes if o.learner.family != BASELINES for b in [comparison.baseline(o)]}
+    values = [
+        f"predicting the {plainly(b)} ({comparison.judge.name} {number(b.values[comparison.metric].mean())})"
+        for b in found.values()
+    ]
+    return " or ".join(values)
+
+
 def plainly(baseline):
     """What a baseline predicts, without an article or a possessive."""
-    return {"its median": "median of the target"}.get(baseline.name, baseline.name.removeprefix("the "))
+    name = baseline.name.removeprefix("the ").replace(", goes on", " as it goes on")
+    return {"its median": "median of the target"}.get(name, name)
 
 
 def nearest(comparison):
     """The best learner, against the best that looks at no column."""
     outcomes = [o for o in comparison.outcomes if o.learner.family != BASELINES]
     best = min(outcomes, key=comparison.error)
-    return f"{best.name}, at {percent(comparison, best, comparison.baseline(best))} {comparison.judge.error}"
+    baseline = comparison.baseline(best)
+    change = percent(comparison, best, baseline)
+    return f"{best.name}, at {change} {comparison.judge.error} against the {plainly(baseline)}"
 
 
 def rest(comparison, best):

@@ -653,7 +653,7 @@ class FeatureScalesDisplay:
         estimator : estimator
             Fitted learner with ``scale_``, or a Pipeline that ends with one.
         max_features : int, default=20
-            How many features to show: those with the largest scales.
+            How many features to show: those with the largest scales. Those that have always been 0 have none.
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
 
@@ -666,7 +666,12 @@ class FeatureScalesDisplay:
         check_fitted(learner)
         if not hasattr(learner, "scale_"):
             raise TypeError(f"{type(learner).__name__} has no scale_ of its columns to show.")
-        return cls(learner.scale_, names).plot(ax=ax, max_features=max_features)
+        scales, names = learner.scale_, [f"x{i}" for i in range(len(learner.scale_))] if names is None else list(names)
+        if hasattr(learner, "coefficients"):
+            largest = learner.coefficients(names, as_frame=False).largest[: len(scales)]
+            seen = np.flatnonzero(largest > 0)  # the others have no scale yet
+            scales, names = scales[seen], [names[i] for i in seen]
+        return cls(scales, names).plot(ax=ax, max_features=max_features)
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> Self:
         """Draw the scales on a logarithmic axis.

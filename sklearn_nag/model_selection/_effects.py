@@ -32,6 +32,11 @@ def rows_and_weights(learner: Any, first: int) -> tuple[np.ndarray, np.ndarray]:
 
     For learners of this package that count rows, as those of ``normalization="auto"`` do.
     """
+    if not learner._state.rule.counts_entries:
+        raise ValueError(
+            "effects of cells need the share of the rows that each one has, which learners with normalization='auto' "
+            f"count; this {type(learner).__name__} does not."
+        )
     features = slice(first, learner.n_features_in_)
     coef = learner.coef_
     weights = coef[:, features].toarray() if sparse.issparse(coef) else np.atleast_2d(coef)[:, features]

@@ -104,6 +104,8 @@ class HalfLivesDisplay:
 
         def note(n, learner):
             learner = learner_of(learner)
+            if not learner.__sklearn_is_fitted__():  # as rows are learnt late
+                return
             n_rows.append(n)
             shares.append(np.atleast_2d(learner.half_life_).mean(axis=0))
             half_lives[:] = learner.half_lives_

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..estimators._validation import Rows, check_coverage
+from ..estimators._validation import Rows, as_floats, check_coverage
 from ._displays import _axes_or_new
+from ._streams import flat
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,6 +92,7 @@ class IntervalDisplay:
         """
         coverages = check_coverage(coverage)
         interval = estimator.predict_interval(X, coverages)
+        y = flat(as_floats(y, "y"), estimator)
         return cls(interval[:, 0], interval[:, 1], y, coverages).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

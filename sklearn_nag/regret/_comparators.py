@@ -13,6 +13,9 @@ from ..estimators._parameters import check_number, check_option, shown
 from ..estimators._validation import as_floats
 from ._run import Run
 
+_ROUNDS = 20  # of a solver, at most
+_SAME = 1.0 - 1e-9  # of a loss, from which on it falls no more
+
 
 def best_in_hindsight(
     run: Run,
@@ -137,7 +140,7 @@ def _smooth(run, X, norm, radius):
     signed = np.hstack([X, -X]) if norm == "l1" else X
     unit = float(run.loss.value(np.zeros(len(run.y)), run.y).sum()) or 1.0  # that of doing nothing
 
-    def objective(v):
+    def objective(v):  # by the unit of the moment
         p = signed @ v
         return run.loss.value(p, run.y).sum() / unit, signed.T @ run.loss.gradient(p, run.y) / unit
 
@@ -155,17 +158,24 @@ def _smooth(run, X, norm, radius):
         start = np.full(n, radius / n if norm == "simplex" else 0.0)
         kind = "eq" if norm == "simplex" else "ineq"
         constraint = {"type": kind, "fun": lambda v: radius - v.sum(), "jac": lambda v: -np.ones(n)}
-    found = minimize(
-        objective,
-        start,
-        jac=True,
-        method="SLSQP",
-        bounds=None if norm == "l2" else [(0, None)] * n,
-        constraints=[constraint],
-        options={"maxiter": 1000, "ftol": 1e-14},
-    )
-    v = np.maximum(found.x, 0.0) if norm != "l2" else found.x
-    size = np.linalg.norm(v) if norm == "l2" else v.sum()
-    if size > radius or norm == "simplex":  # by rounding
-        v = v * (radius / size)
+    v = start
+    for _ in range(_ROUNDS):  # each in the unit of what was lost at its start, as this may be far more than at the end
+        before = unit = float(run.loss.value(signed @ v, run.y).sum()) or 1.0
+        found = minimize(
+            objective,
+            v,
+            jac=True,
+            method="SLSQP",
+            bounds=None if norm == "l2" else [(0, None)] * n,
+            constraints=[constraint],
+            options={"maxiter": 1000, "ftol": 1e-14},
+        )
+        new = np.maximum(found.x, 0.0) if norm != "l2" else found.x
+        size = np.linalg.norm(new) if norm == "l2" else new.sum()
+        if size > radius or norm == "simplex":  # by rounding
+            new = new * (radius / size)
+        after = float(run.loss.value(signed @ new, run.y).sum())
+        v = new if after < before else v
+        if after > _SAME * before:
+            break
     return v[: X.shape[1]] - v[X.shape[1] :] if norm == "l1" else v

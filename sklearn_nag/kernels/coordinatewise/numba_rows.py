@@ -53,13 +53,21 @@ def averaged_part(table, f, k, i):
     return load(table, f.past + k, i) / where(credit > 0.0, credit, 1.0) * load(table, f.x, i)
 
 
+@strict
+def if_there(table, f, i, value):
+    """A value where the row has eight columns, 0 elsewhere: centred ones are there, also where they are their means."""
+    is_there = ~(load(table, f.x, i) == 0.0)
+    if IS_CENTRED:
+        is_there |= load(table, f.frequent, i) > 0.0
+    return where(is_there, value, 0.0)
+
+
 @fast
 def add_credit(table, f, counts, n):
     """Add the size of each column that the row names to what its average is divided by."""
     for i in range(0, n, WIDTH):
         size = load(table, f.size, i)
-        credit = where(load(table, f.x, i) == 0.0, 0.0, counts * size * size)
-        store(table, f.credit, i, load(table, f.credit, i) + credit)
+        store(table, f.credit, i, load(table, f.credit, i) + if_there(table, f, i, counts * size * size))
 
 
 @fast
@@ -74,7 +82,7 @@ def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
         ratio = load(table, f.weight + k, i) * load(table, f.inverse, i)
         power = minimum(ratio * ratio * of_h + z * z * of_x - outer, LARGEST_POWER)
         u = ratio * share * exp(power)
-        store(table, f.past + k, i, load(table, f.past + k, i) + where(z == 0.0, 0.0, counts * size * u))
+        store(table, f.past + k, i, load(table, f.past + k, i) + if_there(table, f, i, counts * size * u))
         p += u * z
     return total(p), total(q)
 
@@ -94,7 +102,7 @@ def play_scinol1(table, f, k, largest_weight, rest, counts, n):
         store(table, f.beta + k, i, beta)
         theta = load(table, f.weight + k, i) * (inverse * half)
         w = 0.5 * beta * inverse * copysign(each_exp_minus_1(minimum(abs(theta), LARGEST_POWER)), theta)
-        store(table, f.past + k, i, load(table, f.past + k, i) + where(x == 0.0, 0.0, counts * (size * size) * w))
+        store(table, f.past + k, i, load(table, f.past + k, i) + if_there(table, f, i, counts * (size * size) * w))
         p += w * x
     return total(p), total(q)
 
@@ -110,7 +118,7 @@ def play_scinol2(table, f, k, largest_weight, counts, n):
         inverse = inverse_sqrt(maximum(load(table, f.G + k, i) + lifted * lifted, TINY))
         theta = minimum(maximum(load(table, f.weight + k, i) * inverse, -1.0), 1.0)
         w = load(table, f.beta + k, i) * theta * (half * inverse)
-        store(table, f.past + k, i, load(table, f.past + k, i) + where(x == 0.0, 0.0, counts * (size * size) * w))
+        store(table, f.past + k, i, load(table, f.past + k, i) + if_there(table, f, i, counts * (size * size) * w))
         contribution = w * x
         store(table, f.contribution + k, i, contribution)
         p += contribution

@@ -44,6 +44,7 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
         if rule.update == "scinol2":
             beta -= (c[i] / largest_weight * g)[:, None] * contribution
             np.minimum(beta, LARGEST_WEALTH, out=beta)
-        counts = np.where(x == 0, 0.0, c[i] * t * size)
+        is_there = x != 0 if own.frequent is None else (x != 0) | (own.frequent > 0)  # at their means, centred ones are
+        counts = np.where(is_there, c[i] * t * size, 0.0)
         own.past += counts * u
         own.credit += counts * size

@@ -111,7 +111,7 @@ class State(BoundedState):
 
     ``columns.weight`` holds ``h`` and ``columns.G`` the sum of squared ``c g x``. The average of the weights played is
     ``columns.past / columns.credit``, the sums of ``c t s^2 w`` and of ``c t s^2`` over the rows where the feature is
-    not 0: when its values grow late, the rows before count for next to nothing.
+    centred, or not 0: when its values grow late, the rows before count for next to nothing.
     """
 
     def unit_free_weight(self):
