@@ -192,6 +192,7 @@ def batches_of(options, model):
     known = columns_of(model)
     if known is not None and options.fill:
         known.set_params(mismatch="fill")
+        _fill_what_cannot_be_read(known)
     if known is not None and options.columns is not None:
         raise ValueError("--columns is for models that do not know their columns; this one does.")
     if known is None and options.keep:
@@ -200,9 +201,18 @@ def batches_of(options, model):
     return read_batches(
         options.files, None, columns=options.columns, batch_size=options.batch_size, n_hashed=options.n_hashed,
         frames=known is not None, words=words_of(known, options.keep), delimiter=options.delimiter,
+        mismatch="fill" if known is not None and options.fill else "raise",
         encoding=options.encoding, n_features=model.n_features_in_ if is_svmlight else None,
         zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
     )  # fmt: skip
+
+
+def _fill_what_cannot_be_read(transformer):
+    """Let transformers take words that are no numbers or dates, of which they were to raise, for missing values."""
+    for part in transformer._parts():
+        if "errors" in part.get_params(deep=False):
+            part.set_params(errors="missing")
+        _fill_what_cannot_be_read(part)
 
 
 def words_of(known, kept):

@@ -171,6 +171,7 @@ def batches_of(options, columns):
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
         missing_target="drop" if is_table else "raise", batch_size=options.batch_size, n_hashed=options.n_hashed,
         transformer=None, frames=is_table, words=words,
+        mismatch="fill" if options.fill and is_table and columns is None else "raise",
         delimiter=options.delimiter, encoding=options.encoding,
         n_features=options.n_features, zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
     )  # fmt: skip

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from .. import kernels
 
 FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these rows alone
-SEARCHED_FROM = 200  # rows: of fewer too few are held out to tell passes apart
-MOST_HELD_OUT = 5000  # rows: more cost time and tell little more
+SEARCHED_FROM = 20  # rows: of fewer too few are held out to tell passes apart
+LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third, and more hardly more
 PATIENCE = 2  # passes without gain that end a search: where rows are few for the columns, no gain comes after them
 LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # the multiples of it, less their whole parts, fill the unit interval evenly
@@ -106,10 +106,11 @@ class Passes:
             raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
         self.rows = self.held_out = None
         self._most, self._random_state = estimator.max_iter, estimator.random_state
-        self.searches = self._is_worth_a_search() and not goes_on
+        split = self._split_by_number() if self._is_worth_a_search() and not goes_on else (None, ())
+        self.searches = len(split[1]) > 0  # no row of a class that comes once is held out
         self.are_new = are_new and not self.searches
         if self.searches:
-            self.rows, self.held_out = self._split_by_number()
+            self.rows, self.held_out = split
             # The passes that follow do not depend on how many the search has made, so that a sweep can share them.
             self._random_state, self._next_random_state = check_random_state(self._random_state).randint(2**31, size=2)
         elif estimator._stops_by_score:
@@ -140,7 +141,8 @@ class Passes:
         counted = np.arange(len(self.y))
         if self.effective_weight is not None:
             counted = counted[self.effective_weight > 0]
-        share = min(self.estimator.validation_fraction, MOST_HELD_OUT / len(counted))
+        share = max(self.estimator.validation_fraction, min(LEAST_HELD_OUT / len(counted), 1.0 / 3.0))
+        share = min(share, MOST_HELD_OUT / len(counted))
         groups = self.targets[counted] if self._stratified else np.zeros(len(counted), int)
         order = np.argsort(groups, kind="stable")
         sizes = np.bincount(groups)

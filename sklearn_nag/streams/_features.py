@@ -57,11 +57,12 @@ class TableReader:
         How many of the last rows read have been left out.
     """
 
-    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop):
+    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop, takes_any=False):
         self.target, self.columns, self.sample_weight = target, columns, sample_weight
         self.targets = [target] if isinstance(target, str) else list(target or ())
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
         self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
+        self.takes_any = takes_any  # whether later tables may have other features
         self.seen: set[str] = set()  # columns with so many words that they were looked at
         self.mixed: set[str] = set()  # columns of numbers that a few words have made words of
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
@@ -100,7 +101,7 @@ class TableReader:
             if schema is None or not table.schema.equals(schema, check_metadata=True):
                 schema = table.schema
                 found = self._features(where, schema)
-                features = found if features is None else features
+                features = found if features is None or self.takes_any else features
                 _check_layout(where, schema, found, features)
                 _check_words(where, schema, () if self.frames else features, self.targets, words)
             for start in range(0, table.num_rows, batch_size):

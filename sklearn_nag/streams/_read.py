@@ -148,6 +148,7 @@ def read_batches(
     n_hashed: int = 2**16,
     transformer: Any = None,
     frames: bool = False,
+    mismatch: str = "raise",
     words: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str = "utf-8",
@@ -171,7 +172,7 @@ def read_batches(
     for one another.
 
     The first file or frame settles which columns are features, in which order, and which of them hold words. Later ones
-    must have the same columns, in any order.
+    must have the same columns, in any order, but for ``mismatch="fill"``.
 
     Parameters
     ----------
@@ -202,6 +203,9 @@ def read_batches(
     frames : bool, default=False
         Whether ``X`` is a table of Arrow with the features as they are: numbers, missing ones among them, words, dates.
         Pipelines that `Batches.prepare` makes take them.
+    mismatch : {"raise", "fill"}, default="raise"
+        What to do with later files or frames that lack columns, or have new ones: raise an error or, with
+        ``frames=True`` alone, hand them on as they are, for a pipeline with ``mismatch="fill"``.
     words : list of str, default=()
         Columns of CSV files whose fields are words though they look like numbers or dates, such as versions, of which
         1.10 is not 1.1, or keys. A column that holds words in one file does so in those behind it.
@@ -265,6 +269,11 @@ def read_batches(
     _check_encoding(encoding)
     if isinstance(words, str) or not all(isinstance(name, str) for name in words):
         raise TypeError(f"words is {words!r}; it must be a list of names of columns.")
+    check_option("mismatch", mismatch, ("raise", "fill"))
+    if mismatch == "fill" and (not frames or columns is not None):
+        raise ValueError(
+            "mismatch='fill' needs frames=True, and no columns: a pipeline behind knows which ones it takes."
+        )
     if frames and transformer is not None:
         raise ValueError("frames=True and a transformer do not go together: put it before the learner.")
     if delimiter is not None and not _can_separate(delimiter):
@@ -273,8 +282,8 @@ def read_batches(
         )
     return open_batches(
         source, target, columns=columns, sample_weight=sample_weight, missing_target=missing_target,
-        batch_size=batch_size, n_hashed=n_hashed, transformer=transformer, frames=bool(frames), words=list(words),
-        delimiter=delimiter, encoding=encoding, n_features=n_features, zero_based=bool(zero_based),
+        batch_size=batch_size, n_hashed=n_hashed, transformer=transformer, frames=bool(frames), mismatch=mismatch,
+        words=list(words), delimiter=delimiter, encoding=encoding, n_features=n_features, zero_based=bool(zero_based),
         max_row_bytes=int(max_row_bytes),
     )  # fmt: skip
 
@@ -347,6 +356,7 @@ def open_batches(
     n_hashed,
     transformer,
     frames,
+    mismatch="raise",
     words,
     delimiter,
     encoding,
@@ -361,6 +371,7 @@ def open_batches(
         "target": target, "columns": columns, "sample_weight": sample_weight, "n_hashed": n_hashed,
         "transformer": transformer, "frames": frames, "delimiter": delimiter, "encoding": encoding,
         "n_features": n_features, "zero_based": zero_based, "words": sorted(words) or None,
+        **({} if mismatch == "raise" else {"mismatch": mismatch}),  # which checkpoints of earlier versions have not
     }  # fmt: skip
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
@@ -381,7 +392,9 @@ def open_batches(
                     yield rows
 
         return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings, lasting=True)
-    reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop")
+    reader = TableReader(
+        target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop", mismatch == "fill"
+    )
     reader.mixed.update(words)  # of which somebody knows
 
     def tables():

@@ -234,14 +234,15 @@ def _join_of_polars(frames):
 
 
 def join_tables(tables):
-    """One table of Arrow of several with the same columns.
+    """One table of Arrow of several; what some of them lack is missing there.
 
     One that has no values becomes what another has there; where some have words, numbers and dates become words.
     """
     pyarrow = import_pyarrow()
     tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
-    for name in tables[0].schema.names if len({table.schema for table in tables}) > 1 else ():
-        kinds = [table.schema.field(name).type for table in tables]
+    names = dict.fromkeys(name for table in tables for name in table.schema.names)
+    for name in names if len({table.schema for table in tables}) > 1 else ():
+        kinds = [table.schema.field(name).type for table in tables if name in table.schema.names]
         if any(map(pyarrow.types.is_dictionary, kinds)) and not all(map(pyarrow.types.is_dictionary, kinds)):
             tables = [_as_words(table, name) for table in tables]
         elif any(map(pyarrow.types.is_boolean, kinds)) and not all(map(pyarrow.types.is_boolean, kinds)):
@@ -250,7 +251,9 @@ def join_tables(tables):
 
 
 def _as_words(table, name):
-    """A table in which a column holds words by number."""
+    """A table in which a column holds words by number, if it has it."""
+    if name not in table.schema.names:
+        return table
     types, column = import_pyarrow().types, table.column(name)
     if types.is_dictionary(column.type):
         return table
@@ -261,7 +264,9 @@ def _as_words(table, name):
 
 
 def _as_numbers(table, name):
-    """A table in which a column of booleans holds 0 and 1, as other tables have other numbers there."""
+    """A table in which a column of booleans, if it has it, holds 0 and 1, as other tables have other numbers there."""
+    if name not in table.schema.names:
+        return table
     column = table.column(name)
     if not import_pyarrow().types.is_boolean(column.type):
         return table

@@ -161,6 +161,27 @@ def test_columns_are_filled_with_a_note(run):
     assert pd.read_csv("filled.csv")["prediction"].tolist() == expected.tolist()
 
 
+def test_columns_are_filled_in_each_of_several_files(run):
+    frame = FRAME.assign(cost=[f"${x:,.2f}" for x in RNG.lognormal(3, 1, N)], seen="05.02.2024")
+    frame.loc[::2, "seen"] = "17.03.2024"
+    with config_context(kernel="numpy"):
+        joblib.dump(prepare(frame, NAGClassifier()).partial_fit(frame, SOLD, classes=["no", "yes"]), "model.joblib")
+    frame.to_csv("a.csv", index=False)
+    frame.drop(columns="size").assign(new=1.0).to_csv("b.csv", index=False)
+    odd = frame.copy()
+    odd.loc[5, ["cost", "seen"]] = "unknown", "soon"
+    odd.to_csv("c.csv", index=False)
+    code, err = run("model.joblib", "a.csv", "b.csv", "--out", "out.csv")
+    assert code == 2
+    assert "b.csv has no column 'size'" in err
+    run("model.joblib", "a.csv", "b.csv", "c.csv", "--out", "out.csv", "--fill")
+    model = joblib.load("model.joblib")
+    model["columns"].set_params(mismatch="fill")
+    expected = [model.predict(frame), model.predict(frame.assign(size=np.nan))]
+    odd.loc[5, ["cost", "seen"]] = None, None
+    assert pd.read_csv("out.csv")["prediction"].tolist() == np.concatenate([*expected, model.predict(odd)]).tolist()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_and_started_again(run, tmp_path):
     options = ["model.joblib", "rows.csv", "--keep", "key", "sold", "--proba", "--batch-size", "30", "--part", "60"]

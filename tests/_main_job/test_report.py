@@ -37,7 +37,8 @@ STEADY = np.linspace(-0.001, 0.001, 10)
             {"ours": 0.8, "sgd": 0.9, "shares": 0.8},
             "No learner is better beyond doubt than predicting the shares (log loss 0.8): from 80 rows these columns "
             "tell nothing of 'y' that is certain.",
-            "The nearest to it is ours, at +0.0 % log loss against the shares; against ours with its defaults, sgd (+12.5 %) is worse.",
+            "The nearest to it is ours, at +0.0 % log loss against the shares; against ours with its defaults, sgd "
+            "(+12.5 %) is worse.",
         ),
     ],
 )

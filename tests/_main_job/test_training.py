@@ -225,6 +225,10 @@ def test_prepared_columns(run):
     expected = prepare(X, NAGClassifier(eta0=0.3), drop=["seen"]).partial_fit(X, frame["sold"], classes=[0, 1])
     assert model.decision_function(X).tobytes() == expected.decision_function(X).tobytes()
 
+    frame.drop(columns="income").assign(new=1.0).to_csv("later.csv", index=False)
+    later = [arguments[0], "later.csv", *arguments[1:]]
+    assert "later.csv has no column 'income'" in run(*later)[1]
+    assert f"{2 * N} rows read" in run(*later, "--fill", "--model", "both.joblib")
     run(*arguments, "--checkpoint", "run.ckpt", "--model", "again.joblib", "--checkpoint-every", "100")
     assert joblib.load("again.joblib").decision_function(X).tobytes() == expected.decision_function(X).tobytes()
     assert "nothing was left to learn" in run(*arguments, "--checkpoint", "run.ckpt")

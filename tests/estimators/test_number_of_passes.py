@@ -15,6 +15,7 @@ from sklearn_nag import (
     NAGRegressor,
     ScaleInvariantClassifier,
 )
+from sklearn_nag.estimators._passes import Passes
 from sklearn_nag.model_selection._sweep import Sweep
 
 from .helpers import bits
@@ -125,6 +126,27 @@ def test_passes_that_fit_noise_are_not_made(words, pairs):
         auto, settled = (make(random_state=0, early_stopping=stop).fit(X[some], y[some]) for stop in ("auto", False))
         assert auto.n_iter_ <= 3 < settled.n_iter_
         assert auto.score(X[rest], y[rest]) > settled.score(X[rest], y[rest]) + far
+
+
+@pytest.mark.parametrize(("n_rows", "n_out"), [(19, 0), (24, 8), (100, 20), (190, 20)])
+def test_of_few_rows_enough_are_held_out(n_rows, n_out, rng):
+    X, y = rng.normal(size=(n_rows, 100)), np.arange(n_rows) % 2
+    passes = Passes(NAGClassifier().partial_fit(X, y, classes=[0, 1]), X, y, None, False, True)
+    assert passes.searches == (n_out > 0)
+    assert abs((0 if passes.held_out is None else len(passes.held_out)) - n_out) <= 2
+
+
+def test_where_rows_are_few_and_columns_many_no_harm_is_done(rng):
+    X = rng.normal(size=(500, 100))
+    y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
+    for n in (40, 80, 150):
+        p = NAGClassifier(random_state=0).fit(X[:n], y[:n]).predict_proba(X[200:])
+        assert log_loss(y[200:], p) < 0.85  # and was 1.3, when all passes were made
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_of_classes_that_come_once_no_row_is_held_out(rng):
+    assert len(NAGClassifier(random_state=0).fit(rng.normal(size=(30, 100)), np.arange(30)).validation_losses_) == 0
 
 
 def test_where_rows_are_many_for_the_columns_nothing_is_held_out():

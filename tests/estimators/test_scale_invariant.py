@@ -6,11 +6,12 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression
 
-from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, losses
+from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, config_context, losses
 from sklearn_nag.kernels import _backend
+from sklearn_nag.model_selection import progressive_validation
 
 from ..kernels.bounded_helpers import KINDS, flat
-from ..kernels.helpers import make_data
+from ..kernels.helpers import KERNELS, make_data
 
 
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
@@ -57,6 +58,22 @@ def test_a_scale_that_grows_late_does_not_spoil_predictions(rng, kind):
     y = X @ [1.0, 1.0, 0.0] + 0.1 * rng.normal(size=2000)
     reg = ScaleInvariantRegressor(invariance=kind[0], update=kind[1], target_normalization=None, clip=None, epsilon=1.0)
     assert reg.partial_fit(X, y).score(X[200:], y[200:]) > 0.9
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("update", ["scinol1", "scinol2", "potential"])
+def test_values_at_the_mean_are_values_like_others(kernel, update):
+    """A value that is its running mean is exactly 0 in one unit, and rounding in another."""
+    rng = np.random.default_rng(160)
+    inches = rng.integers(60, 76, (300, 1)).astype(float)
+    y = 2 * inches[:, 0] + rng.normal(0, 8, 300)
+    with config_context(kernel=kernel):
+        played = [
+            progressive_validation(ScaleInvariantRegressor(update=update), X, y).predictions["predict"]
+            for X in (inches, inches * 2.54, inches + 0.1)
+        ]
+    for others in played[1:]:
+        np.testing.assert_allclose(others, played[0], rtol=1e-11)
 
 
 def test_fewer_rows_than_columns(rng):

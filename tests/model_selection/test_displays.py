@@ -24,6 +24,7 @@ from sklearn_nag.model_selection import (
     eta_sweep,
     progressive_validation,
 )
+from sklearn_nag.preprocessing import OnlineOneHotEncoder, make_online_pipeline
 
 ETA0S = [0.01, 1.0, 100.0]
 CANCER = load_breast_cancer(return_X_y=True)
@@ -195,6 +196,8 @@ def test_scales_are_drawn(pyplot):
     pipeline = make_pipeline(PolynomialFeatures(2, include_bias=False), NAGClassifier()).fit(frame, frame["one"] > 0)
     assert "one small" in FeatureScalesDisplay.from_estimator(pipeline).names
     assert FeatureScalesDisplay.from_estimator(NAGClassifier().fit(*CANCER)).names[0] == "x0"
+    words = make_online_pipeline(OnlineOneHotEncoder(), NAGClassifier()).fit(np.array([["a"], ["b"]] * 9), [0, 1] * 9)
+    assert len(FeatureScalesDisplay.from_estimator(words).names) == 2  # those that have come
 
 
 @pytest.mark.parametrize(
@@ -252,5 +255,7 @@ def test_half_lives_over_a_stream(pyplot, rng):
     assert display.n_rows.tolist() == [50, 100, 150, 200]
     assert display.areas_[0].get_label() == "inf"
     assert len(display.areas_) == 6
+    late = HalfLivesDisplay.from_estimator(NAGClassifier(half_life="auto"), X, y, curve_at=[50, 100], delay=30)
+    assert late.n_rows.min() > 30
     with pytest.raises(ValueError, match="one number for each of n_rows"):
         HalfLivesDisplay([1, 2], [[0.5, 0.5]], [20.0, np.inf])

@@ -6,7 +6,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.linear_model import SGDRegressor
 from sklearn.pipeline import make_pipeline
 
-from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
+from sklearn_nag import FTRLRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
 from sklearn_nag.model_selection import EffectsDisplay
 from sklearn_nag.model_selection._effects import rows_and_weights
 from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
@@ -78,6 +78,13 @@ def test_of_a_single_column_it_is_what_is_predicted():
     ((_, (values, effect)),) = EffectsDisplay.effects_of(model).items()
     predicted = model.predict(values[:, None])
     np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
+
+
+@pytest.mark.parametrize("learner", [FTRLRegressor(), NAGRegressor(normalization="max")])
+def test_learners_that_count_no_rows_are_named(learner):
+    pipeline = make_online_pipeline(OnlineCells(n_trees=4, depth=2, first_rows=60), learner).partial_fit(X, Y)
+    with pytest.raises(ValueError, match=f"normalization='auto' count; this {type(learner).__name__}"):
+        EffectsDisplay.effects_of(pipeline)
 
 
 def test_columns_that_matter_come_first_and_pairs_show_what_they_do_together():

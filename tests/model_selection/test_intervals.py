@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import DataConversionWarning
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantRegressor
 from sklearn_nag.model_selection import CoefficientsDisplay, IntervalDisplay, progressive_validation
@@ -53,6 +54,9 @@ def test_display():
     assert len(display.bands_) == 2
     assert 0.2 < display.held[0] < display.held[1] <= 1.0
     np.testing.assert_array_equal(display.line_.get_ydata(), Y[:50])
+    with pytest.warns(DataConversionWarning):
+        column = IntervalDisplay.from_estimator(reg, X[:50], Y[:50, None], coverage=[0.5, 0.9])
+    assert column.held.tolist() == display.held.tolist()
     assert "asked 0.9" in display.ax_.get_legend().get_texts()[0].get_text()
     with pytest.raises(ValueError, match="low and high have shapes"):
         IntervalDisplay([[0.0]], [[1.0]], [0.0, 1.0], [0.9])

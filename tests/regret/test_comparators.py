@@ -88,3 +88,12 @@ def test_a_target_far_off_hides_no_better_weights():
         for norm in (None, "l2", "l1"):
             u = best_in_hindsight(run, norm=norm, radius=4.0)
             np.testing.assert_allclose(u, [1.003, -2.005], atol=1e-3)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1e3, 1e6])
+def test_sizes_of_columns_hide_no_better_weights(ratio, rng):
+    x = rng.normal(size=(200, 3)) * [1.0, 1.0, ratio]
+    run = Run(x, x @ [0.5, 0.5, 0.0] + 0.1 * rng.normal(size=200), np.zeros(200), SquaredError())
+    u = best_in_hindsight(run, norm="simplex")
+    np.testing.assert_allclose(u.sum(), 1.0)
+    assert run.loss_of(u).sum() <= run.loss_of(np.array([0.5, 0.5, 0.0])).sum()

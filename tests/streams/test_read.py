@@ -453,6 +453,15 @@ def test_later_tables_with_other_columns(make, second, columns, message, tmp_pat
         list(batches)
 
 
+def test_tables_with_other_columns_are_handed_on_where_that_is_asked_for():
+    frames = [pd.DataFrame({"a": [1.0], "y": [0.0]}), pd.DataFrame({"b": ["x"], "y": [1.0]})]
+    batches = read_batches(frames, "y", frames=True, mismatch="fill")
+    assert [X.column_names for X, _ in batches] == [["a"], ["b"]]
+    assert batches.head().to_pydict() == {"a": [1.0, None], "b": [None, "x"]}
+    with pytest.raises(ValueError, match="mismatch='fill' needs frames=True, and no columns"):
+        read_batches(frames, "y", mismatch="fill")
+
+
 def test_frames_without_rows_settle_nothing():
     empty = WORDS[["label", "colour"]][:0].astype(object)  # of which pyarrow makes columns of nothing
     rows, _ = gathered(read_batches([empty, WORDS[["colour", "label"]], empty], "label", n_hashed=64))
