@@ -252,6 +252,8 @@ def predicted(model, X, options, n_before) -> Any:
         for name, column in named(NEW[what], values, model):
             if name in columns:
                 raise ValueError(f"--keep {name}: predictions are written to a column of this name.")
+            if column.dtype.kind == "b" and options.out.suffix == ".csv":
+                column = column.astype(str)  # as headings have them, and Arrow has not
             columns[name] = pyarrow.array(column)
     return pyarrow.table(columns)
 

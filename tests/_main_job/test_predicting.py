@@ -161,6 +161,16 @@ def test_columns_are_filled_with_a_note(run):
     assert pd.read_csv("filled.csv")["prediction"].tolist() == expected.tolist()
 
 
+def test_classes_that_are_booleans_are_written_as_headings_have_them(run):
+    with config_context(kernel="numpy"):
+        model = prepare(FRAME, NAGClassifier()).partial_fit(FRAME, SOLD == "yes", classes=[False, True])
+    joblib.dump(model, "model.joblib")
+    run("model.joblib", "rows.csv", "--out", "out.csv", "--proba")
+    written = pd.read_csv("out.csv", dtype={"prediction": str})
+    assert written["prediction"].tolist() == [str(value) for value in model.predict(FRAME)]
+    assert list(written.columns[1:]) == ["probability_False", "probability_True"]
+
+
 def test_columns_are_filled_in_each_of_several_files(run):
     frame = FRAME.assign(cost=[f"${x:,.2f}" for x in RNG.lognormal(3, 1, N)], seen="05.02.2024")
     frame.loc[::2, "seen"] = "17.03.2024"
