@@ -165,7 +165,8 @@ def test_classes_that_are_booleans_are_written_as_headings_have_them(run):
     with config_context(kernel="numpy"):
         model = prepare(FRAME, NAGClassifier()).partial_fit(FRAME, SOLD == "yes", classes=[False, True])
     joblib.dump(model, "model.joblib")
-    run("model.joblib", "rows.csv", "--out", "out.csv", "--proba")
+    FRAME.to_csv("only.csv", index=False)
+    run("model.joblib", "only.csv", "--out", "out.csv", "--proba")
     written = pd.read_csv("out.csv", dtype={"prediction": str})
     assert written["prediction"].tolist() == [str(value) for value in model.predict(FRAME)]
     assert list(written.columns[1:]) == ["probability_False", "probability_True"]
