@@ -25,6 +25,7 @@ TEXT, LEFT_OUT = "text", "drop"
 BY_NUMBER = "number"  # words and parts of dates, beside the columns of ones and zeros
 KINDS = (NUMBERS, WORDS, DATES, TEXT, LEFT_OUT)
 MOST_WORDS = 100  # columns of ones and zeros that a column of words gets; with more words it is hashed
+MOST_NUMBERS = 2**14  # that words of such a column have
 WORDS_OF_TEXT = 3.0  # words in the mean, from which on an entry is a text
 FEW_ROWS = 50  # with fewer, digits alone do not make a column one of identifiers
 LONGEST_QUANTITY = 1e11  # whole numbers from here on that are all different name rows: 12 digits
@@ -440,7 +441,7 @@ def prepare(
       hours.
     - Words become columns of ones and zeros: of a vocabulary that grows, for up to 100 words, else by hashing. Digits
       with leading zeros are words, and so are categories of pandas and polars without an order, numbers too.
-    - Learners that cut numbers, as `NAGCellsClassifier` does, get such words, months, weekdays and hours as numbers,
+    - Learners that cut numbers, as `NAGCellsClassifier` does, get words, months, weekdays and hours as numbers,
       too: so they learn how these act together with other columns.
     - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
     - Left out is what names rows (whole numbers that are all different and count up, have 12 digits or more, or all the
@@ -569,8 +570,8 @@ def _made(choice):
 
 def _by_number(groups):
     """Further groups of a column, for a learner that cuts numbers, and makes nothing of ones and zeros."""
-    if groups and groups[0][0] == WORDS and groups[0][1] is not None:
-        return [(BY_NUMBER, WORDS, *groups[0][1:])]
+    if groups and groups[0][0] == WORDS:
+        return [(BY_NUMBER, WORDS, groups[0][1] or MOST_NUMBERS)]
     return [(BY_NUMBER, *group) for group in groups if group[0] == DATES and group[-1] != ("days",)]
 
 

@@ -332,6 +332,17 @@ def test_cells_learn_how_words_and_hours_act_together_with_other_columns(rng):
     assert not any(name == "shop" for name in lines[:-1].get_feature_names_out())
 
 
+def test_cells_learn_how_hashed_words_act_together_with_other_columns(rng):
+    code, x = (rng.pareto(1.0, 6000) * 10).astype(int) % 400, rng.normal(size=6000)
+    frame = pd.DataFrame({"code": [f"c{number}" for number in code], "x": x})
+    y = np.where(code % 2 == 0, x, -x)
+    notes = []
+    cells = prepare(frame, NAGCellsRegressor(n_trees=100, random_state=0), say=notes.append)
+    assert notes[0] == "'code': 322 words, hashed, and by number"
+    assert cells.partial_fit(frame[:5000], y[:5000]).score(frame[5000:], y[5000:]) > 0.4
+    assert prepare(frame, NAGRegressor()).partial_fit(frame[:5000], y[:5000]).score(frame[5000:], y[5000:]) < 0.1
+
+
 def test_arrays_and_columns_without_names(rng):
     X = np.column_stack([rng.normal(size=50), np.arange(50)])
     said = []
