@@ -1,5 +1,6 @@
 """One pipeline of several that learnt rows of their own."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn_nag.preprocessing import (
     OnlineColumnTransformer,
     OnlineImputer,
     OnlineOneHotEncoder,
+    OnlineOrdinalEncoder,
     OnlinePipeline,
     OnlineTfidf,
     make_online_pipeline,
@@ -206,3 +208,14 @@ def test_pipelines_of_what_is_made_of_several_learners():
     ]
     with pytest.raises(ValueError, match="OnlineBootstrap models cannot be merged where words have other columns"):
         merge(words)
+
+
+def test_words_by_number_are_merged_where_all_have_the_same():
+    rows = np.array(["cold", "hot"] * 20)[:, None]
+    y = (rows[:, 0] == "hot").astype(float)
+    base = make_online_pipeline(OnlineOrdinalEncoder(), NAGRegressor()).partial_fit(rows, y)
+    shards = [copy.deepcopy(base).partial_fit(rows[::step], y[::step]) for step in (1, -1)]
+    np.testing.assert_allclose(merge(shards, base).predict([["hot"], ["cold"]]), [1.0, 0.0], atol=0.1)
+    other = make_online_pipeline(OnlineOrdinalEncoder(), NAGRegressor()).partial_fit(rows[::-1], y[::-1])
+    with pytest.raises(ValueError, match="a word has other numbers cannot be merged: let one model see the words"):
+        merge([base, other])

@@ -263,8 +263,9 @@ def tables_merge(case):
         before = [image(model) for model in (*shards, *later, base)]
         merged, from_base = merge(shards), merge(later, base)
     except ValueError as error:
-        # Of a column in which one shard has seen nothing, and another words; and of shards that have their own knots.
-        if "holds" in str(error) or "models with other knots" in str(error):
+        # Of a column in which one shard has seen nothing, and another words; of shards that have their own knots; and
+        # of those that have met words in another order.
+        if any(known in str(error) for known in ("holds", "models with other knots", "a word has other numbers")):
             return
         trial.fails(f"merging fails: {described(error)}")
     except Exception as error:

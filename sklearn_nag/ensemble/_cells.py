@@ -227,6 +227,8 @@ class _LinesCurvesCells:
                 self._look(*row)
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
+        if self._early is not None and self._experts[0].n_rows >= self.focus_rows:  # after further passes
+            self._early = None
 
     def _keep_early(self, X, order):
         """Keep rows that are about to be learnt, as far as the second generation takes its knots from them."""
@@ -361,7 +363,8 @@ class _LinesCurvesCells:
             return whole
         names = _shared_names(models)
         whole._experts = [_merged_expert(name, models, base) for name in names]
-        whole._looked = whole._asleep = whole._early = None
+        whole._looked = whole._asleep = None
+        whole._early = _joined_early(models, base)
         if all(model._asleep is not None and model._names[-1] == names[-1] for model in models):
             whole._asleep = np.zeros(2)
         first, *others = models = [model._with_experts(names, models) for model in models]
@@ -486,6 +489,17 @@ class _LinesCurvesCells:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _joined_early(models, base):
+    """The rows that a second generation takes its knots from, of all models; None where some have none any more."""
+    before = [] if base is None else [base]
+    if any(model._early is None for model in [*models, *before]):
+        return None
+    n_before = len(base._early) if before else 0
+    parts = [model._early for model in before] + [model._early[n_before:] for model in models]
+    joined = np.concatenate(parts)
+    return joined if len(joined) < models[0].focus_rows else None
 
 
 def _shared_names(models):

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from .. import kernels
 
 FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these rows alone
-SEARCHED_FROM = 20  # rows: of fewer too few are held out to tell passes apart
+SEARCHED_FROM = 40  # rows: of fewer too few are held out to tell passes apart
 LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third, and more hardly more
 PATIENCE = 2  # passes without gain that end a search: where rows are few for the columns, no gain comes after them
 LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap

