@@ -141,7 +141,7 @@ def test_where_rows_are_few_and_columns_many_no_harm_is_done(rng):
     y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
     for n in (50, 80, 150):
         p = NAGClassifier(random_state=0).fit(X[:n], y[:n]).predict_proba(X[200:])
-        assert log_loss(y[200:], p) < 0.9  # and was 1.2 to 1.4, when all passes were made
+        assert log_loss(y[200:], p) < 0.9  # and was 1.6, when all passes were made
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
