@@ -122,7 +122,8 @@ class OnlineColumnTransformer(OnlineTransformer):
         What to do with a table that has other columns than the first one. ``"raise"`` refuses a table that lacks a
         column, has one more, or has words in a column of numbers and the like. ``"fill"`` warns, and goes on: a column
         that is not there has missing values, a new one is left out, and of one that holds something else now what
-        cannot be read is missing. Columns that no transformer takes may come and go either way.
+        cannot be read is missing, in the first table as in others. Columns that no transformer takes may come and go
+        either way.
     unused : list of str, default=()
         Names of columns that the first table lacks, and that no transformer takes: the target, for one. They may come
         and go, too.
@@ -334,6 +335,8 @@ class OnlineColumnTransformer(OnlineTransformer):
     def _begin(self, X, table):
         """Set up everything for a first table."""
         self._begun_with = {}
+        if self.mismatch == "fill" and table.names is not None:
+            table = self._with_absent(table)
         n = len(table.columns)
         self.n_features_in_ = n
         vars(self).pop("feature_names_in_", None)
@@ -356,6 +359,19 @@ class OnlineColumnTransformer(OnlineTransformer):
             if used & {place for place in range(n) if names[place] == name}:
                 raise ValueError(f"X has {names.count(name)} columns {as_given(name)}; names must differ.")
         self._state = Columns(names, tuple(EMPTY if place in used else "" for place in range(n)))
+
+    def _with_absent(self, table):
+        """A table with the columns that transformers name and it has not, of missing values."""
+        absent: dict[str, None] = {}
+        for _, _, columns in self.transformers:
+            for name in [columns] if isinstance(columns, str) else columns if isinstance(columns, list) else ():
+                if isinstance(name, str) and name not in table.names:
+                    absent[name] = None
+        if not absent:
+            return table
+        self._mismatch(f"X has no column {', '.join(map(as_given, absent))}", "its values are taken as missing")
+        columns = [_Missing(name, table.n_rows) for name in absent]
+        return Table([*table.names, *absent], [*table.columns, *columns], table.n_rows, None)
 
     def _columns(self, table, first):
         """The columns in the order of the first table; None for those that no transformer takes."""

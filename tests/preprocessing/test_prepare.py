@@ -343,6 +343,22 @@ def test_cells_learn_how_hashed_words_act_together_with_other_columns(rng):
     assert prepare(frame, NAGRegressor()).partial_fit(frame[:5000], y[:5000]).score(frame[5000:], y[5000:]) < 0.1
 
 
+@pytest.mark.parametrize("absent", ["a", "word", "day"])
+def test_a_column_that_the_first_table_lacks_is_filled(absent, rng):
+    frame = pd.DataFrame({"a": rng.normal(size=90), "word": ["x", "y"] * 45})
+    frame["day"] = pd.date_range("2024-01-01", periods=90, freq="7h")
+    first, later = frame[:30].drop(columns=absent), frame[30:]
+    pipeline = prepare(frame, NAGRegressor(), mismatch="fill")
+    with pytest.warns(UserWarning, match=f"X has no column '{absent}'; its values are taken as missing"):
+        pipeline.partial_fit(first, np.arange(30.0))
+    expected = prepare(frame, NAGRegressor()).partial_fit(frame[:30].assign(**{absent: None}), np.arange(30.0))
+    later_y = np.arange(60.0)
+    found, expected = (model.partial_fit(later, later_y).predict(frame) for model in (pipeline, expected))
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    with pytest.raises(ValueError, match=f"X has no column '{absent}', which"):
+        prepare(frame, NAGRegressor()).partial_fit(first, np.arange(30.0))
+
+
 def test_arrays_and_columns_without_names(rng):
     X = np.column_stack([rng.normal(size=50), np.arange(50)])
     said = []
