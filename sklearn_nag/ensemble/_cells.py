@@ -222,12 +222,11 @@ class _LinesCurvesCells:
                 self._wake()
             if n_rows == self.focus_rows:
                 self._focus(_FOCUSED, self.depth, *row)
-                self._early = None
             elif n_rows == self._next_look(n_rows - 1):
                 self._look(*row)
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
-        if self._early is not None and self._experts[0].n_rows >= self.focus_rows:  # after further passes
+        if self._early is not None and self._experts[0].n_rows >= self.focus_rows:
             self._early = None
 
     def _keep_early(self, X, order):

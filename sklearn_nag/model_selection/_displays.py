@@ -666,11 +666,11 @@ class FeatureScalesDisplay:
         check_fitted(learner)
         if not hasattr(learner, "scale_"):
             raise TypeError(f"{type(learner).__name__} has no scale_ of its columns to show.")
-        scales, names = learner.scale_, [f"x{i}" for i in range(len(learner.scale_))] if names is None else list(names)
+        scales = learner.scale_
         if hasattr(learner, "coefficients"):
-            largest = learner.coefficients(names, as_frame=False).largest[: len(scales)]
-            seen = np.flatnonzero(largest > 0)  # the others have no scale yet
-            scales, names = scales[seen], [names[i] for i in seen]
+            table = learner.coefficients(names, as_frame=False)
+            seen = np.flatnonzero(table.largest[: len(scales)])  # the others have no scale yet
+            scales, names = scales[seen], table.feature[seen]
         return cls(scales, names).plot(ax=ax, max_features=max_features)
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> Self:

@@ -189,11 +189,9 @@ def progressive_validation(
             "coverage is for linear regressors of this package, and classifiers with calibration='progressive', with "
             f"delay=0; got {type(pipeline.learner).__name__} and delay={delay}."
         )
-    if in_kernel:
-        asked = callback is not None and batch_size > 1
-        cut = cut_batches(X, y, sample_weight, batch_size if asked else _KERNEL_ROWS, points)
-    else:
-        cut = cut_batches(X, y, sample_weight, batch_size)
+    as_asked = not in_kernel or (callback is not None and batch_size > 1)
+    most, stops = batch_size if as_asked else _KERNEL_ROWS, points if in_kernel else ()
+    cut = cut_batches(X, y, sample_weight, most, stops)
     batches = ((rows, flat(targets, pipeline.learner), weight) for rows, targets, weight in cut)
     if in_kernel:
         steps = _learn_in_kernel(pipeline, batches, all_classes, judge, coverages, intervals)

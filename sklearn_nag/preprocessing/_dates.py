@@ -108,12 +108,6 @@ class DateEncoder(OnlineTransformer):
         self.one_hot = one_hot
         self.sparse_output = sparse_output
 
-    def __setstate__(self, state):
-        added = {"one_hot": True}  # which encoders of earlier versions have not
-        if "_begun_with" in state:
-            state = {**state, "_begun_with": {**added, **state["_begun_with"]}}
-        super().__setstate__({**added, **state})
-
     def _check_parameters(self):
         known = isinstance(self.parts, tuple | list) and all(part in PARTS for part in self.parts) and self.parts
         if not known or len(set(self.parts)) < len(self.parts):

@@ -106,12 +106,6 @@ class NumberReader(OnlineTransformer):
         self.magnitudes = magnitudes
         self.errors = errors
 
-    def __setstate__(self, state):
-        added = {"unit": None, "magnitudes": False}  # which readers of earlier versions have not
-        if "_begun_with" in state:
-            state = {**state, "_begun_with": {**added, **state["_begun_with"]}}
-        super().__setstate__({**added, **state})
-
     def _check_parameters(self):
         check_option("decimal", self.decimal, (".", ","))
         check_option("thousands", self.thousands, (None, *_SEPARATORS))

@@ -246,16 +246,17 @@ def join_tables(tables):
     for name in names if len({table.schema for table in tables}) > 1 else ():
         kinds = [table.schema.field(name).type for table in tables if name in table.schema.names]
         if any(map(pyarrow.types.is_dictionary, kinds)) and not all(map(pyarrow.types.is_dictionary, kinds)):
-            tables = [_as_words(table, name) for table in tables]
+            change = _as_words
         elif any(map(pyarrow.types.is_boolean, kinds)) and any(map(_is_number, kinds)):
-            tables = [_as_numbers(table, name) for table in tables]
+            change = _as_numbers
+        else:
+            continue
+        tables = [change(table, name) if name in table.schema.names else table for table in tables]
     return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
 
 
 def _as_words(table, name):
-    """A table in which a column holds words by number, if it has it."""
-    if name not in table.schema.names:
-        return table
+    """A table in which a column holds words by number."""
     types, column = import_pyarrow().types, table.column(name)
     if types.is_dictionary(column.type):
         return table
@@ -271,9 +272,7 @@ def _is_number(kind):
 
 
 def _as_numbers(table, name):
-    """A table in which a column of booleans, if it has it, holds 0 and 1, as other tables have other numbers there."""
-    if name not in table.schema.names:
-        return table
+    """A table in which a column of booleans holds 0 and 1, as other tables have other numbers there."""
     column = table.column(name)
     if not import_pyarrow().types.is_boolean(column.type):
         return table

@@ -7,7 +7,7 @@ import numpy as np
 from ..state.lifts import positive
 from ..vectorized.blocks import learn_row_by_row
 from ..vectorized.bounded import suffer
-from ..vectorized.columns import visits
+from ..vectorized.columns import are_there, visits
 from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 
@@ -44,7 +44,6 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
         if rule.update == "scinol2":
             beta -= (c[i] / largest_weight * g)[:, None] * contribution
             np.minimum(beta, LARGEST_WEALTH, out=beta)
-        is_there = x != 0 if own.frequent is None else (x != 0) | (own.frequent > 0)  # at their means, centred ones are
-        counts = np.where(is_there, c[i] * t * size, 0.0)
+        counts = np.where(are_there(rule, own, x), c[i] * t * size, 0.0)  # centred ones also at their means
         own.past += counts * u
         own.credit += counts * size

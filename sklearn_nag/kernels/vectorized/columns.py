@@ -258,8 +258,11 @@ def squared_lengths(inputs):
 
 def visited_by(rule, columns, x):
     """Mask of the columns that each row visits; None where no column can wait for a row that names it."""
-    if not rule.lazy:
-        return None
+    return are_there(rule, columns, x) if rule.lazy else None
+
+
+def are_there(rule, columns, x):
+    """Mask of what rows have: what is not 0 and, where rules are selective, all of frequent columns."""
     return (x != 0) | (columns.frequent > 0) if rule.selective else x != 0
 
 
