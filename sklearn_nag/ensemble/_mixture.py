@@ -39,8 +39,9 @@ from ._experts import Expert, NamedEstimators
 
 _LARGEST = np.finfo(np.float64).max
 _ROUNDING = 1e-13  # of forecasts, relative to the largest that may be expected
-_MOST_ROWS = 2**14  # played at a time, to bound memory, where this makes no difference
+_MOST_ROWS = 2**14  # played at a time, where this makes no difference
 _MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns of each row
+_MOST_NARROW, _NARROW = 2**12, 64  # the same, of rows with at most so many columns
 
 
 class Mixture(LearnsInPlace, NamedEstimators):
@@ -208,8 +209,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
     def _learn(self, X, y, weight, order, judge=True, played=None):
         """Play and learn the rows in this order; add what the mixture predicted by to the list ``played``, if any."""
         by_row = all(expert.by_row for expert in self._experts)
-        most = _MOST_TRANSFORMED if any(expert.transformers for expert in self._experts) else _MOST_ROWS
-        size = most if by_row else int(self.batch_size)
+        size = self._most_rows(X) if by_row else int(self.batch_size)
         method, classes = self._method, getattr(self, "classes_", None)
         before = turn_of(self).in_place or Thrown([expert.estimator for expert in self._experts])
 
@@ -237,6 +237,13 @@ class Mixture(LearnsInPlace, NamedEstimators):
             return self._totals[-1:], self._t
 
         learn_and_report(tables_of(self), self, totals, len(order), learn, step=1 if by_row else size)
+
+    def _most_rows(self, X):
+        """How many rows are played at a time, to bound memory."""
+        if not any(expert.transformers for expert in self._experts):
+            return _MOST_ROWS
+        shape = getattr(X, "shape", ())
+        return _MOST_NARROW if len(shape) == 2 and shape[1] <= _NARROW else _MOST_TRANSFORMED
 
     def _join(self, expert, like):
         """Let an expert that has learnt a row join the mixture, with the weight and the losses of one ``like`` it."""
