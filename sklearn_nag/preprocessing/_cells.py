@@ -59,7 +59,7 @@ def grow(n_gaps, length, n_trees, depth, random):
     cuttable = np.flatnonzero(n_gaps > 1)
     for turn, size in enumerate(SIZES):
         size = min(size or len(cuttable), len(cuttable))
-        step = max(ONCE // (2**depth * max(size, 1)), 1)
+        step = max(ONCE // max(2**depth * size, len(cuttable), 1), 1)
         trees = np.arange(turn, n_trees, len(SIZES))
         for start in range(0, len(trees) if size else 0, step):
             some = trees[start : start + step]
@@ -69,8 +69,8 @@ def grow(n_gaps, length, n_trees, depth, random):
 
 def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
     """Trees over as many columns each: the columns and cuts of their nodes."""
-    odds = length[cuttable] / length[cuttable].sum()
-    chosen = np.stack([random.choice(cuttable, size, replace=False, p=odds) for _ in range(n_trees)])
+    arrival = random.standard_exponential((n_trees, len(cuttable))) / length[cuttable]  # at a rate that is its length
+    chosen = cuttable[np.argpartition(arrival, size - 1, axis=1)[:, :size]]
     whole = n_gaps[chosen][:, None] - 1  # cuts that each column has, of shape (n_trees, 1, size)
     first, last = np.zeros_like(whole), whole  # gaps of the cells of a level, of shape (n_trees, n_cells, size)
     columns, cuts = [], []

@@ -1,6 +1,7 @@
 """Cells against a walk in plain Python, and the partitions that trees are."""
 
 import copy
+import itertools
 
 import numpy as np
 import pytest
@@ -74,15 +75,27 @@ def test_trees_cut_columns_of_small_random_sets():
     assert len({tuple(np.unique(column)) for column in trees.column[::4]}) > 5
 
 
+def test_sets_of_columns_are_drawn_one_after_another_by_their_lengths():
+    length = np.array([4.0, 2.0, 1.0, 1.0])
+    trees = grow(np.full(4, 100), length, 16000, 1, np.random.RandomState(0))
+    cut = np.bincount(trees.column[::4, 0], minlength=4) / 4000  # of sets of two, of which one is cut by its length
+    expected = np.zeros(4)
+    for first, second in itertools.permutations(range(4), 2):
+        drawn = length[first] / 8 * length[second] / (8 - length[first])
+        for j in (first, second):
+            expected[j] += drawn * length[j] / (length[first] + length[second])
+    np.testing.assert_allclose(cut, expected, atol=0.02)
+
+
 def test_columns_are_cut_by_their_entropy(rng):
     X = np.column_stack([rng.normal(size=400), np.arange(400) < 4, np.arange(400) % 2, np.full(400, 7.0)])
     X[::2, 3] = np.nan
     knots = Knots.of(X, 200)
     rare = -(0.01 * np.log2(0.01) + 0.99 * np.log2(0.99))
     np.testing.assert_allclose(lengths(X, knots), [1.0, rare, 1.0, 1.0], rtol=1e-12)
-    trees = OnlineCells(n_trees=400, depth=1, first_rows=400, random_state=0).fit(X)._state.made
+    trees = OnlineCells(n_trees=4000, depth=1, first_rows=400, random_state=0).fit(X)._state.made
     counts = np.bincount(trees.column[3::4, 0], minlength=4)  # of trees that cut all columns
-    np.testing.assert_allclose(counts[:3] / 100, np.array([1, rare, 1]) / (2 + rare), atol=0.1)
+    np.testing.assert_allclose(counts[:3] / 1000, np.array([1, rare, 1]) / (2 + rare), atol=0.05)
     assert counts[3] == 0  # as but one value is known
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...constraints import Box
 from .fields import Field
-from .frequent import begins
 
 
 class Family(NamedTuple):
@@ -53,7 +52,6 @@ class LinearRule:
     ``half_life``                after rows of how much weight what was learnt counts half
     ``forgets``                  whether it does, so that it fades
     ``selective``                whether only frequent columns are centred (see `frequent`)
-    ``begins``                   in which share of the rows a column that is not 0 becomes frequent
     ``weight_power``             weights per unit of ``x`` are ``weight / s ** weight_power``; 0 where they are another
                                  function of what is kept
     ``target_unit``              whether the unit of the targets is learnt and, with an intercept, their origin
@@ -100,11 +98,6 @@ class LinearRule:
     def selective(self):
         """Whether only frequent columns are centred."""
         return self.centred and self.normalization == "auto"
-
-    @property
-    def begins(self):
-        """In which share of the rows a column that is not 0 becomes frequent."""
-        return begins(self.half_life)
 
     @property
     def counts_entries(self):
