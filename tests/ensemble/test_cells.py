@@ -301,7 +301,7 @@ def test_a_newcomer_predicts_nothing_before_it_has_learnt():
     """Rows of a simulation by Friedman (1991), at all cuts around that at which the second generation joins."""
     Z, y = make_friedman1(2300, noise=1.0, random_state=0)
     tests, held = Z[1300:], y[1300:]
-    small = {"n_trees": 60, "first_rows": 100, "focus_rows": 400, "random_state": 0}
+    small = {"n_trees": 60, "first_rows": 100, "focus_rows": 400, "random_state": 1}
     for kind, target in ((NAGCellsRegressor, y), (NAGCellsClassifier, y > 14)):
         model, losses = kind(**small), []
         model.partial_fit(Z[:398], target[:398], **({} if kind is NAGCellsRegressor else {"classes": [False, True]}))
@@ -313,7 +313,7 @@ def test_a_newcomer_predicts_nothing_before_it_has_learnt():
                 losses.append(log_loss(held > 14, model.predict_proba(tests)))
         assert max(losses) < 1.05 * losses[0]
         assert losses[-1] < 0.9 * losses[0]
-        assert model.weights_[3] > 0.05
+        assert model.weights_[3] > 0.1
 
 
 def test_experts_that_join_have_the_losses_of_others():
