@@ -51,8 +51,8 @@ focus_rows : int or None, default=1000
     one more often, at quantiles of all of these rows, which are kept until then. From 40 times as many rows on, finer
     ones join where losses go on falling. None is for never, which takes half of the time.
 half_life : float, "auto" or None, default=None
-    Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about four times as
-    long, and up to twenty times where rows in the order of time stay in few cells for a while.
+    Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about six times as
+    long.
 half_life_ : ndarray of shape (6,) or (n_targets, 6)
     How much each half-life is trusted, with ``half_life="auto"``: the mean of its shares in all learners, by
     ``weights_``.

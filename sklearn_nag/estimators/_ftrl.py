@@ -93,6 +93,7 @@ class _FTRLRule(OnlineLinear):
             log_link=loss.log_link,
             clip=self._clip,
             half_life=self._half_life,
+            named_clearly=self.half_life is not None,
             constraint=set_of(self.constraint, self),
         )
 

@@ -186,6 +186,7 @@ class _NAGRule(OnlineLinear):
             half_life=self._half_life,
             fades_average=self.half_life is not None,
             slow_scales=self.half_life is not None,
+            named_clearly=self.half_life is not None,
             clip=self._clip,
             constraint=set_of(self.constraint, self),
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.fields import ROUNDING
-from ..state.frequent import BEGINS, ENDS
+from ..state.frequent import ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
 from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
 from .constants import AUTO, COUNTS_ENTRIES, HAS_RARE, HOLDS_SCALES, IS_CENTRED, IS_SELECTIVE, NORM, RMS
@@ -138,12 +138,12 @@ def inverse_scale(table, f, i, squares, roots, are_rare):
 
 
 @strict
-def switches(table, f, before, c, n):
+def switches(table, f, begins, before, c, n):
     """Whether the row ``x`` makes any column begin or stop to be frequent."""
     found, t = nowhere(), before + c
     for i in range(0, n, WIDTH):
         frequent = load(table, f.frequent, i) > 0.0
-        found |= with_entry(table, f, c, frequent, i) > where(frequent, ENDS * t, BEGINS * t)
+        found |= with_entry(table, f, c, frequent, i) > where(frequent, ENDS * t, begins * t)
     return anywhere(found)
 
 

@@ -207,7 +207,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
             settle(table, heads, f, rule, model, clock, width, bias)
             stops = place != first and (
                 (IS_LIFTED and grew and needs_lift(table, f, n))
-                or (IS_SELECTIVE and is_unusual and switches(table, f, clock[T], c, n))
+                or (IS_SELECTIVE and is_unusual and switches(table, f, rule.begins, clock[T], c, n))
             )
             if stops:
                 taken, end = False, place
@@ -269,7 +269,7 @@ def learn_sparse(
             settled = settle(subset, heads, f, rule, model, clock, width, bias)
             if place != first and (
                 (IS_LIFTED and needs_lift(subset, f, n))
-                or (IS_SELECTIVE and switches(subset, f, clock[T], c, n))
+                or (IS_SELECTIVE and switches(subset, f, rule.begins, clock[T], c, n))
                 or must_renew(clock)
             ):  # fmt: skip
                 if settled:

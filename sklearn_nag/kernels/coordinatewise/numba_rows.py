@@ -200,6 +200,7 @@ class CompiledRule(NamedTuple):
     clip: int
     bound: float
     bound_scaled: bool
+    begins: float  # the share of the rows above which a column becomes frequent
 
 
 class Constants(NamedTuple):
@@ -262,6 +263,7 @@ def compiled_rule(rule, loss, n_columns):
         clip=compiled_clip(rule),
         bound=bound,
         bound_scaled=bound_scaled,
+        begins=rule.begins,
     )
 
 

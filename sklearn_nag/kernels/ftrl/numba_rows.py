@@ -288,6 +288,7 @@ class CompiledRule(NamedTuple):
     constraint: int
     bound: float
     fades: float  # how often all fades for a weight of 1
+    begins: float  # the share of the rows above which a column becomes frequent
 
 
 class Constants(NamedTuple):

@@ -62,12 +62,15 @@ class Rule(LinearRule):
         See `LinearRule`.
     half_life : float
         After rows of how much weight what was learnt counts half; infinite for never.
+    named_clearly : bool
+        As that of NAG.
     constraint : set of `sklearn_nag.constraints` or None
         Where ``u`` of the features is held, in units of the target, for "l2"; or a `Box`, which holds weights in raw
         units, also for "proximal".
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("eta", "radius", "half_life")
+    as_begun: ClassVar[tuple[str, ...]] = ("named_clearly",)
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     regularizer: Literal["proximal", "l2", "entropy"]
@@ -90,6 +93,7 @@ class Rule(LinearRule):
     log_link: bool = False
     robust: bool = False
     half_life: float = np.inf
+    named_clearly: bool = False
 
     experts = 1
     mixed = True

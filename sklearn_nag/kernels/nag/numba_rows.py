@@ -715,6 +715,7 @@ class CompiledRule(NamedTuple):
     radius: float
     fades: float  # how often all fades for a weight of 1
     lasting: float
+    begins: float  # the share of the rows above which a column becomes frequent
 
 
 class Model(NamedTuple):

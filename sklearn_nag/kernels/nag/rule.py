@@ -93,6 +93,9 @@ class Rule(LinearRule):
     slow_scales : bool
         Whether scales fall slowly while the model forgets; not for models that were begun by versions in which they
         fell at once.
+    named_clearly : bool
+        Whether clearly more than half of the rows have to name a column for it to become frequent while the model
+        forgets; not for models that were begun by versions in which half of them was enough.
     clip : tuple of float, "targets" or None
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
@@ -102,6 +105,7 @@ class Rule(LinearRule):
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("half_life",)
+    as_begun: ClassVar[tuple[str, ...]] = ("fades_average", "slow_scales", "named_clearly")
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     normalization: Literal["max", "rms", "auto"] | None
@@ -127,6 +131,7 @@ class Rule(LinearRule):
     half_life: float = np.inf
     fades_average: bool = False
     slow_scales: bool = False
+    named_clearly: bool = False
     clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
 
@@ -403,15 +408,10 @@ class State(LinearState):
         self.rule = rule
 
     def goes_on_by(self, rule):
-        """``rule``, but with what models of earlier versions go on with.
-
-        These are the share of the latest weights that the model has averaged by so far, if it is fixed, and what fades.
-        """
+        """As of any model; those of earlier versions that average by a fixed share of the latest weights keep it."""
         if rule.judged and self.rule.averaged and not self.rule.judged and self.averaged > 0:
             rule = replace(rule, judged=False, last=self.rule.last)
-        if rule.forgets:
-            rule = replace(rule, fades_average=self.rule.fades_average, slow_scales=self.rule.slow_scales)
-        return rule
+        return super().goes_on_by(rule)
 
     # -- the latest weights and their average
 

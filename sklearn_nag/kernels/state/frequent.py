@@ -8,17 +8,37 @@ mean number of entries of a row.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .lifts import positive
 
-BEGINS = 0.5  # a column becomes frequent once it is not 0 in more than this share of the rows
+BEGINS = 0.5  # a column becomes frequent once it is not 0 in more than this share of the rows, or that of `begins`
 ENDS = 0.625  # and stops to be when it is 0 in more than this share; apart, so that few go to and fro
+SURE = 2.0  # how far above `BEGINS` that is where rows fade, over one root of how many rows count
+MOST = 0.9  # share that is enough where next to none count
 
 
-def changes(frequent, tally, t):
-    """Whether columns begin or stop to be frequent, by their ``tally`` after rows of total weight ``t``."""
-    return tally > np.where(frequent, ENDS, BEGINS) * t
+@functools.lru_cache
+def begins(half_life):
+    """In which share of the rows a column that is not 0 becomes frequent, where rows count half after a half-life.
+
+    Of the few rows that a short one leaves, a column may be named in most for a while by chance, or as rows come in the
+    order of time. Each time that it begins and stops to be frequent takes as long as many rows.
+    """
+    if half_life == np.inf:
+        return BEGINS
+    rows = 1.0 / -np.expm1(-np.log(2.0) / half_life)  # total weight that rows of weight 1 come to
+    return float(min(BEGINS + SURE / np.sqrt(rows), MOST))
+
+
+def changes(frequent, tally, t, begins):
+    """Whether columns begin or stop to be frequent, by their ``tally`` after rows of total weight ``t``.
+
+    They begin above the share ``begins`` of the rows.
+    """
+    return tally > np.where(frequent, ENDS, begins) * t
 
 
 def switch(rule, columns, index, t):

@@ -15,7 +15,6 @@ from scipy.special import wrightomega
 
 from ...losses import FARTHEST, NOTHING
 from .bounded import LARGEST_POWER
-from .frequent import BEGINS
 from .lifts import LARGEST, TINY, positive
 from .model import Diverged
 
@@ -242,7 +241,7 @@ def _merge_frequent(parts):
     if not merged.rule.selective:
         columns.tally[:] = named
         return
-    columns.frequent[:] = named > BEGINS * merged.t
+    columns.frequent[:] = named > merged.rule.begins * merged.t
     columns.tally[:] = np.where(columns.frequent, merged.t - named, named)
     if columns.squares is not None:
         total = columns.sum + merged.t * columns.origin

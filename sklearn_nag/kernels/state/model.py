@@ -130,7 +130,9 @@ class LinearState:
 
     def goes_on_by(self, rule):
         """The rule by which the model goes on where ``rule`` is asked for."""
-        return rule
+        if not rule.forgets:
+            return rule
+        return replace(rule, **{name: getattr(self.rule, name) for name in rule.as_begun})
 
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays."""

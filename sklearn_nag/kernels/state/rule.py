@@ -9,6 +9,7 @@ import numpy as np
 
 from ...constraints import Box
 from .fields import Field
+from .frequent import begins
 
 
 class Family(NamedTuple):
@@ -52,6 +53,8 @@ class LinearRule:
     ``half_life``                after rows of how much weight what was learnt counts half
     ``forgets``                  whether it does, so that it fades
     ``selective``                whether only frequent columns are centred (see `frequent`)
+    ``named_clearly``            whether it takes clearly more than half of the rows to be frequent, while models forget
+    ``begins``                   in which share of the rows a column that is not 0 becomes frequent
     ``weight_power``             weights per unit of ``x`` are ``weight / s ** weight_power``; 0 where they are another
                                  function of what is kept
     ``target_unit``              whether the unit of the targets is learnt and, with an intercept, their origin
@@ -79,8 +82,10 @@ class LinearRule:
     family: ClassVar[Family]
     FIELDS: ClassVar[tuple[Field, ...]]
     not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
+    as_begun: ClassVar[tuple[str, ...]] = ()  # flags that models which forget keep, False where earlier versions began
     columnwise: ClassVar[bool] = False
     half_life = np.inf
+    named_clearly = False
     holds_scales: ClassVar[bool] = False  # whether those of centred columns fall slowly while a model forgets
     fades_on_the_way: ClassVar[bool] = False  # whether compiled loops fade themselves, rare columns unseen
     weight_power: ClassVar[int] = 0
@@ -98,6 +103,11 @@ class LinearRule:
     def selective(self):
         """Whether only frequent columns are centred."""
         return self.centred and self.normalization == "auto"
+
+    @property
+    def begins(self):
+        """In which share of the rows a column that is not 0 becomes frequent."""
+        return begins(self.half_life if self.named_clearly else np.inf)
 
     @property
     def counts_entries(self):

@@ -53,14 +53,14 @@ def switch_frequent(state, columns, x, c, start, before=None):
         return len(x)
     t = np.add.accumulate(np.append(state.t, c[start:]))[1:]
     peak = columns.tally + np.add.reduce(c[start:])  # an upper bound but for rounding
-    suspects = np.flatnonzero(changes(columns.frequent > 0, peak * ALMOST, t[0]))
+    suspects = np.flatnonzero(changes(columns.frequent > 0, peak * ALMOST, t[0], state.rule.begins))
     if suspects.size == 0:
         return len(x)
     _switch_frequent_for(state, columns, x[start], c[start], before)
     frequent = columns.frequent[suspects] > 0
     counts = np.where((x[start:, suspects] == 0) == frequent, c[start:, None], 0.0)
     tallies = running(np.add, columns.tally[suspects], counts)[1:]
-    later = np.flatnonzero(changes(frequent, tallies[1:], t[1:, None]).any(axis=1))
+    later = np.flatnonzero(changes(frequent, tallies[1:], t[1:, None], state.rule.begins).any(axis=1))
     return start + 1 + later[0] if later.size else len(x)
 
 
@@ -68,7 +68,7 @@ def _switch_frequent_for(state, columns, x, c, before=None):
     """Make columns frequent or rare where a row does so, after a call of ``before()`` if any is."""
     frequent = columns.frequent > 0
     tally = columns.tally + np.where((x == 0) == frequent, c, 0.0)
-    index = np.flatnonzero(changes(frequent, tally, state.t + c))
+    index = np.flatnonzero(changes(frequent, tally, state.t + c, state.rule.begins))
     if index.size:
         if before is not None:
             before()

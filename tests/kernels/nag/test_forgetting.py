@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from sklearn_nag import NAGClassifier, NAGRegressor, merge, set_config
+from sklearn_nag.kernels.state import frequent
 
 from ...estimators.helpers import bits
 from ..helpers import KERNELS
@@ -29,6 +30,7 @@ class Fading(Transcription):
     def __init__(self, d, eta, half_life):
         super().__init__(d, eta)
         self.half_life, self.age, self.faded = half_life, 0.0, 0
+        self.begins = 0.5 + 2.0 * np.sqrt(1.0 - 0.5 ** (1.0 / half_life))  # two roots of the rows that count
 
     def learn(self, x, y, c):
         super().learn(x, y, c)
@@ -52,6 +54,17 @@ def test_equals_the_formulas_on_faded_weights(make):
     np.testing.assert_allclose(model._state.t, expected.weights.sum(), rtol=1e-12)
     assert model.t_ == weight.sum()
     assert model._state.t < 0.3 * weight.sum()
+
+
+def test_few_columns_become_frequent_by_chance(rng):
+    """Columns that are named in turn, for 40 rows each, became frequent and rare again one after another."""
+    n = 600
+    X = np.zeros((n, 16))
+    X[np.arange(n), np.arange(n) // 40] = 1.0
+    X[:, -1] = rng.normal(size=n)
+    model = NAGClassifier(half_life=20).partial_fit(sparse.csr_array(X), X[:, -1] > 0, classes=[False, True])
+    assert np.flatnonzero(model._state.columns.frequent).tolist() == [15, 16]
+    assert [round(frequent.begins(h), 2) for h in (1, 20, 80, 1e6, np.inf)] == [0.9, 0.87, 0.69, 0.5, 0.5]
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])

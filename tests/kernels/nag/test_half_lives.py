@@ -243,7 +243,7 @@ def test_follows_a_flip_and_forgets_nothing_of_a_steady_stream():
 
 def test_before_a_target_above_0_there_is_nothing_to_lose():
     """A mean by shares that add up to 1 but for rounding was taken for a rate of 0, which counts lost 180,000 by."""
-    X, y = np.arange(4.0)[:, None], np.array([0.0, 0.0, 9.0, 1.0])
+    X, y = np.arange(1.0, 5.0)[:, None], np.array([0.0, 0.0, 9.0, 1.0])
     one, auto = (NAGRegressor("poisson", half_life=half_life) for half_life in (None, "auto"))
     for row, target in zip(X, y):
         lost = [model.partial_fit([row], [target]).progressive_loss_ for model in (one, auto)]

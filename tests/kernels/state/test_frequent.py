@@ -84,6 +84,7 @@ class Transcription:
     def __init__(self, d, eta):
         self.eta, self.rows, self.weights, self.N = eta, np.empty((0, d)), np.empty(0), 0.0
         self.frequent = np.zeros(d, dtype=bool)
+        self.begins = 0.5  # the share of the rows in which a feature that is not 0 becomes frequent
         self.u, self.G = np.zeros(d + 1), np.zeros(d + 1)
         self.switched = 0
 
@@ -97,7 +98,7 @@ class Transcription:
 
     def learn(self, x, y, c):
         share = np.append(self.weights, c) @ (np.vstack([self.rows, x]) != 0) / (self.weights.sum() + c)
-        now = np.where(self.frequent, share >= 0.375, share > 0.5)
+        now = np.where(self.frequent, share >= 0.375, share > self.begins)
         if len(self.rows):
             (mean, old), (new_mean, new) = self.scales(self.frequent), self.scales(now)
             w = np.divide(self.u[:-1], old, out=np.zeros(len(old)), where=old > 0)
