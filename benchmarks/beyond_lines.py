@@ -28,7 +28,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.metrics import log_loss
 
 from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
-from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
 
 from .data import BUNDLED, FILES, load_each, msd_subset, parse
 
@@ -58,6 +58,7 @@ def learners(is_regression, seed):
     boosted = HistGradientBoostingRegressor if is_regression else HistGradientBoostingClassifier
     return {
         "lines": line(),
+        "products": make_online_pipeline(OnlineProducts(), line()),
         "curves": make_online_pipeline(OnlineCurves(), line()),
         "cells": make_online_pipeline(OnlineCells(random_state=seed), line()),
         "mixed": mixed(random_state=seed),

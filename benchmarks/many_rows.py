@@ -1,4 +1,4 @@
-"""Lines, and lines, curves and cells mixed, in one pass over all rows of large sets, beside boosted trees.
+"""Lines, and lines, products, curves and cells mixed, in one pass over all rows of large sets, beside boosted trees.
 
     python -m benchmarks.many_rows [--data-dir FOLDER] [--output FOLDER] [--quick]
 
@@ -60,7 +60,9 @@ def measure(X, y, is_regression, in_order):
             found[f"{name} log loss"] = round(loss, 4)
         found[f"{name} s"] = round(seconds, 1)
         if name == "mixed":
-            found["cells"] = ", ".join(name for name in learner.named_estimators_ if name not in ("lines", "curves"))
+            found["cells"] = ", ".join(
+                name for name in learner.named_estimators_ if name in ("cells", "focused", "finer")
+            )
     return found
 
 

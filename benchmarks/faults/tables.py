@@ -23,6 +23,7 @@ from sklearn_nag.preprocessing import (
     OnlineImputer,
     OnlineOneHotEncoder,
     OnlineOrdinalEncoder,
+    OnlineProducts,
     OnlineTfidf,
     make_online_pipeline,
     prepare,
@@ -99,6 +100,8 @@ def transformer_of(rng, kinds):
                 step = OnlineCurves(n_knots=int(own.integers(2, 6)), first_rows=first_rows)
                 if own.random() < 0.5:
                     step = OnlineCells(n_trees=4, depth=2, first_rows=first_rows, random_state=0)
+                elif own.random() < 0.5:
+                    step = OnlineProducts()
         elif kind == "words":
             size = int(rng.choice([2, 3, 20]))
             step = OnlineOneHotEncoder(size, sparse_output=bool(rng.random() < 0.5)) if rng.random() < 0.5 else (

@@ -1,4 +1,4 @@
-"""Lines, curves and generations of cells side by side: learners that need no choice between them."""
+"""Lines, products, curves and generations of cells side by side: learners that need no choice between them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .._docstrings import share
 from ..estimators import merge as merge_learners
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._parameters import check_as_begun, check_number, parameter_names
+from ..estimators._scale_invariant import ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..model_selection._effects import rows_and_weights
-from ..preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
 from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
 from ..preprocessing._cells import MOST_CUTS
@@ -35,7 +36,8 @@ columns : "auto" or list, default="auto"
     Which columns get curves and cells: a list of places, of names or patterns of names, or of True and False for each
     column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most of whose columns are words and
     categories, it takes those that `set_numeric_columns` names, as an `OnlinePipeline` of a data frame does, and else
-    none, with a warning: then there are lines alone. The other columns have a line each.
+    none, with a warning: then there are lines alone. The other columns have a line each. The same columns are
+    multiplied.
 n_knots : int, default=21
     Of the curve of a column; see `sklearn_nag.preprocessing.OnlineCurves`.
 n_trees : int, default=300
@@ -45,7 +47,8 @@ depth : int, default=7
 max_columns : int, default=2**20
     How many columns all cells have at most, which bounds memory; more are hashed.
 first_rows : int, default=300
-    Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines.
+    Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines
+    and products.
 focus_rows : int or None, default=1000
     After how many rows a second generation of as many trees joins. It cuts the columns that have mattered in the first
     one more often, at quantiles of all of these rows, which are kept until then. From 40 times as many rows on, finer
@@ -61,8 +64,8 @@ half_lives_ : ndarray of shape (6,)
 max_iter : int, default=1
     Passes of `fit` over the rows.
 weights_ : ndarray of shape (n_estimators,)
-    How much lines, curves, cells and, once they have joined, later generations of cells are trusted: the share of each
-    in a prediction. They add up to 1.
+    How much lines, products, curves, cells and, once they have joined, later generations of cells are trusted: the
+    share of each in a prediction. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
     Mean progressive loss of each of them, over the rows but the first; NaN before. That of a later generation has what
     the one before lost until then.
@@ -73,17 +76,21 @@ regret_ : float
 t_ : float
     Total weight of the rows but the first.
 estimators_ : list of OnlinePipeline
-    They, fitted: ``"lines"``, ``"curves"``, ``"cells"`` and, once it has joined, ``"focused"``. ``"finer"`` cells take
-    the place of ``"cells"``, and then that of ``"focused"``.
+    They, fitted: ``"lines"``, ``"products"``, ``"curves"``, ``"cells"`` and, once it has joined, ``"focused"``.
+    ``"finer"`` cells take the place of ``"cells"``, and then that of ``"focused"``. There are no ``"products"`` of more
+    than 90 columns. Regressors have ``"exact_lines"`` and ``"exact_products"``, too, as far as these have no more than
+    128 columns, the loss is the squared error and nothing is forgotten.
 named_estimators_ : `sklearn.utils.Bunch`
     The same by name.
 """)
 
 _NOTES = {
     "notes": """
-Learners see the rows side by side: lines, one for each column; curves, which add a spline of the ranks of each
-column; and cells, which add the cells of random partitions, and so learn how columns act together. Their predictions
-are mixed by AdaHedge by how well they have predicted rows that were new to them, with a blend of them as one more
+Learners see the rows side by side: lines, one for each column; products, which add those of all pairs of columns and
+squares (`OnlineProducts`); curves, which add a spline of the ranks of each column; and cells, which add the cells of
+random partitions, and so learn how columns act together. Of squared errors, lines and products of few columns are
+learnt once more by exact least squares (`ScaleInvariantRegressor` with ``invariance="full"``). Their predictions are
+mixed by AdaHedge by how well they have predicted rows that were new to them, with a blend of them as one more
 expert. Lines learn soonest, cells catch up later. So the classifier forgets early losses: it mixes at the rate 1, or 1
 over a mean of the weights of rows, and after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew
 (fixed share, Herbster and Warmuth, Machine Learning 32, 1998). See :doc:`/beyond_straight_lines`.
@@ -106,8 +113,11 @@ changes no bit.
 """.strip()
 }
 
-_NAMES = "lines", "curves", "cells"
-_FOCUSED, _FINER = "focused", "finer"
+_LINES, _PRODUCTS, _CELLS, _FOCUSED, _FINER = "lines", "products", "cells", "focused", "finer"
+_EXACT_LINES, _EXACT_PRODUCTS = "exact_lines", "exact_products"
+_GENERATIONS = _CELLS, _FOCUSED, _FINER
+_MOST_PRODUCTS = 2**12  # a row takes a nanosecond or two for each
+_MOST_EXACT = 2**7  # columns of exact least squares, of which a row takes the square of nanoseconds
 _FIRST_LOOK, _FINER_FROM = 10, 40  # times ``focus_rows``: rows before looks begin, and before finer cells may join
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
 _CUTS_MORE = 2  # that trees of finer cells have
@@ -188,19 +198,35 @@ class _LinesCurvesCells:
 
     def _default_estimators(self):
         ranks = {"columns": self.columns, "first_rows": self.first_rows}
-        steps = (
-            OnlineCurves(**ranks, n_knots=0),
-            OnlineCurves(**ranks, n_knots=self.n_knots),
-            OnlineCells(
-                **ranks,
-                n_trees=self.n_trees,
-                depth=self.depth,
-                max_columns=self.max_columns,
-                random_state=self.random_state,
-            ),
-        )
-        learner = self._learner(**{name: getattr(self, name) for name in self._passed_on})
-        return [(name, make_online_pipeline(step, clone(learner))) for name, step in zip(_NAMES, steps)]
+        trees = {name: getattr(self, name) for name in ("n_trees", "depth", "max_columns", "random_state")}
+        learner, exact = self._learner(**{name: getattr(self, name) for name in self._passed_on}), self._exact()
+        parts = [
+            (_LINES, OnlineCurves(**ranks, n_knots=0), learner),
+            (_EXACT_LINES, OnlineProducts(self.columns, products=False), exact),
+            (_PRODUCTS, OnlineProducts(self.columns), learner),
+            (_EXACT_PRODUCTS, OnlineProducts(self.columns), exact),
+            ("curves", OnlineCurves(**ranks, n_knots=self.n_knots), learner),
+            (_CELLS, OnlineCells(**ranks, **trees), learner),
+        ]
+        return [(name, make_online_pipeline(step, clone(own))) for name, step, own in parts if own is not None]
+
+    def _exact(self):
+        """A learner whose weights are at the least loss of all rows so far; None where there is none."""
+        return None
+
+    def _left_out(self, places):
+        """Names of the experts that have too many columns, or only those of lines."""
+        if places == []:
+            return {*self._names} - {_LINES}
+        n_features = self.n_features_in_
+        n_numbers = n_features if isinstance(places, str) else len(places)
+        n_products = n_numbers * (n_numbers + 1) // 2
+        too_wide = {
+            _EXACT_LINES: n_features > _MOST_EXACT,
+            _PRODUCTS: n_products > _MOST_PRODUCTS,
+            _EXACT_PRODUCTS: n_features + n_products > _MOST_EXACT,
+        }
+        return {name for name in too_wide if too_wide[name]}
 
     def _with_tags(self):
         return [self._learner()]  # as the others would be made anew in each call, which takes as long as many rows
@@ -238,13 +264,13 @@ class _LinesCurvesCells:
 
     def _next_change(self):
         """After how many rows a generation of cells may join, wake or leave next; 0 for never."""
-        n_rows, names = self._experts[0].n_rows, self._names
-        if self.focus_rows is None or names == ["lines"]:
+        n_rows, generations = self._experts[0].n_rows, [name for name in self._names if name in _GENERATIONS]
+        if self.focus_rows is None or not generations:
             return 0
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
-        if names == [*_NAMES] and n_rows < self.focus_rows:
+        if generations == [_CELLS] and n_rows < self.focus_rows:
             changes.append(self.focus_rows)
-        elif names != ["lines", "curves", _FINER]:
+        elif generations != [_FINER]:
             changes.append(self._next_look(n_rows))
         return min(changes, default=0)
 
@@ -313,7 +339,7 @@ class _LinesCurvesCells:
             return
         depth = self._finer_depth()
         if names[-1] == _FOCUSED and depth > self.depth and self._focus(_FINER, depth, *row):
-            leaves = _NAMES[-1]
+            leaves = _CELLS
         elif names[-1] == _FINER and since[-2] < since[-3]:
             leaves = _FOCUSED
         else:
@@ -439,8 +465,8 @@ class _LinesCurvesCells:
             places = self._places(rows[0])
             for expert in self._experts:  # which get arrays without names
                 expert.transformers[0][1].set_params(columns=places)
-            if places == []:
-                del self._experts[1:]  # which would be lines, too
+            left_out = self._left_out(places)
+            self._experts = [expert for expert in self._experts if expert.name not in left_out]
             if places != [] and self.focus_rows is not None:
                 self._early = np.empty((0, self.n_features_in_ if isinstance(places, str) else len(places)))
         return rows
@@ -531,9 +557,10 @@ def _merged_expert(name, models, base):
 
 @share(**_DOCS, **_NOTES)
 class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[override, misc]
-    """Classifier for relations that are not linear, in one pass: lines, curves and cells, mixed by success.
+    """Classifier for relations that are not linear, in one pass: lines, products, curves and cells, mixed by success.
 
-    Nothing needs to be chosen, and increasing maps of columns, such as logarithms, matter to lines alone.
+    Nothing needs to be chosen. Units and origins of columns do not matter, and other increasing maps, such as
+    logarithms, to lines and products alone.
 
     Parameters
     ----------
@@ -635,9 +662,10 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
 
 @share(**_DOCS, **_NOTES)
 class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[override, misc]
-    """Regressor for relations that are not linear, in one pass: lines, curves and cells, mixed by success.
+    """Regressor for relations that are not linear, in one pass: lines, products, curves and cells, mixed by success.
 
-    Nothing needs to be chosen, and increasing maps of columns, such as logarithms, matter to lines alone.
+    Nothing needs to be chosen. Units and origins of columns do not matter, and other increasing maps, such as
+    logarithms, to lines and products alone.
 
     Parameters
     ----------
@@ -726,6 +754,10 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
+
+    def _exact(self):
+        plain = self.loss == "squared_error" and self.half_life is None
+        return ScaleInvariantRegressor(invariance="full") if plain else None
 
     def _judged_by(self, learners):
         return "absolute_error" if self.loss in ("absolute_error", "huber") else "squared_error"

@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimators._online import OnlineLinear
 from ..estimators._parameters import shown
 from ..estimators._validation import class_codes
-from ..preprocessing import OnlineCells, OnlineCurves
+from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts
 from ..preprocessing._base import names_in
 from ..preprocessing._cells import mean_effects
 from ..preprocessing._knots import Knots, KnotTransformer
 from ..preprocessing._numpy_rows import gaps, hats
+from ..preprocessing._products import pairs
 from ._displays import _axes_or_new
 
 if TYPE_CHECKING:
@@ -74,11 +75,13 @@ class EffectsDisplay:
 
     Notes
     -----
-    The function of a column in lines and curves is its part of a sum, exactly. Of cells, rows go down each tree: where
-    it cuts the column, to the side of the value; else to both, in proportion to how many rows have gone there. This is
+    The function of a column in lines and curves is its part of a sum, exactly. Products with other columns are 0 on
+    average, so a column has its square, and a pair its product besides. Of cells, rows go down each tree: where it
+    cuts the column, to the side of the value; else to both, in proportion to how many rows have gone there. This is
     scikit-learn's ``partial_dependence(method="recursion")``. So cells that columns share are averaged over: two
-    columns that matter only together have flat effects, and the pair shows what they do. Where columns go together, as
-    sizes of one thing do, an effect mixes those of its neighbours, and a pair has effects where there are no rows.
+    columns that matter only together have flat effects, and the pair shows what they do. Where columns go together,
+    as sizes of one thing do, an effect mixes those of its neighbours, and a pair has effects where there are no
+    rows.
 
     Effects are those of decision values: predictions of regressors, before they are clipped, logarithms of predicted
     means of counts, log odds of classifiers. Of several learners, which are mixed, the effect is the mean by
@@ -232,7 +235,8 @@ class _Model:
                 f"effects are read of NAGCellsClassifier, NAGCellsRegressor, and pipelines of OnlineCurves or "
                 f"OnlineCells and a learner of this package; this is a {type(estimator).__name__}."
             )
-        first = parts[0][0]
+        if not isinstance(first := parts[0][0], KnotTransformer):
+            raise TypeError("effects are at knots, which a pipeline of products alone has not.")
         self.names = names_in(first if own else estimator)
         self.columns = first._state.columns
         self.which = _place_of_target(estimator, parts[0][1], target)
@@ -245,8 +249,8 @@ class _Model:
     def _read(pipeline):
         """The transformer and the learner of a pipeline; None where it has others."""
         steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
-        kinds = len(steps) == 2 and isinstance(steps[0], KnotTransformer) and isinstance(steps[1], OnlineLinear)
-        return tuple(steps) if kinds else None
+        kinds = KnotTransformer | OnlineProducts, OnlineLinear
+        return tuple(steps) if len(steps) == 2 and all(map(isinstance, steps, kinds)) else None
 
     def effect_of(self, feature):
         """Name of a column or pair, with its values and their effects."""
@@ -275,6 +279,12 @@ class _Model:
         coef = learner.coef_
         coef = coef[[self.which]].toarray()[0] if sparse.issparse(coef) else np.atleast_2d(coef)[self.which]
         effect = points @ coef[seen.columns[places]]
+        if isinstance(transformer, OnlineProducts):
+            first, second = pairs(len(seen.columns) if transformer.products else 0)
+            inside = np.flatnonzero(np.isin(first, places) & np.isin(second, places))
+            deviations = np.zeros((len(points), len(seen.columns)))
+            deviations[:, places] = points - transformer.means_[places]
+            return effect + (deviations[:, first[inside]] * deviations[:, second[inside]]) @ coef[n + inside]
         knots = [transformer.knots_[place] for place in places]
         if isinstance(transformer, OnlineCells):
             if transformer._hashes:

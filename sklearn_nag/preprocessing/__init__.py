@@ -9,6 +9,7 @@ from ._interactions import Interactions
 from ._numbers import NumberReader
 from ._pipeline import OnlinePipeline, make_online_pipeline
 from ._prepare import prepare
+from ._products import OnlineProducts
 from ._text import OnlineTfidf
 from ._words import HashingEncoder, OnlineOneHotEncoder, OnlineOrdinalEncoder
 
@@ -24,6 +25,7 @@ __all__ = [
     "OnlineOneHotEncoder",
     "OnlineOrdinalEncoder",
     "OnlinePipeline",
+    "OnlineProducts",
     "OnlineTfidf",
     "make_online_pipeline",
     "prepare",

@@ -252,7 +252,7 @@ class Interactions(OnlineTransformer):
     def _names_out(self, state, names):
         if state.n_columns:
             return [*names, *(f"product{i}" for i in range(state.n_columns))]
-        return [*names, *(_name(names[list(columns)]) for term in state.terms for columns in products_of(term))]
+        return [*names, *(named_product(names[list(columns)]) for term in state.terms for columns in products_of(term))]
 
     def _merge_states(self, states):
         return states[0]
@@ -299,7 +299,7 @@ def _dense_products(X, factors, width):
     return out
 
 
-def _name(names):
+def named_product(names):
     """The name of a product, for those of its columns."""
     counts = {name: list(names).count(name) for name in names}
     return " ".join(name if count == 1 else f"{name}^{count}" for name, count in counts.items())

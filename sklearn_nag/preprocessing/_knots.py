@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -13,8 +12,8 @@ from scipy import sparse
 from ..estimators._calls import unchanged_on_error
 from ..estimators._parameters import check_number, parameter_names
 from ..estimators._saved import check_attributes, check_features, check_integer, damaged
-from ._base import OnlineTransformer, checked_numbers, names_in
-from ._places import check_columns, numeric_places, places_of, warn_of_sparse_rows
+from ._base import checked_numbers
+from ._places import OfNumbers
 from ._rows import as_csr, dense, filled, in_order
 
 HALF = 0.5 + 1e-9  # halves are rounded upwards, however cosines are rounded
@@ -89,7 +88,7 @@ class Seen(NamedTuple):
     made: Any = None
 
 
-class KnotTransformer(OnlineTransformer):
+class KnotTransformer(OfNumbers):
     """Base of transformers that put columns made of ranks beside the columns that they get.
 
     The first rows wait, then their quantiles become the knots, which never move again: what a learner has learnt of a
@@ -97,10 +96,9 @@ class KnotTransformer(OnlineTransformer):
     there is more to make when knots are fixed.
     """
 
-    columns: Any
     first_rows: int
     n_quantiles: int
-    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
+    _had = "had knots"
 
     # -- what a class defines
 
@@ -150,25 +148,6 @@ class KnotTransformer(OnlineTransformer):
         self._learn(X, False)
         if self._state.knots is None:
             self._state = self._with_knots(self._state)
-        return self
-
-    def set_numeric_columns(self, positions: Iterable[int]) -> Self:
-        """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
-
-        A pipeline that knows says it by itself: `OnlinePipeline`, where columns of words become columns of sparse rows.
-        It is part of what has been learnt: pickles have it, and clones have not.
-
-        Parameters
-        ----------
-        positions : iterable of int
-            Their places among the columns that come in.
-
-        Returns
-        -------
-        self : object
-            The transformer.
-        """
-        self._numeric = numeric_places(positions)
         return self
 
     @property
@@ -227,8 +206,7 @@ class KnotTransformer(OnlineTransformer):
 
     def _check_knots(self):
         """Raise for parameters that all have."""
-        if not (isinstance(self.columns, str) and self.columns == "auto"):
-            check_columns("columns", self.columns)
+        self._check_columns()
         check_number("first_rows", self.first_rows, Integral, min_val=1)
         check_number("n_quantiles", self.n_quantiles, Integral, min_val=2, max_val=2**15)
 
@@ -236,24 +214,8 @@ class KnotTransformer(OnlineTransformer):
         return in_order(checked_numbers(self, X, first, allow_sparse=True))
 
     def _new_state(self, rows):
-        if not isinstance(self.columns, str):
-            columns = places_of("columns", self.columns, names_in(self))
-        elif self._numeric is not None:
-            columns = places_of("set_numeric_columns", self._numeric, names_in(self))
-        else:
-            columns = np.arange(0 if sparse.issparse(rows) else rows.shape[1])
-            if not len(columns):
-                warn_of_sparse_rows(self, "they come out as they are")
+        columns = self._places(rows)
         return Seen(columns, 0, np.empty((0, len(columns))))
-
-    def _check_begun_with(self, parameters):
-        super()._check_begun_with(parameters)
-        told = isinstance(self.columns, str) and self._numeric is not None
-        if told and not np.array_equal(self._numeric, self._state.columns):
-            raise ValueError(
-                f"set_numeric_columns named {list(self._numeric)}, and columns {self._state.columns.tolist()} had "
-                f"knots when this {type(self).__name__} was new; it cannot go on with others: call fit, or clone it."
-            )
 
     def _with_knots(self, seen):
         knots = Knots.of(seen.first, self.n_quantiles)

@@ -6,12 +6,14 @@ import warnings
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, shown
 from ..estimators._validation import as_given
+from ._base import OnlineTransformer, names_in
 
 Columns: TypeAlias = Sequence[int] | Sequence[str] | Sequence[bool]
 
@@ -70,6 +72,58 @@ def warn_of_sparse_rows(owner: object, consequence: str) -> None:
         UserWarning,
         stacklevel=2,
     )
+
+
+class OfNumbers(OnlineTransformer):
+    """Base of transformers that do something to the columns that are numbers, which ``columns`` names."""
+
+    columns: Any
+    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
+    _had = "were numbers"  # what those that `set_numeric_columns` names, or others, did when it was new
+
+    def set_numeric_columns(self, positions: Iterable[int]) -> Self:
+        """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
+
+        A pipeline that knows says it by itself: `OnlinePipeline`, where columns of words become columns of sparse rows.
+        It is part of what has been learnt: pickles have it, and clones have not.
+
+        Parameters
+        ----------
+        positions : iterable of int
+            Their places among the columns that come in.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self._numeric = numeric_places(positions)
+        return self
+
+    def _check_columns(self):
+        if not (isinstance(self.columns, str) and self.columns == "auto"):
+            check_columns("columns", self.columns)
+
+    def _places(self, rows):
+        """Places of the columns, for the first rows."""
+        if not isinstance(self.columns, str):
+            return places_of("columns", self.columns, names_in(self))
+        if self._numeric is not None:
+            return places_of("set_numeric_columns", self._numeric, names_in(self))
+        if sparse.issparse(rows):
+            warn_of_sparse_rows(self, "they come out as they are")
+            return np.arange(0)
+        return np.arange(rows.shape[1])
+
+    def _check_begun_with(self, parameters):
+        super()._check_begun_with(parameters)
+        told = isinstance(self.columns, str) and self._numeric is not None
+        if told and not np.array_equal(self._numeric, self._state.columns):
+            raise ValueError(
+                f"set_numeric_columns named {list(self._numeric)}, and columns {self._state.columns.tolist()} "
+                f"{self._had} when this {type(self).__name__} was new; it cannot go on with others: call fit, or clone "
+                "it."
+            )
 
 
 def _place(name, entry, n_columns):

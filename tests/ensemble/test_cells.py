@@ -13,11 +13,11 @@ from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
-from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor, merge
+from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor, ScaleInvariantRegressor, merge
 from sklearn_nag.io import trusted_types
 from sklearn_nag.kernels import FixedRate, FixedShare, Mixture
 from sklearn_nag.model_selection import progressive_validation
-from sklearn_nag.preprocessing import OnlineCells, OnlineCurves
+from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts
 
 from ..kernels.helpers import KERNELS
 
@@ -25,6 +25,7 @@ pd = pytest.importorskip("pandas")
 SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "focus_rows": 100, "random_state": 0}
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 X, Y = make_friedman1(600, noise=0.5, random_state=0)
+BEFORE_CELLS = ["lines", "exact_lines", "products", "exact_products", "curves"]  # of a regressor of a few columns
 
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
@@ -40,28 +41,64 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_it_mixes_what_three_pipelines_play(kernel):
-    steps = [OnlineCurves(n_knots=0, first_rows=40), OnlineCurves(first_rows=40)]
-    steps += [OnlineCells(n_trees=20, depth=4, first_rows=40, random_state=0)]
+def test_it_mixes_what_its_pipelines_play(kernel):
+    rows, targets = X[:, :5], Y
+    cells = OnlineCells(n_trees=20, depth=4, first_rows=40, random_state=0)
+    pipelines = [
+        (OnlineCurves(n_knots=0, first_rows=40), NAGRegressor()),
+        (OnlineProducts(products=False), ScaleInvariantRegressor(invariance="full")),
+        (OnlineProducts(), NAGRegressor()),
+        (OnlineProducts(), ScaleInvariantRegressor(invariance="full")),
+        (OnlineCurves(first_rows=40), NAGRegressor()),
+        (cells, NAGRegressor()),
+    ]
     with sklearn_nag.config_context(kernel=kernel):
-        model = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(X, Y)
+        model = NAGCellsRegressor(**{**SMALL, "focus_rows": None}).partial_fit(rows, targets)
         played, predicted = [], []
-        for step, own in zip(steps, model.estimators_, strict=True):
-            learner = NAGRegressor()
-            played.append(learner._play(step.learn_transform(X), Y)[:, 0])
-            predicted.append(learner.predict(step.transform(X)))
-            assert predicted[-1].tobytes() == own.predict(X).tobytes()
+        for (step, learner), own in zip(pipelines, model.estimators_, strict=True):
+            played.append(learner._play(step.learn_transform(rows), targets)[:, 0])
+            predicted.append(learner.predict(step.transform(rows)))
+            assert predicted[-1].tobytes() == own.predict(rows).tobytes()
     low, high = np.minimum.accumulate(Y)[:-1], np.maximum.accumulate(Y)[:-1]
     errors = np.clip(np.transpose(played)[1:], (2 * low - high)[:, None], (2 * high - low)[:, None]) - Y[1:, None]
-    blend, mixture = Mixture.new(3), Mixture.new(4)
+    blend, mixture = Mixture.new(6), Mixture.new(7)
     of_blend = (blend.blend(errors[:, :, None], "squared_error", np.ones(599)) * errors).sum(axis=1)
     mixture.play(np.column_stack([errors, of_blend]) ** 2 / 2)
     np.testing.assert_allclose(model.expert_losses_, (errors**2).mean(axis=0) / 2, rtol=1e-10)
     shares = mixture.weights()[0]
-    shares = shares[:3] + shares[3] * blend.weights()[0]
-    np.testing.assert_allclose(model.weights_, shares, rtol=5e-3)  # which rounding moves: all three begin alike
-    np.testing.assert_allclose(model.predict(X), shares @ predicted, rtol=5e-4)
-    assert list(model.named_estimators_) == ["lines", "curves", "cells"]
+    shares = shares[:6] + shares[6] * blend.weights()[0]
+    np.testing.assert_allclose(model.weights_, shares, rtol=5e-3, atol=1e-12)  # which rounding moves: some begin alike
+    np.testing.assert_allclose(model.predict(rows), shares @ predicted, rtol=5e-4)
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells"]
+    model = NAGCellsClassifier(**{**SMALL, "focus_rows": None}).fit(rows, targets > 14)
+    assert list(model.named_estimators_) == ["lines", "products", "curves", "cells"]
+
+
+def test_there_are_no_more_products_than_learners_stand(rng):
+    for n_columns, expected in (
+        (14, BEFORE_CELLS),
+        (15, ["lines", "exact_lines", "products", "curves"]),
+        (90, ["lines", "exact_lines", "products", "curves"]),
+        (91, ["lines", "exact_lines", "curves"]),
+        (129, ["lines", "curves"]),
+    ):
+        rows = rng.normal(size=(3, n_columns))
+        model = NAGCellsRegressor().partial_fit(rows, rows[:, 0])
+        assert list(model.named_estimators_) == [*expected, "cells"]
+    for options in ({"half_life": 50.0}, {"half_life": "auto"}, {"loss": "huber"}):
+        model = NAGCellsRegressor(**options).partial_fit(rows[:, :5], rows[:, 0])
+        assert list(model.named_estimators_) == ["lines", "products", "curves", "cells"]
+    model = NAGCellsRegressor(columns=[1, 2]).partial_fit(rows[:, :5], rows[:, 0])
+    assert model.named_estimators_["products"][-1].n_features_in_ == 5 + 3
+
+
+def test_models_from_before_products_go_on():
+    with pytest.MonkeyPatch.context() as patch:
+        for most in ("_MOST_PRODUCTS", "_MOST_EXACT"):
+            patch.setattr(f"sklearn_nag.ensemble._cells.{most}", 0)
+        model = NAGCellsRegressor(**SMALL).partial_fit(X[:150], Y[:150])
+    model = pickle.loads(pickle.dumps(model)).partial_fit(X[150:], Y[150:])
+    assert list(model.named_estimators_) == ["lines", "curves", "cells", "focused"]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -81,14 +118,14 @@ def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
     y = np.sign(Z[:, 0] * Z[:, 1])
     with sklearn_nag.config_context(kernel=kernel):
         model = NAGCellsRegressor(**{**SMALL, "focus_rows": 800, "n_trees": 40}).partial_fit(Z[:799], y[:799])
-        assert list(model.named_estimators_) == ["lines", "curves", "cells"]
+        assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells"]
         before = model.expert_losses_
         model.partial_fit(Z[799:800], y[799:800])
-        assert list(model.named_estimators_) == ["lines", "curves", "cells", "focused"]
+        assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
         weights, losses = model.weights_, model.expert_losses_
         np.testing.assert_allclose(weights.sum(), 1.0)
-        assert weights[3] == 0.0  # as it sleeps
-        assert losses[3] == losses[2] != before[2]
+        assert weights[-1] == 0.0  # as it sleeps
+        assert losses[-1] == losses[-2] != before[-1]
         first, second = (model.named_estimators_[name][0] for name in ("cells", "focused"))
         for knots, of_all in zip(second.knots_, OnlineCells(first_rows=800).fit(Z[:800]).knots_, strict=True):
             np.testing.assert_array_equal(knots, of_all)
@@ -96,13 +133,16 @@ def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
         matter = [np.isin(own._state.made.column, range(2)).mean() for own in (first, second)]
         assert matter[1] > 0.7 > 0.4 > matter[0]
         model.partial_fit(Z[800:], y[800:])
-    assert model.expert_losses_[3] < model.expert_losses_[2]
+    assert model.expert_losses_[-1] < model.expert_losses_[-2]
 
 
 def test_no_second_generation_joins_where_there_is_nothing_to_cut():
-    assert len(NAGCellsRegressor(**SMALL).fit(np.ones((200, 3)), np.ones(200)).weights_) == 3
-    assert len(NAGCellsRegressor(**{**SMALL, "first_rows": 150}).fit(X[:200], Y[:200]).weights_) == 3
-    assert len(NAGCellsRegressor(**SMALL, max_columns=200).fit(X[:200], Y[:200]).weights_) == 3
+    for model, rows, y in (
+        (NAGCellsRegressor(**SMALL), np.ones((200, 3)), np.ones(200)),
+        (NAGCellsRegressor(**{**SMALL, "first_rows": 150}), X[:200, :5], Y[:200]),
+        (NAGCellsRegressor(**SMALL, max_columns=200), X[:200, :5], Y[:200]),
+    ):
+        assert list(model.fit(rows, y).named_estimators_) == [*BEFORE_CELLS, "cells"]
 
 
 FINE = {"n_trees": 40, "depth": 5, "first_rows": 20, "focus_rows": 40, "random_state": 0}
@@ -119,12 +159,12 @@ def test_finer_cells_join_where_losses_go_on_falling(kernel):
     Z, y = waves(1900)
     with sklearn_nag.config_context(kernel=kernel):
         model = NAGCellsRegressor(**FINE).partial_fit(Z[:1599], y[:1599])
-        assert list(model.named_estimators_) == ["lines", "curves", "cells", "focused"]
+        assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
         again = pickle.loads(pickle.dumps(model))
         model.partial_fit(Z[1599:1600], y[1599:1600])
-        assert list(model.named_estimators_) == ["lines", "curves", "focused", "finer"]
+        assert list(model.named_estimators_) == [*BEFORE_CELLS, "focused", "finer"]
         assert [model.named_estimators_[name][0].depth for name in ("focused", "finer")] == [5, 7]
-        assert model.expert_losses_[3] == model.expert_losses_[2]
+        assert model.expert_losses_[-1] == model.expert_losses_[-2]
         np.testing.assert_allclose(model.weights_.sum(), 1.0)
         model.partial_fit(Z[1600:], y[1600:])
         for start, stop in ((1599, 1602), (1602, 1900)):
@@ -135,12 +175,12 @@ def test_finer_cells_join_where_losses_go_on_falling(kernel):
 def test_coarse_cells_leave_once_finer_ones_lose_less():
     Z, y = waves(4500)
     model = NAGCellsRegressor(**FINE).partial_fit(Z[:3199], y[:3199])
-    assert list(model.named_estimators_) == ["lines", "curves", "focused", "finer"]
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "focused", "finer"]
     again = pickle.loads(pickle.dumps(model))
     model.partial_fit(Z[3199:], y[3199:])
-    assert list(model.named_estimators_) == ["lines", "curves", "finer"]
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "finer"]
     coarse = NAGCellsRegressor(**FINE, max_columns=40 * 63).partial_fit(Z, y)
-    assert list(coarse.named_estimators_) == ["lines", "curves", "cells", "focused"]
+    assert list(coarse.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
     late = slice(3200, None)
     assert 1.0 - model.score(Z[late], y[late]) < 0.7 * (1.0 - coarse.score(Z[late], y[late]))
     for start, stop in ((3199, 3200), (3200, 3201), (3201, 4500)):
@@ -155,7 +195,7 @@ def test_coarse_cells_leave_once_finer_ones_lose_less():
 def test_no_finer_cells_join_where_losses_stay_as_they_are(rng):
     Z = rng.uniform(-1, 1, size=(6000, 3))
     y = np.sign(Z[:, 0] * Z[:, 1]) + rng.normal(size=6000)
-    assert list(NAGCellsRegressor(**FINE).fit(Z, y).named_estimators_) == ["lines", "curves", "cells", "focused"]
+    assert list(NAGCellsRegressor(**FINE).fit(Z, y).named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
 
 
 def test_models_from_before_finer_cells_go_on():
@@ -175,7 +215,7 @@ def test_shards_share_finer_cells_that_they_began_with():
         parts = [slice(n_before + i * n_each, n_before + (i + 1) * n_each) for i in range(2)]
         shards = [copy.deepcopy(base).partial_fit(Z[part], y[part]) for part in parts]
         model = merge(shards, base)
-        assert list(model.named_estimators_) == ["lines", "curves", *names]
+        assert list(model.named_estimators_) == [*BEFORE_CELLS, *names]
         np.testing.assert_allclose(model.weights_.sum(), 1.0)
         assert model.t_ == n_before + 2 * n_each - 1
         total = sum(shard._totals[-1] for shard in shards) - base._totals[-1]
@@ -189,7 +229,7 @@ def test_shards_share_finer_cells_that_they_began_with():
 
 def test_units_of_several_targets_count_alike():
     both = np.column_stack([Y, 1e200 * Y[::-1]])
-    trees = [NAGCellsRegressor(**SMALL).partial_fit(X, y).estimators_[3][0]._state.made for y in (both, both * 1e90)]
+    trees = [NAGCellsRegressor(**SMALL).partial_fit(X, y).estimators_[-1][0]._state.made for y in (both, both * 1e90)]
     assert (trees[0].column == trees[1].column).mean() > 0.99
 
 
@@ -313,7 +353,7 @@ def test_a_newcomer_predicts_nothing_before_it_has_learnt():
                 losses.append(log_loss(held > 14, model.predict_proba(tests)))
         assert max(losses) < 1.05 * losses[0]
         assert losses[-1] < 0.9 * losses[0]
-        assert model.weights_[3] > 0.1
+        assert model.weights_[-1] > 0.1
 
 
 def test_experts_that_join_have_the_losses_of_others():
@@ -329,21 +369,21 @@ def test_experts_that_join_have_the_losses_of_others():
         assert mixture.excess.shape == (1, 3)
 
 
-def test_the_best_of_the_three_is_found():
+def test_the_best_of_them_is_found():
     rng = np.random.default_rng(0)
     Z = rng.uniform(-1, 1, size=(4000, 3))
     for y, best in (
-        (Z @ [1.0, 2.0, 3.0], 0),
-        (np.sin(6 * Z[:, 0]) + np.abs(Z[:, 1]), 1),
-        (Z[:, 0] * Z[:, 1] > 0, 2),
+        (Z @ [1.0, 2.0, 3.0], {"lines", "exact_lines"}),
+        (Z[:, 0] * Z[:, 1] + Z[:, 2] ** 2, {"products", "exact_products"}),
+        (np.sin(6 * Z[:, 0]) + np.abs(Z[:, 1]), {"curves"}),
+        (np.sin(6 * Z[:, 0]) * Z[:, 1] > 0, {"cells", "focused"}),
     ):
         noisy = y + 0.3 * rng.normal(size=4000) if y.dtype == float else y
         kind = NAGCellsRegressor if y.dtype == float else NAGCellsClassifier
         model = kind(n_trees=100, random_state=0).fit(Z[:3000], noisy[:3000])
-        scores = [e.score(Z[3000:], noisy[3000:]) for e in model.estimators_]
-        scores[2:] = [max(scores[2:])]  # the better one of two generations
-        assert np.argmax(scores) == best or max(scores) - scores[best] < 0.002
-        assert model.score(Z[3000:], noisy[3000:]) > max(scores) - 0.005
+        scores = {name: e.score(Z[3000:], noisy[3000:]) for name, e in model.named_estimators_.items()}
+        assert max(scores.values()) - max(scores[name] for name in best) < 0.002
+        assert model.score(Z[3000:], noisy[3000:]) > max(scores.values()) - 0.005
         assert model.regret_ < 0.05 * 3000 * model.expert_losses_.min()
 
 
@@ -418,7 +458,8 @@ def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
         assert model.t_ == 599.0
         np.testing.assert_allclose(model.progressive_loss_ * 599, sum(s._totals[-1] for s in shards) - base._totals[-1])
         for i, own in enumerate(model.estimators_):
-            assert own[0].knots_[0].tobytes() == base.estimators_[i][0].knots_[0].tobytes()
+            if hasattr(own[0], "knots_"):
+                assert own[0].knots_[0].tobytes() == base.estimators_[i][0].knots_[0].tobytes()
             learners = [s.estimators_[i][-1] for s in shards]
             expected = merge(learners, base.estimators_[i][-1])
             np.testing.assert_array_equal(own[-1].coef_, expected.coef_)
@@ -484,7 +525,7 @@ def test_intervals_are_of_the_errors_of_the_mixture():
 def test_a_damaged_pipeline_is_refused(name, rng):
     X = rng.normal(size=(12, 3))
     model = NAGCellsRegressor(first_rows=7, n_trees=8, random_state=0).partial_fit(X, X[:, 0])
-    del vars(model._experts[2].estimator)[name]
+    del vars(model._experts[-1].estimator)[name]
     with pytest.raises(ValueError, match="'cells' is a pipeline without steps, memory or verbose"):
         pickle.loads(pickle.dumps(model))
 
@@ -498,12 +539,14 @@ def test_skops_keeps_models():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_rounding_decides_nothing_before_there_are_curves_and_cells(kernel):
-    """Where all experts are lines still, and forecast the same."""
+    """Where these are lines still, and forecast the same."""
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(300, 4))
     y = rows[:, 0] + 0.3 * rng.normal(size=300)
     units = [3.0, 1.0, 1.0, 1.0]
     with sklearn_nag.config_context(kernel=kernel):
         one, other = (NAGCellsRegressor(random_state=0).partial_fit(rows * by, y) for by in (1.0, units))
-        np.testing.assert_allclose(one.weights_, 1 / 3, rtol=1e-9)
+        shares = dict(zip(one.named_estimators_, one.weights_))
+        np.testing.assert_allclose([shares["curves"], shares["cells"]], shares["lines"], rtol=1e-9)
+        np.testing.assert_allclose(other.weights_, one.weights_, rtol=1e-9)
         np.testing.assert_allclose(one.predict(rows), other.predict(rows * units), rtol=1e-9, atol=1e-9)

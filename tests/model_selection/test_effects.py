@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn_nag import FTRLRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
 from sklearn_nag.model_selection import EffectsDisplay
 from sklearn_nag.model_selection._effects import rows_and_weights
-from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, make_online_pipeline
+from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
 
 SMALL = {"n_trees": 12, "depth": 3, "first_rows": 60, "focus_rows": 150, "random_state": 0}
 X, Y = make_friedman1(500, n_features=5, noise=0.5, random_state=0)
@@ -69,6 +69,24 @@ def test_of_curves_it_is_a_part_of_the_sum(step):
     predicted = pipeline.predict(rows)
     assert name == "x2"
     np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-9)
+
+
+def test_of_products_a_column_has_its_square_and_a_pair_its_product():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(2000, 3)) + 5.0
+    squares = 2 * (Z[:, 0] - 5) * (Z[:, 1] - 5) - (Z[:, 2] - 5) ** 2
+    model = NAGCellsRegressor(**SMALL).partial_fit(Z, squares)
+    assert sum(model.weights_[1:4]) > 0.99
+    effects = EffectsDisplay.effects_of(model, [2, 0, ("x0", "x1")])
+    values, effect = effects["x2"]
+    np.testing.assert_allclose(effect, ((values - 5) ** 2).mean() - (values - 5) ** 2, atol=0.1)
+    assert np.abs(effects["x0"][1]).max() < 0.1
+    x, z, effect = effects["x0", "x1"]
+    expected = 2 * np.outer(x - 5, z - 5)
+    np.testing.assert_allclose(effect, expected - expected.mean(), atol=0.3)
+    products = make_online_pipeline(OnlineProducts(), NAGRegressor()).partial_fit(Z, squares)
+    with pytest.raises(TypeError, match="a pipeline of products alone"):
+        EffectsDisplay.effects_of(products)
 
 
 def test_of_a_single_column_it_is_what_is_predicted():

@@ -1,0 +1,153 @@
+"""Products of deviations against their definition, and what a learner makes of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import sklearn_nag
+from sklearn_nag import NAGRegressor, ScaleInvariantRegressor
+from sklearn_nag.kernels._backend import is_compiled
+from sklearn_nag.preprocessing import OnlineProducts, make_online_pipeline
+from sklearn_nag.preprocessing._base import merged
+from sklearn_nag.preprocessing._products import NARROW
+
+from ..kernels.helpers import KERNELS
+
+EXTREMES = [-1.7976931348623157e308, -1e160, -5e-324, 0.0, 1e-200, 1.0, 1e160, 1.7976931348623157e308, np.nan]
+TABLES = arrays.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 12), st.integers(1, 4)),
+    elements=st.one_of(st.sampled_from(EXTREMES), st.floats(allow_infinity=False)),
+)
+
+
+def rows_with_gaps(rng, n=60, d=4):
+    X = 100.0 + rng.normal(size=(n, d))
+    X[rng.uniform(size=X.shape) < 0.1] = np.nan
+    return X
+
+
+@pytest.mark.filterwarnings("ignore:columns='auto'")
+@parametrize_with_checks([OnlineProducts(), OnlineProducts(products=False)])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_deviate_from_the_means_up_to_them(kernel, rng):
+    X, expected = rows_with_gaps(rng), []
+    for t, row in enumerate(X):
+        means = [sum(known) / max(len(known), 1) for known in ([v for v in x if v == v] for x in X[: t + 1].T)]
+        whole = [mean if x != x else x for x, mean in zip(row, means)]
+        gone = [x - mean for x, mean in zip(whole, means)]
+        expected.append(whole + [gone[i] * gone[j] for i in range(4) for j in range(i, 4)])
+    with sklearn_nag.config_context(kernel=kernel):
+        transformer = OnlineProducts()
+        np.testing.assert_allclose(transformer.learn_transform(X), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(transformer.transform(X[-1:]), expected[-1:], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(transformer.means_, np.nanmean(X, axis=0))
+        filled = OnlineProducts(products=False).learn_transform(X)
+        assert filled.tobytes() == np.ascontiguousarray(OnlineProducts().learn_transform(X)[:, :4]).tobytes()
+
+
+def test_names_are_those_of_the_products():
+    X = np.arange(12.0).reshape(4, 3)
+    ours, theirs = OnlineProducts().fit(X), PolynomialFeatures(2, include_bias=False).fit(X)
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    np.testing.assert_allclose(ours.transform(X)[:, 3:], theirs.transform(X - X.mean(axis=0))[:, 3:])
+    some = OnlineProducts([0, 2]).fit(X)
+    assert some.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x0^2", "x0 x2", "x2^2"]
+    assert OnlineProducts(products=False).fit(X).get_feature_names_out().tolist() == ["x0", "x1", "x2"]
+
+
+@pytest.mark.parametrize("cut", [1, 7, 33])
+def test_cuts_and_pickles_change_no_bit(cut, rng):
+    X = rows_with_gaps(rng)
+    whole, cut_up, parts = OnlineProducts(), OnlineProducts(), []
+    expected = whole.learn_transform(X)
+    for start in range(0, len(X), cut):
+        parts.append(cut_up.learn_transform(X[start : start + cut]))
+        cut_up = pickle.loads(pickle.dumps(cut_up))
+    assert np.vstack(parts).tobytes() == expected.tobytes()
+    assert OnlineProducts().partial_fit(X).transform(X).tobytes() == cut_up.transform(X).tobytes()
+
+
+@settings(deadline=None, max_examples=60)
+@given(TABLES)
+def test_all_finite_numbers_have_finite_products_of_the_same_bits_in_both_kernels(X):
+    found = []
+    for kernel in ("numpy", "numba" if is_compiled() else "numpy"):
+        with sklearn_nag.config_context(kernel=kernel):
+            found.append(OnlineProducts().learn_transform(X))
+            assert np.isfinite(OnlineProducts().fit(X).transform(X)).all()
+    assert np.isfinite(found[0]).all()
+    assert all(out.tobytes() == found[0].tobytes() for out in found)
+
+
+@pytest.mark.parametrize("n_words", [3, NARROW])
+def test_of_sparse_rows_numbers_alone_are_multiplied(n_words, rng):
+    X = rows_with_gaps(rng)
+    words = np.eye(n_words)[np.arange(60) % 3]
+    rows = sparse.csr_array(np.hstack([words, X]))
+    told = range(n_words, n_words + 4)
+    out = OnlineProducts().set_numeric_columns(told).learn_transform(rows)
+    assert sparse.issparse(out) == (n_words == NARROW)
+    out = out.toarray() if sparse.issparse(out) else out
+    expected = np.hstack([words, OnlineProducts().learn_transform(X)])
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(OnlineProducts(list(told)).learn_transform(rows.toarray()), expected)
+    with pytest.warns(UserWarning, match="columns='auto' of OnlineProducts takes no columns of sparse rows"):
+        assert OnlineProducts().fit_transform(sparse.csr_array(words)).shape == words.shape
+    transformer = OnlineProducts().set_numeric_columns(told).partial_fit(rows)
+    with pytest.raises(ValueError, match="were multiplied when this OnlineProducts was new"):
+        transformer.set_numeric_columns([0]).partial_fit(rows)
+
+
+def test_shards_are_merged_by_their_sums(rng):
+    X = rows_with_gaps(rng)
+    base = OnlineProducts().partial_fit(X[:10])
+    shards = [pickle.loads(pickle.dumps(base)).partial_fit(X[i::2]) for i in (10, 11)]
+    np.testing.assert_allclose(merged(shards, base).means_, np.nanmean(X, axis=0))
+    np.testing.assert_allclose(merged(shards[:1]).means_, shards[0].means_)
+
+
+def test_neither_units_nor_origins_matter_to_what_is_learnt(rng):
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] * X[:, 1] + X[:, 2] ** 2
+    for learner in (NAGRegressor(), ScaleInvariantRegressor(invariance="full")):
+        one, other = (
+            make_online_pipeline(OnlineProducts(), clone(learner)).partial_fit(rows, y).predict(rows)
+            for rows in (X, X * [1e-3, 1.0, 60.0] + [5.0, -70.0, 2000.0])
+        )
+        np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-6)
+    assert np.corrcoef(one, y)[0, 1] > 0.99
+    plain = make_online_pipeline(OnlineProducts(products=False), clone(learner)).partial_fit(X, y)
+    assert plain.score(X, y) < 0.2
+
+
+def test_what_is_no_transformer_is_refused(rng):
+    good = OnlineProducts([0, 1]).partial_fit(rng.normal(size=(5, 3))).__getstate__()
+    state = good["_state"]
+    for wrong in (
+        state._replace(columns=np.array([0, 3])),
+        state._replace(columns=np.array([1, 0])),
+        state._replace(columns=np.array([0.0, 1.0])),
+        state._replace(known=state.known._replace(total=np.zeros(3))),
+        state._replace(known=state.known._replace(huge=np.full(2, np.nan))),
+        state._replace(known=None),
+        (1, 2),
+    ):
+        with pytest.raises(ValueError, match="damaged"):
+            object.__new__(OnlineProducts).__setstate__({**good, "_state": wrong})
+    with pytest.raises(ValueError, match="'columns' parameter of OnlineProducts must be a list of places"):
+        OnlineProducts("all").fit(np.ones((3, 2)))
+    with pytest.raises(ValueError, match="'products' parameter of OnlineProducts must be"):
+        OnlineProducts(products=2).fit(np.ones((3, 2)))
