@@ -78,22 +78,23 @@ t_ : float
 estimators_ : list of OnlinePipeline
     They, fitted: ``"lines"``, ``"products"``, ``"curves"``, ``"cells"`` and, once it has joined, ``"focused"``.
     ``"finer"`` cells take the place of ``"cells"``, and then that of ``"focused"``. There are no ``"products"`` of more
-    than 90 columns. Regressors have ``"exact_lines"`` and ``"exact_products"``, too, as far as these have no more than
-    128 columns, the loss is the squared error and nothing is forgotten.
+    than 90 columns. Regressors have ``"exact_lines"`` and ``"exact_curves"``, too, as far as these have no more than
+    192 columns, the loss is the squared error and nothing is forgotten.
 named_estimators_ : `sklearn.utils.Bunch`
     The same by name.
 """)
 
 _NOTES = {
     "notes": """
-Learners see the rows side by side: lines, one for each column; products, which add those of all pairs of columns and
-squares (`OnlineProducts`); curves, which add a spline of the ranks of each column; and cells, which add the cells of
-random partitions, and so learn how columns act together. Of squared errors, lines and products of few columns are
-learnt once more by exact least squares (`ScaleInvariantRegressor` with ``invariance="full"``). Their predictions are
-mixed by AdaHedge by how well they have predicted rows that were new to them, with a blend of them as one more
-expert. Lines learn soonest, cells catch up later. So the classifier forgets early losses: it mixes at the rate 1, or 1
-over a mean of the weights of rows, and after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew
-(fixed share, Herbster and Warmuth, Machine Learning 32, 1998). See :doc:`/beyond_straight_lines`.
+Learners see the rows side by side: lines, one for each column; products, which add those of all pairs of columns
+and squares (`OnlineProducts`); curves, which add a spline of the ranks of each column; and cells, which add the
+cells of random partitions, and so learn how columns act together. Squared errors have exact least squares besides
+(`ScaleInvariantRegressor` with ``invariance="full"``): of lines, and of lines with bounded deviations from the
+means and, for up to 17 columns, the products of these. Their predictions are mixed by AdaHedge by how well they
+have predicted rows that were new to them, with a blend of them as one more expert. Lines learn soonest, cells catch
+up later. So the classifier forgets early losses: it mixes at the rate 1, or 1 over a mean of the weights of rows,
+and after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew (fixed share, Herbster and Warmuth,
+Machine Learning 32, 1998). See :doc:`/beyond_straight_lines`.
 
 After ``focus_rows`` rows another learner of cells joins, with quantiles of all of these rows and trees that are drawn
 anew. Importance of a column is the variance that its cuts explain of what the first generation has learnt. The new
@@ -114,10 +115,10 @@ changes no bit.
 }
 
 _LINES, _PRODUCTS, _CELLS, _FOCUSED, _FINER = "lines", "products", "cells", "focused", "finer"
-_EXACT_LINES, _EXACT_PRODUCTS = "exact_lines", "exact_products"
+_EXACT_LINES, _EXACT_CURVES = "exact_lines", "exact_curves"
 _GENERATIONS = _CELLS, _FOCUSED, _FINER
 _MOST_PRODUCTS = 2**12  # a row takes a nanosecond or two for each
-_MOST_EXACT = 2**7  # columns of exact least squares, of which a row takes the square of nanoseconds
+_MOST_EXACT = 192  # columns of exact least squares, of which a row takes the square of nanoseconds
 _FIRST_LOOK, _FINER_FROM = 10, 40  # times ``focus_rows``: rows before looks begin, and before finer cells may join
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
 _CUTS_MORE = 2  # that trees of finer cells have
@@ -204,7 +205,7 @@ class _LinesCurvesCells:
             (_LINES, OnlineCurves(**ranks, n_knots=0), learner),
             (_EXACT_LINES, OnlineProducts(self.columns, products=False), exact),
             (_PRODUCTS, OnlineProducts(self.columns), learner),
-            (_EXACT_PRODUCTS, OnlineProducts(self.columns), exact),
+            (_EXACT_CURVES, OnlineProducts(self.columns, bounded=True), exact),
             ("curves", OnlineCurves(**ranks, n_knots=self.n_knots), learner),
             (_CELLS, OnlineCells(**ranks, **trees), learner),
         ]
@@ -214,19 +215,24 @@ class _LinesCurvesCells:
         """A learner whose weights are at the least loss of all rows so far; None where there is none."""
         return None
 
-    def _left_out(self, places):
-        """Names of the experts that have too many columns, or only those of lines."""
-        if places == []:
-            return {*self._names} - {_LINES}
+    def _choose_experts(self, places):
+        """Leave out the experts that have too many columns, or only those of lines; tell the others their columns."""
         n_features = self.n_features_in_
         n_numbers = n_features if isinstance(places, str) else len(places)
         n_products = n_numbers * (n_numbers + 1) // 2
-        too_wide = {
-            _EXACT_LINES: n_features > _MOST_EXACT,
-            _PRODUCTS: n_products > _MOST_PRODUCTS,
-            _EXACT_PRODUCTS: n_features + n_products > _MOST_EXACT,
-        }
-        return {name for name in too_wide if too_wide[name]}
+        n_curved = n_features + n_numbers
+        kept = {name for name in self._names if n_numbers > 0 or name == _LINES}
+        for name, n_columns, most in (
+            (_PRODUCTS, n_products, _MOST_PRODUCTS),
+            (_EXACT_LINES, n_features, _MOST_EXACT),
+            (_EXACT_CURVES, n_curved, _MOST_EXACT),
+        ):
+            kept -= {name} if n_columns > most else set()
+        self._experts = [expert for expert in self._experts if expert.name in kept]
+        for expert in self._experts:  # which get arrays without names
+            step = expert.transformers[0][1].set_params(columns=places)
+            if expert.name == _EXACT_CURVES:
+                step.set_params(products=n_curved + n_products <= _MOST_EXACT)
 
     def _with_tags(self):
         return [self._learner()]  # as the others would be made anew in each call, which takes as long as many rows
@@ -463,10 +469,7 @@ class _LinesCurvesCells:
         rows = super()._validate(X, y, sample_weight, first)
         if first:
             places = self._places(rows[0])
-            for expert in self._experts:  # which get arrays without names
-                expert.transformers[0][1].set_params(columns=places)
-            left_out = self._left_out(places)
-            self._experts = [expert for expert in self._experts if expert.name not in left_out]
+            self._choose_experts(places)
             if places != [] and self.focus_rows is not None:
                 self._early = np.empty((0, self.n_features_in_ if isinstance(places, str) else len(places)))
         return rows

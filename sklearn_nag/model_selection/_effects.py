@@ -19,7 +19,6 @@ from ..preprocessing._base import names_in
 from ..preprocessing._cells import mean_effects
 from ..preprocessing._knots import Knots, KnotTransformer
 from ..preprocessing._numpy_rows import gaps, hats
-from ..preprocessing._products import pairs
 from ._displays import _axes_or_new
 
 if TYPE_CHECKING:
@@ -75,13 +74,13 @@ class EffectsDisplay:
 
     Notes
     -----
-    The function of a column in lines and curves is its part of a sum, exactly. Products with other columns are 0 on
-    average, so a column has its square, and a pair its product besides. Of cells, rows go down each tree: where it
-    cuts the column, to the side of the value; else to both, in proportion to how many rows have gone there. This is
-    scikit-learn's ``partial_dependence(method="recursion")``. So cells that columns share are averaged over: two
-    columns that matter only together have flat effects, and the pair shows what they do. Where columns go together,
-    as sizes of one thing do, an effect mixes those of its neighbours, and a pair has effects where there are no
-    rows.
+    The function of a column in lines and curves is its part of a sum, exactly. Products with other columns are
+    about 0 on average, so a column has its square, and a pair its product besides. Of cells, rows go down each
+    tree: where it cuts the column, to the side of the value; else to both, in proportion to how many rows have gone
+    there. This is scikit-learn's ``partial_dependence(method="recursion")``. So cells that columns share are
+    averaged over: two columns that matter only together have flat effects, and the pair shows what they do. Where
+    columns go together, as sizes of one thing do, an effect mixes those of its neighbours, and a pair has effects
+    where there are no rows.
 
     Effects are those of decision values: predictions of regressors, before they are clipped, logarithms of predicted
     means of counts, log odds of classifiers. Of several learners, which are mixed, the effect is the mean by
@@ -280,11 +279,9 @@ class _Model:
         coef = coef[[self.which]].toarray()[0] if sparse.issparse(coef) else np.atleast_2d(coef)[self.which]
         effect = points @ coef[seen.columns[places]]
         if isinstance(transformer, OnlineProducts):
-            first, second = pairs(len(seen.columns) if transformer.products else 0)
-            inside = np.flatnonzero(np.isin(first, places) & np.isin(second, places))
-            deviations = np.zeros((len(points), len(seen.columns)))
-            deviations[:, places] = points - transformer.means_[places]
-            return effect + (deviations[:, first[inside]] * deviations[:, second[inside]]) @ coef[n + inside]
+            values = np.tile(transformer.means_, (len(points), 1))  # others deviate by 0, so their products are 0
+            values[:, places] = points
+            return effect + transformer._effect(values) @ coef[n:]
         knots = [transformer.knots_[place] for place in places]
         if isinstance(transformer, OnlineCells):
             if transformer._hashes:

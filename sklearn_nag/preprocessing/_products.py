@@ -1,4 +1,4 @@
-"""Squares and products of deviations from running means."""
+"""Deviations from running means, within bounds, with squares and products."""
 
 from __future__ import annotations
 
@@ -18,21 +18,25 @@ from ._places import Columns, OfNumbers
 from ._rows import as_csr, dense, filled, in_order, loops, put_beside
 
 NARROW = 2**10  # columns up to which sparse rows come out dense, as learners are many times faster with these
+FARTHEST = 1e150  # deviations in units of their mean size; squares of these are finite
 
 
 class Centre(NamedTuple):
-    """The columns that are multiplied, and their means so far.
+    """What the rows have shown so far of the columns that are multiplied.
 
     Attributes
     ----------
     columns : ndarray of int
-        Places, ascending.
+        Their places, ascending.
     known : Means
         Of these columns.
+    spread : Means
+        Of the sizes of their deviations, each from the mean up to its row.
     """
 
     columns: np.ndarray
     known: Means
+    spread: Means
 
 
 class OnlineProducts(OfNumbers):
@@ -50,12 +54,17 @@ class OnlineProducts(OfNumbers):
         of whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
         `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched.
     products : bool, default=True
-        Whether there are products; without, missing values are filled.
+        Whether there are products.
+    bounded : bool, default=False
+        Whether deviations are put beside, too, and multiplied, within bounds: ``d / sqrt(s^2 + d^2)`` for a deviation
+        ``d`` in a column of which their mean size is ``s``. So what is far from the mean counts as not so far.
 
     Attributes
     ----------
     means_ : ndarray of shape (n_columns,)
         The means of these columns; 0 where all values were missing.
+    spreads_ : ndarray of shape (n_columns,)
+        The mean sizes of their deviations, each from the mean up to its row.
     n_features_in_ : int
         Number of columns that go in.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -68,10 +77,11 @@ class OnlineProducts(OfNumbers):
 
     Notes
     -----
-    The columns that go in come first, then for each column its square and its products with those after it. A row
-    counts in the means that it deviates from, so cuts of a stream change no bit. Rows come out dense where they
-    come in dense, and where they have at most 1,024 columns; else as a CSR array of float64. Products beyond the range
-    of float64 are held at its ends. Transformers are merged by the sums of their rows.
+    The columns that go in come first, then bounded deviations, then for each column its square and its products
+    with those after it. A row counts in the means that it deviates from, so cuts of a stream change no bit. Rows
+    come out dense where they come in dense, and where they have at most 1,024 columns; else as a CSR array of
+    float64. Products beyond the range of float64 are held at its ends. Transformers are merged by the sums of their
+    rows.
 
     Examples
     --------
@@ -85,13 +95,15 @@ class OnlineProducts(OfNumbers):
 
     _had = "were multiplied"
 
-    def __init__(self, columns: Columns | Literal["auto"] = "auto", *, products: bool = True):
+    def __init__(self, columns: Columns | Literal["auto"] = "auto", *, products: bool = True, bounded: bool = False):
         self.columns = columns
         self.products = products
+        self.bounded = bounded
 
     def _check_parameters(self):
         self._check_columns()
         check_flag("products", self.products)
+        check_flag("bounded", self.bounded)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -103,38 +115,56 @@ class OnlineProducts(OfNumbers):
 
     def _new_state(self, rows):
         columns = self._places(rows)
-        return Centre(columns, Means.new(len(columns)))
+        return Centre(columns, Means.new(len(columns)), Means.new(len(columns)))
 
     def _learn_rows(self, state, rows, transform):
         values = dense(rows, state.columns)
-        if not transform:
-            return state._replace(known=state.known.learn_and_fill(values, False)[0]), None
-        between = np.full((2 * len(values), values.shape[1]), np.nan)  # where each row is followed by its means
-        between[::2] = values
-        known, between = state.known.learn_and_fill(between, False)
-        return state._replace(known=known), self._columns_out(state, rows, values, between[::2], between[1::2])
+        known, whole, means = _followed(state.known, values)
+        spread, _, sizes = _followed(state.spread, np.abs(_less(values, means)))
+        learnt = state._replace(known=known, spread=spread)
+        return learnt, self._columns_out(state, rows, values, whole, means, sizes) if transform else None
 
     def _transform_rows(self, state, rows):
         values, means = dense(rows, state.columns), state.known.values()
-        return self._columns_out(state, rows, values, np.where(np.isnan(values), means, values), means)
+        whole = np.where(np.isnan(values), means, values)
+        return self._columns_out(state, rows, values, whole, means, state.spread.values())
 
-    def _columns_out(self, state, rows, values, whole, means):
+    def _columns_out(self, state, rows, values, whole, means, sizes):
         """Rows as they come out; ``whole`` are the ``values`` that are multiplied without gaps."""
-        n_features, n_columns = rows.shape[1], len(state.columns)
-        factors = pairs(n_columns if self.products else 0)
-        width = n_features + factors.shape[1]
+        n_features = rows.shape[1]
         rows = filled(rows, state.columns, values, whole[np.isnan(values).any(axis=1)])
-        with np.errstate(over="ignore"):
-            deviations = np.clip(whole - means, -LARGEST, LARGEST)
+        width = n_features + self._width(state)
         if sparse.issparse(rows) and width > NARROW:
-            block = np.empty((len(values), factors.shape[1]))
-            loops().dense_products(deviations, factors, block)
-            block = as_csr(block, block.shape[1])
+            block = as_csr(self._beside(state, whole, means, sizes), self._width(state))
             return put_beside(as_csr(rows, width), (block.data, block.indices, block.indptr), n_features)
         out = np.empty((len(values), width))
         out[:, :n_features] = rows.toarray() if sparse.issparse(rows) else rows
-        loops().dense_products(deviations, factors, out[:, n_features:])
+        self._beside(state, whole, means, sizes, out[:, n_features:])
         return out
+
+    def _beside(self, state, whole, means, sizes, out=None):
+        """What is put beside rows: a new array, or ``out``, which is filled."""
+        out = np.empty((len(whole), self._width(state))) if out is None else out
+        deviations = _less(whole, means)
+        if self.bounded:
+            with np.errstate(all="ignore"):
+                deviations = np.clip(deviations / np.where(sizes > 0, sizes, 1.0), -FARTHEST, FARTHEST)
+            deviations /= np.sqrt(1.0 + deviations**2)
+            out[:, : deviations.shape[1]] = deviations
+        loops().dense_products(deviations, self._factors(state), out[:, out.shape[1] - self._factors(state).shape[1] :])
+        return out
+
+    def _effect(self, values):
+        """What is put beside rows that have these ``values`` in the columns that are multiplied."""
+        return self._beside(self._state, values, self.means_, self.spreads_)
+
+    def _width(self, state):
+        """How many columns are put beside."""
+        return self._factors(state).shape[1] + (len(state.columns) if self.bounded else 0)
+
+    def _factors(self, state):
+        """The two columns of each product."""
+        return pairs(len(state.columns) if self.products else 0)
 
     @property
     def means_(self) -> np.ndarray:
@@ -142,15 +172,27 @@ class OnlineProducts(OfNumbers):
         self._check_is_fitted()
         return self._state.known.values()
 
+    @property
+    def spreads_(self) -> np.ndarray:
+        """The mean sizes of the deviations of these columns."""
+        self._check_is_fitted()
+        return self._state.spread.values()
+
     def _names_out(self, state, names):
-        of_pairs = state.columns[pairs(len(state.columns) if self.products else 0)].T
-        return [*names, *(named_product(names[pair]) for pair in of_pairs)]
+        own = names[state.columns]
+        if self.bounded:
+            names, own = (
+                [*names, *(f"bounded({name})" for name in own)],
+                np.array([f"bounded({n})" for n in own], object),
+            )
+        return [*names, *(named_product(own[pair]) for pair in self._factors(state).T)]
 
     def _merge_states(self, states):
-        return states[0]._replace(known=Means.merged([state.known for state in states]))
+        known, spread = (Means.merged([getattr(state, name) for state in states]) for name in ("known", "spread"))
+        return states[0]._replace(known=known, spread=spread)
 
     def _less(self, state, base):
-        return state._replace(known=state.known.less(base.known))
+        return state._replace(known=state.known.less(base.known), spread=state.spread.less(base.spread))
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -161,20 +203,35 @@ class OnlineProducts(OfNumbers):
 
     def _check_whole(self):
         """Raise for attributes that do not make a transformer together, as those of a damaged file."""
-        check_attributes(self, ("columns", "products"))
+        check_attributes(self, ("columns", "products", "bounded"))
         if not self.__sklearn_is_fitted__():
             return
         check_features(self)
         state = self._state
-        if type(state) is not Centre or len(state) != 2 or type(state.known) is not Means or len(state.known) != 3:
+        fits = type(state) is Centre and len(state) == 3
+        if not (fits and all(type(known) is Means and len(known) == 3 for known in state[1:])):
             raise ValueError("what it knows is not what such transformers keep")
-        columns = state.columns
-        for array, kind in ((columns, np.integer), *zip(state.known, (np.integer, np.floating, np.floating))):
+        columns, kinds = state.columns, (np.integer, np.floating, np.floating)
+        for array, kind in ((columns, np.integer), *zip(state.known, kinds), *zip(state.spread, kinds)):
             fits = isinstance(array, np.ndarray) and array.shape == (len(columns),)
             if not fits or not np.issubdtype(array.dtype, kind) or not np.isfinite(array).all():
                 raise ValueError("its means are not those of its columns")
         if ((columns < 0) | (columns >= self.n_features_in_)).any() or (np.diff(columns) <= 0).any():
             raise ValueError("its columns are none of X, or out of order")
+
+
+def _followed(known, values):
+    """What is known after some values, these without gaps, and the means up to each of them."""
+    between = np.full((2 * len(values), values.shape[1]), np.nan)  # where a gap comes after each
+    between[::2] = values
+    known, between = known.learn_and_fill(between, False)
+    return known, between[::2], between[1::2]
+
+
+def _less(values, means):
+    """Deviations from means, within the range of float64."""
+    with np.errstate(over="ignore"):
+        return np.clip(values - means, -LARGEST, LARGEST)
 
 
 @lru_cache(maxsize=16)

@@ -25,7 +25,7 @@ pd = pytest.importorskip("pandas")
 SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "focus_rows": 100, "random_state": 0}
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 X, Y = make_friedman1(600, noise=0.5, random_state=0)
-BEFORE_CELLS = ["lines", "exact_lines", "products", "exact_products", "curves"]  # of a regressor of a few columns
+BEFORE_CELLS = ["lines", "exact_lines", "products", "exact_curves", "curves"]  # of a regressor of a few columns
 
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
@@ -48,7 +48,7 @@ def test_it_mixes_what_its_pipelines_play(kernel):
         (OnlineCurves(n_knots=0, first_rows=40), NAGRegressor()),
         (OnlineProducts(products=False), ScaleInvariantRegressor(invariance="full")),
         (OnlineProducts(), NAGRegressor()),
-        (OnlineProducts(), ScaleInvariantRegressor(invariance="full")),
+        (OnlineProducts(bounded=True), ScaleInvariantRegressor(invariance="full")),
         (OnlineCurves(first_rows=40), NAGRegressor()),
         (cells, NAGRegressor()),
     ]
@@ -76,15 +76,19 @@ def test_it_mixes_what_its_pipelines_play(kernel):
 
 def test_there_are_no_more_products_than_learners_stand(rng):
     for n_columns, expected in (
-        (14, BEFORE_CELLS),
-        (15, ["lines", "exact_lines", "products", "curves"]),
-        (90, ["lines", "exact_lines", "products", "curves"]),
-        (91, ["lines", "exact_lines", "curves"]),
-        (129, ["lines", "curves"]),
+        (17, BEFORE_CELLS),
+        (18, BEFORE_CELLS),
+        (90, BEFORE_CELLS),
+        (91, ["lines", "exact_lines", "exact_curves", "curves"]),
+        (97, ["lines", "exact_lines", "curves"]),
+        (193, ["lines", "curves"]),
     ):
         rows = rng.normal(size=(3, n_columns))
         model = NAGCellsRegressor().partial_fit(rows, rows[:, 0])
         assert list(model.named_estimators_) == [*expected, "cells"]
+        if "exact_curves" in expected:
+            width = 2 * n_columns + (n_columns * (n_columns + 1) // 2 if n_columns <= 17 else 0)
+            assert model.named_estimators_["exact_curves"][-1].n_features_in_ == width
     for options in ({"half_life": 50.0}, {"half_life": "auto"}, {"loss": "huber"}):
         model = NAGCellsRegressor(**options).partial_fit(rows[:, :5], rows[:, 0])
         assert list(model.named_estimators_) == ["lines", "products", "curves", "cells"]
@@ -374,7 +378,7 @@ def test_the_best_of_them_is_found():
     Z = rng.uniform(-1, 1, size=(4000, 3))
     for y, best in (
         (Z @ [1.0, 2.0, 3.0], {"lines", "exact_lines"}),
-        (Z[:, 0] * Z[:, 1] + Z[:, 2] ** 2, {"products", "exact_products"}),
+        (Z[:, 0] * Z[:, 1] + Z[:, 2] ** 2, {"products", "exact_curves"}),
         (np.sin(6 * Z[:, 0]) + np.abs(Z[:, 1]), {"curves"}),
         (np.sin(6 * Z[:, 0]) * Z[:, 1] > 0, {"cells", "focused"}),
     ):

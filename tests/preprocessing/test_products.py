@@ -1,5 +1,6 @@
 """Products of deviations against their definition, and what a learner makes of them."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -36,24 +37,31 @@ def rows_with_gaps(rng, n=60, d=4):
 
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
-@parametrize_with_checks([OnlineProducts(), OnlineProducts(products=False)])
+@parametrize_with_checks([OnlineProducts(), OnlineProducts(products=False), OnlineProducts(bounded=True)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_rows_deviate_from_the_means_up_to_them(kernel, rng):
-    X, expected = rows_with_gaps(rng), []
+@pytest.mark.parametrize("bounded", [False, True])
+def test_rows_deviate_from_the_means_up_to_them(kernel, bounded, rng):
+    X, expected, sizes = rows_with_gaps(rng), [], [[], [], [], []]
     for t, row in enumerate(X):
         means = [sum(known) / max(len(known), 1) for known in ([v for v in x if v == v] for x in X[: t + 1].T)]
         whole = [mean if x != x else x for x, mean in zip(row, means)]
         gone = [x - mean for x, mean in zip(whole, means)]
-        expected.append(whole + [gone[i] * gone[j] for i in range(4) for j in range(i, 4)])
+        for own, x, size in zip(sizes, row, gone):
+            own += [] if x != x else [abs(size)]
+        if bounded:
+            spreads = [sum(own) / max(len(own), 1) for own in sizes]
+            gone = [size / (spread**2 + size**2) ** 0.5 if size else 0.0 for size, spread in zip(gone, spreads)]
+        expected.append(whole + gone * bounded + [gone[i] * gone[j] for i in range(4) for j in range(i, 4)])
     with sklearn_nag.config_context(kernel=kernel):
-        transformer = OnlineProducts()
+        transformer = OnlineProducts(bounded=bounded)
         np.testing.assert_allclose(transformer.learn_transform(X), expected, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(transformer.transform(X[-1:]), expected[-1:], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(transformer.means_, np.nanmean(X, axis=0))
+        np.testing.assert_allclose(transformer.spreads_, [np.mean(own) for own in sizes])
         filled = OnlineProducts(products=False).learn_transform(X)
         assert filled.tobytes() == np.ascontiguousarray(OnlineProducts().learn_transform(X)[:, :4]).tobytes()
 
@@ -66,18 +74,20 @@ def test_names_are_those_of_the_products():
     some = OnlineProducts([0, 2]).fit(X)
     assert some.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x0^2", "x0 x2", "x2^2"]
     assert OnlineProducts(products=False).fit(X).get_feature_names_out().tolist() == ["x0", "x1", "x2"]
+    names = OnlineProducts([2], bounded=True).fit(X).get_feature_names_out().tolist()
+    assert names == ["x0", "x1", "x2", "bounded(x2)", "bounded(x2)^2"]
 
 
 @pytest.mark.parametrize("cut", [1, 7, 33])
 def test_cuts_and_pickles_change_no_bit(cut, rng):
     X = rows_with_gaps(rng)
-    whole, cut_up, parts = OnlineProducts(), OnlineProducts(), []
+    whole, cut_up, parts = OnlineProducts(bounded=True), OnlineProducts(bounded=True), []
     expected = whole.learn_transform(X)
     for start in range(0, len(X), cut):
         parts.append(cut_up.learn_transform(X[start : start + cut]))
         cut_up = pickle.loads(pickle.dumps(cut_up))
     assert np.vstack(parts).tobytes() == expected.tobytes()
-    assert OnlineProducts().partial_fit(X).transform(X).tobytes() == cut_up.transform(X).tobytes()
+    assert OnlineProducts(bounded=True).partial_fit(X).transform(X).tobytes() == cut_up.transform(X).tobytes()
 
 
 @settings(deadline=None, max_examples=60)
@@ -86,8 +96,9 @@ def test_all_finite_numbers_have_finite_products_of_the_same_bits_in_both_kernel
     found = []
     for kernel in ("numpy", "numba" if is_compiled() else "numpy"):
         with sklearn_nag.config_context(kernel=kernel):
-            found.append(OnlineProducts().learn_transform(X))
-            assert np.isfinite(OnlineProducts().fit(X).transform(X)).all()
+            found.append(np.hstack([OnlineProducts(bounded=b).learn_transform(X) for b in (False, True)]))
+            assert np.isfinite(OnlineProducts(bounded=True).fit(X).transform(X)).all()
+            assert np.abs(OnlineProducts(bounded=True).fit(X).transform(X)[:, X.shape[1] :]).max() <= 1.0
     assert np.isfinite(found[0]).all()
     assert all(out.tobytes() == found[0].tobytes() for out in found)
 
@@ -122,9 +133,10 @@ def test_shards_are_merged_by_their_sums(rng):
 def test_neither_units_nor_origins_matter_to_what_is_learnt(rng):
     X = rng.normal(size=(400, 3))
     y = X[:, 0] * X[:, 1] + X[:, 2] ** 2
-    for learner in (NAGRegressor(), ScaleInvariantRegressor(invariance="full")):
+    learners = NAGRegressor(), ScaleInvariantRegressor(invariance="full")
+    for learner, bounded in itertools.product(learners, (True, False)):
         one, other = (
-            make_online_pipeline(OnlineProducts(), clone(learner)).partial_fit(rows, y).predict(rows)
+            make_online_pipeline(OnlineProducts(bounded=bounded), clone(learner)).partial_fit(rows, y).predict(rows)
             for rows in (X, X * [1e-3, 1.0, 60.0] + [5.0, -70.0, 2000.0])
         )
         np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-6)
@@ -143,6 +155,7 @@ def test_what_is_no_transformer_is_refused(rng):
         state._replace(known=state.known._replace(total=np.zeros(3))),
         state._replace(known=state.known._replace(huge=np.full(2, np.nan))),
         state._replace(known=None),
+        state._replace(spread=state.spread._replace(n_values=np.zeros(3, int))),
         (1, 2),
     ):
         with pytest.raises(ValueError, match="damaged"):
