@@ -17,19 +17,23 @@ from .._docstrings import share
 from ..estimators import merge as merge_learners
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._parameters import check_as_begun, check_number, parameter_names
+from ..estimators._passes import SEARCHED_FROM, Stopping, are_held_out
 from ..estimators._scale_invariant import ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
+from ..estimators._validation import class_codes
 from ..model_selection._effects import rows_and_weights
+from ..model_selection._streams import take_rows
 from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
 from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
 from ..preprocessing._cells import MOST_CUTS
+from ..preprocessing._knots import KnotTransformer
 from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
 from ..preprocessing._rows import dense
 from ..uncertainty import quantiles
 from ._experts import Expert
 from ._hedge import HedgeClassifier, HedgeRegressor
-from ._mixture import added_up
+from ._mixture import LARGEST, added_up
 
 _DOCS = ALL | entries("""
 columns : "auto" or list, default="auto"
@@ -61,8 +65,10 @@ half_life_ : ndarray of shape (6,) or (n_targets, 6)
     ``weights_``.
 half_lives_ : ndarray of shape (6,)
     These half-lives.
-max_iter : int, default=1
-    Passes of `fit` over the rows.
+max_iter : int or "auto", default="auto"
+    Passes of `fit` over the rows. ``"auto"`` finds out how many help, up to 8, by the loss on some rows that are held
+    out, and then learns all rows in as many. All passes of a search are over 262,144 rows at most: of more than half of
+    that there is one.
 weights_ : ndarray of shape (n_estimators,)
     How much lines, products, curves, cells and, once they have joined, later generations of cells are trusted: the
     share of each in a prediction. They add up to 1.
@@ -82,6 +88,9 @@ estimators_ : list of OnlinePipeline
     192 columns, the loss is the squared error and nothing is forgotten.
 named_estimators_ : `sklearn.utils.Bunch`
     The same by name.
+validation_losses_ : ndarray of shape (n_passes,)
+    Mean loss on the rows held out after each pass by which `fit` searched for the number of passes; empty where it did
+    not.
 """)
 
 _NOTES = {
@@ -123,6 +132,9 @@ _FIRST_LOOK, _FINER_FROM = 10, 40  # times ``focus_rows``: rows before looks beg
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
 _CUTS_MORE = 2  # that trees of finer cells have
 _TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
+_MOST_PASSES, _MOST_VISITS = 8, 2**18  # that a search makes: passes, and rows in all of them
+_SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; of a loss, by which a lower one is better
+_PATIENCE = 3  # passes without gain that end a search: the second one often brings none, as it is of rows seen before
 
 
 class _LinesCurvesCells:
@@ -131,6 +143,7 @@ class _LinesCurvesCells:
     _learner: ClassVar[Any]
     _row_options = {"ensure_all_finite": "allow-nan"}
     _apart = False
+    _pass_options = ("auto",)
     _passed_on: ClassVar[dict[str, Any]]  # parameters of all learners, with what models saved before had of them
     _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
     columns: Any
@@ -241,6 +254,46 @@ class _LinesCurvesCells:
         super()._check_parameters()
         if self.focus_rows is not None:
             check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
+
+    def _make_passes(self, X, y, weight, rows, random_state):
+        """As of any mixture; knots are there from the first row on, as all rows are."""
+        order = self._order(rows, random_state)
+        for expert in self._experts:
+            step = expert.transformers[0][1]
+            if isinstance(step, KnotTransformer):
+                n = min(step.first_rows, len(order))
+                with expert.saying():
+                    step.fit(take_rows(X, order[np.arange(n) * len(order) // n]))
+        self.validation_losses_ = np.empty(0)
+        n_passes = self._passes_that_help(X, y, weight, rows, random_state)
+        for i in range(n_passes):
+            self._learn(X, y, weight, self._order(rows, random_state), judge=i == 0)
+        return n_passes
+
+    def _passes_that_help(self, X, y, weight, rows, random_state):
+        """How many passes to make: where that is to be found out, as many as bring the rows held out to a low loss."""
+        most = min(_MOST_PASSES, _MOST_VISITS // len(rows))
+        if not isinstance(self.max_iter, str):
+            return int(self.max_iter)
+        if most < 2 or len(rows) < SEARCHED_FROM:
+            return 1
+        are_apart = are_held_out(self._groups(y[rows]), _SHARE_HELD_OUT)
+        learnt, held_out = rows[~are_apart], rows[are_apart]
+        trial, stopping = object.__new__(type(self)), Stopping(_TOL, _PATIENCE, relative=True)
+        vars(trial).update(copy.deepcopy(vars(self)))  # as a copy of an estimator is what it was before this call
+        for i in range(most):
+            trial._learn(X, y, weight, trial._order(learnt, random_state), judge=i == 0)
+            losses = trial._loss_of(trial._mixed_of(take_rows(X, held_out)), y[held_out])
+            with np.errstate(over="ignore"):
+                loss = np.average(losses, weights=None if weight is None else weight[held_out])
+            if stopping.settled(min(loss, LARGEST)):
+                break
+        self.validation_losses_ = np.array(stopping.objectives)
+        return stopping.best_pass
+
+    def _groups(self, y):
+        """Groups of targets of which a share each is held out."""
+        return np.zeros(len(y), int)
 
     def _learn(self, X, y, weight, order, judge=True, played=None):
         if self._early is not None and judge:
@@ -597,6 +650,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     classes_ : ndarray of shape (n_classes,)
         The classes.
     {n_iter_}
+    {validation_losses_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -636,7 +690,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         focus_rows: int | None = 1000,
         half_life: float | Literal["auto"] | None = None,
         class_weight: dict | Literal["balanced"] | None = None,
-        max_iter: int = 1,
+        max_iter: int | Literal["auto"] = "auto",
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
     ):
@@ -657,6 +711,9 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     def loss(self) -> Any:  # type: ignore[override]
         """What forecasts are judged by."""
         return "log_loss"
+
+    def _groups(self, y):
+        return class_codes(y, self.classes_).astype(np.intp)
 
     def _new_mixture(self, n_forecasts):
         # By the rate 1 of log losses. A single large squared error in the last rows would move all of the weight.
@@ -701,6 +758,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {half_life_}
     {half_lives_}
     {n_iter_}
+    {validation_losses_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -741,7 +799,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         focus_rows: int | None = 1000,
         half_life: float | Literal["auto"] | None = None,
         loss: Literal["squared_error", "absolute_error", "huber", "poisson", "gamma"] = "squared_error",
-        max_iter: int = 1,
+        max_iter: int | Literal["auto"] = "auto",
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
     ):

@@ -129,7 +129,7 @@ class Expert(StreamPipeline):
 
     def __init__(self, name, estimator, apart=True):
         self.name, self.averages, self.apart = name, False, apart
-        with self._saying():
+        with self.saying():
             super().__init__(estimator)
         self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
         self.snapshot = None  # the model when it was looked at last
@@ -201,11 +201,12 @@ class Expert(StreamPipeline):
         list of ndarray, or None
             Responses of ``method``, for each of the forecasts; None where there are none, as nothing has been learnt.
         """
-        with self._saying():
+        with self.saying():
             options = {} if classes is None else {"classes": classes}
             return self._play(method, X, y, weight, options, judged)
 
-    def _saying(self):
+    def saying(self):
+        """A ``with`` block whose errors name the expert."""
         return saying(f"{self.name!r}, one of estimators")
 
     def _play(self, method, X, y, weight, options, judged):
@@ -247,7 +248,7 @@ class Expert(StreamPipeline):
 
     def forecast(self, which, method, X):
         """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""
-        with self._saying():
+        with self.saying():
             X = transformed((step for _, step in self.transformers), X)
             if which == self.n_forecasts - 1:
                 return getattr(self.learner, method)(X)

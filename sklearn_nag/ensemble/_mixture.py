@@ -37,7 +37,7 @@ from ..model_selection._before import LearnsInPlace, Thrown
 from ..model_selection._streams import count_rows, take_rows
 from ._experts import Expert, NamedEstimators
 
-_LARGEST = np.finfo(np.float64).max
+LARGEST = np.finfo(np.float64).max
 _ROUNDING = 1e-13  # of forecasts, relative to the largest that may be expected
 _MOST_ROWS = 2**14  # played at a time, where this makes no difference
 _MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns of each row
@@ -50,13 +50,14 @@ class Mixture(LearnsInPlace, NamedEstimators):
     _in_place = "_experts", "_mixture", "_blend"
     _row_options: dict[str, Any] = {}  # of `converted`
     _apart = True  # as `Expert` has it
+    _pass_options: tuple[str, ...] = ()  # values of ``max_iter`` that are no numbers
 
     # -- parameters
 
     def _check_parameters(self):
         check_option("update", self.update, self._updates)
         check_number("eta0", self.eta0, min_val=0, include_boundaries="neither")
-        check_number("max_iter", self.max_iter, Integral, min_val=1)
+        check_number("max_iter", self.max_iter, Integral, min_val=1, options=self._pass_options)
         check_number("batch_size", self.batch_size, Integral, min_val=1)
         check_flag("blend", self.blend)
         check_flag("shuffle", self.shuffle)
@@ -124,13 +125,20 @@ class Mixture(LearnsInPlace, NamedEstimators):
         rows = _rows_with_weight(weight, len(targets))
         if not len(rows):
             raise ValueError("sample_weight is zero for all rows: there is nothing to learn from.")
-        random_state = check_random_state(self.random_state)
-        for i in range(self.max_iter):
-            self._learn(X, targets, weight, random_state.permutation(rows) if self.shuffle else rows, judge=i == 0)
-        if self.shuffle or self.max_iter > 1:
+        self.n_iter_ = self._make_passes(X, targets, weight, rows, check_random_state(self.random_state))
+        if self.shuffle or self.n_iter_ > 1:
             self._see_order(targets[rows], None if weight is None else weight[rows])
-        self.n_iter_ = int(self.max_iter)
         return self
+
+    def _make_passes(self, X, y, weight, rows, random_state):
+        """Learn the rows pass by pass; return how many passes these were."""
+        for i in range(self.max_iter):
+            self._learn(X, y, weight, self._order(rows, random_state), judge=i == 0)
+        return int(self.max_iter)
+
+    def _order(self, rows, random_state):
+        """The order of the rows in a pass."""
+        return random_state.permutation(rows) if self.shuffle else rows
 
     def _see_order(self, y, weight):
         """Tell the estimators that take it in which order rows were given, which were learnt in another."""
@@ -307,7 +315,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
     def _weighted_loss(self, advice, y, c):
         """Loss of each row's advice times its weight, at most the largest double."""
         with np.errstate(over="ignore"):
-            return np.minimum(self._loss_of(advice, y) * c, _LARGEST)
+            return np.minimum(self._loss_of(advice, y) * c, LARGEST)
 
     @staticmethod
     def _mixed(weights, advice):
@@ -316,7 +324,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
         with np.errstate(over="ignore"):  # shares add up to 1 but for rounding
             for weight, given in zip(weights, advice):
                 total += weight * given
-        return np.clip(total, -_LARGEST, _LARGEST)
+        return np.clip(total, -LARGEST, LARGEST)
 
     # -- predicting
 
@@ -328,6 +336,10 @@ class Mixture(LearnsInPlace, NamedEstimators):
             X = unconverted(self, X, reset=False)
         else:
             X = converted(self, X, reset=False, **self._row_options)
+        return self._mixed_of(X)
+
+    def _mixed_of(self, X):
+        """The same, of rows that have been checked."""
         if self._mixture is None:  # all rows had weight 0
             return self._advice_before_rows(count_rows(X))
         total = 0.0
@@ -338,7 +350,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
                     share = next(shares)
                     if share > 0:
                         total = total + share * self._as_advice(expert.forecast(which, self._method, X))
-        return np.clip(total, -_LARGEST, _LARGEST)
+        return np.clip(total, -LARGEST, LARGEST)
 
     def _shares(self):
         """Present share of each forecast in the mixture."""
@@ -459,7 +471,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
 def added_up(totals, losses):
     """Totals with the losses of more rows, added one row after another, and at most the largest double."""
     with np.errstate(over="ignore"):
-        return np.minimum(np.add.accumulate(np.vstack([totals, losses]), axis=0)[-1], _LARGEST)
+        return np.minimum(np.add.accumulate(np.vstack([totals, losses]), axis=0)[-1], LARGEST)
 
 
 def _rows_with_weight(weight, n_rows):

@@ -141,14 +141,8 @@ class Passes:
         counted = np.arange(len(self.y))
         if self.effective_weight is not None:
             counted = counted[self.effective_weight > 0]
-        share = max(self.estimator.validation_fraction, min(LEAST_HELD_OUT / len(counted), 1.0 / 3.0))
-        share = min(share, MOST_HELD_OUT / len(counted))
         groups = self.targets[counted] if self._stratified else np.zeros(len(counted), int)
-        order = np.argsort(groups, kind="stable")
-        sizes = np.bincount(groups)
-        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of ``order``, in their groups
-        chosen = ((place + 1) * _GOLDEN % 1.0 < share) & (place > 0)
-        held_out = np.sort(counted[order[chosen]])
+        held_out = counted[are_held_out(groups, self.estimator.validation_fraction)]
         return np.setdiff1d(np.arange(len(self.y)), held_out, assume_unique=True), held_out
 
     def _split_by_chance(self):
@@ -306,6 +300,29 @@ class Passes:
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
+
+
+def are_held_out(groups, share):
+    """Which rows to hold out of a search: about a share of each group, evenly, and never its first row.
+
+    Parameters
+    ----------
+    groups : ndarray of int
+        The group of each row, such as its class.
+    share : float
+        Of the rows; but at least a number of them, or a third, and at most another.
+
+    Returns
+    -------
+    ndarray of bool
+        One for each row.
+    """
+    n_rows, chosen = len(groups), np.zeros(len(groups), bool)
+    share = min(max(share, min(LEAST_HELD_OUT / n_rows, 1.0 / 3.0)), MOST_HELD_OUT / n_rows)
+    order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
+    place = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of ``order``, in their groups
+    chosen[order] = ((place + 1) * _GOLDEN % 1.0 < share) & (place > 0)
+    return chosen
 
 
 def _columns_in_use(X, weight):

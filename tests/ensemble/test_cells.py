@@ -146,7 +146,7 @@ def test_no_second_generation_joins_where_there_is_nothing_to_cut():
         (NAGCellsRegressor(**{**SMALL, "first_rows": 150}), X[:200, :5], Y[:200]),
         (NAGCellsRegressor(**SMALL, max_columns=200), X[:200, :5], Y[:200]),
     ):
-        assert list(model.fit(rows, y).named_estimators_) == [*BEFORE_CELLS, "cells"]
+        assert list(model.partial_fit(rows, y).named_estimators_) == [*BEFORE_CELLS, "cells"]
 
 
 FINE = {"n_trees": 40, "depth": 5, "first_rows": 20, "focus_rows": 40, "random_state": 0}
@@ -554,3 +554,40 @@ def test_rounding_decides_nothing_before_there_are_curves_and_cells(kernel):
         np.testing.assert_allclose([shares["curves"], shares["cells"]], shares["lines"], rtol=1e-9)
         np.testing.assert_allclose(other.weights_, one.weights_, rtol=1e-9)
         np.testing.assert_allclose(one.predict(rows), other.predict(rows * units), rtol=1e-9, atol=1e-9)
+
+
+def test_fit_finds_out_how_many_passes_help():
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(-1, 1, size=(1200, 4))
+    smooth, noise = np.sin(4 * Z[:, 0]) * Z[:, 1], rng.normal(size=1200)
+    scores = {}
+    for max_iter in (1, "auto"):
+        model = NAGCellsRegressor(max_iter=max_iter, random_state=0).fit(Z[:900], smooth[:900])
+        scores[max_iter] = model.score(Z[900:], smooth[900:])
+    assert 1 < model.n_iter_ <= 8
+    lost = model.validation_losses_
+    assert len(lost) >= model.n_iter_
+    assert lost[model.n_iter_ - 1] < lost[0]
+    assert scores["auto"] > scores[1] + 0.005
+    again = NAGCellsRegressor(max_iter=int(model.n_iter_), random_state=0).fit(Z[:900], smooth[:900])
+    assert len(again.validation_losses_) == 0
+    assert again.score(Z[900:], smooth[900:]) == pytest.approx(scores["auto"], abs=0.05)  # rows are in another order
+    assert NAGCellsRegressor(random_state=0).fit(Z, noise).score(Z[:50], rng.normal(size=50)) > -0.2
+    weight = np.where(np.arange(1200) < 900, 1.0, 0.0)
+    assert NAGCellsRegressor(random_state=0).fit(Z, smooth, weight).predict(Z).tobytes() == model.predict(Z).tobytes()
+    assert NAGCellsRegressor().fit(Z[:39], smooth[:39]).n_iter_ == 1
+    labels = np.array(["a", "b", "c"])[np.digitize(smooth, [-0.2, 0.9])]  # of the last there are few
+    assert NAGCellsClassifier(random_state=0).fit(Z, labels).score(Z, labels) > 0.9
+    with pytest.raises(ValueError, match="'max_iter' parameter must be 'auto' or an int"):
+        NAGCellsRegressor(max_iter="all").fit(Z, smooth)
+
+
+def test_fit_has_knots_from_the_first_row_on():
+    rows, y = X[:150], Y[:150]
+    fitted = NAGCellsRegressor(n_trees=20, random_state=0).fit(rows, y)
+    assert np.array_equal(fitted.named_estimators_["cells"][0].knots_[0][[0, -1]], [rows[:, 0].min(), rows[:, 0].max()])
+    assert np.abs(fitted.named_estimators_["cells"][-1].coef_[rows.shape[1] :]).max() > 0
+    in_order = NAGCellsRegressor(first_rows=50, shuffle=False, n_trees=20, random_state=0).fit(rows, y)
+    expected = OnlineCells(first_rows=50).fit(rows[::3]).knots_
+    for ours, theirs in zip(in_order.named_estimators_["cells"][0].knots_, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
