@@ -33,6 +33,9 @@ SOFT_STEPS = 12  # of `soft_move`, at most
 FLAT = 1.0 - 1e-9
 
 
+OUTLYING, MOST_OUTLYING = 6.0, 32.0  # standard deviations
+
+
 class Loss:
     """A convex loss of a prediction ``p`` and a target ``y``."""
 
@@ -58,6 +61,11 @@ class Loss:
     def robust(self):
         """Whether derivatives are bounded, so that no target can do any harm."""
         return self.lipschitz() is not None
+
+    @property
+    def outlying(self):
+        """How many standard deviations from the mean a target counts as at most, in what is learnt of the targets."""
+        return OUTLYING
 
     move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None if steps are explicit
 
@@ -217,6 +225,11 @@ class Quantile(Loss):
 
     def __init__(self, quantile=0.5):
         self.quantile = quantile
+
+    @property
+    def outlying(self):
+        """As of any loss; for a quantile of which fewer targets are on one side, these may be further."""
+        return float(min(OUTLYING / np.sqrt(2.0 * min(self.quantile, 1.0 - self.quantile)), MOST_OUTLYING))
 
     def lipschitz(self, unit=1.0):
         return max(self.quantile, 1.0 - self.quantile)

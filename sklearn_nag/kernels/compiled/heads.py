@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.lifts import LARGEST
-from ..state.targets import OUTLYING
 from .constants import OF_RATE
 from .jit import fast
 
@@ -52,7 +51,7 @@ def new_heads(state):
     rule = state.rule
     heads = np.zeros((N_ROWS, max(rule.n_heads, 2)))  # 2 as some rows serve mixtures of the two
     heads[UNIT, : rule.n_heads] = state.unit()
-    heads[FARTHEST_UNITS] = OUTLYING if rule.robust else np.inf
+    heads[FARTHEST_UNITS] = rule.outlying if rule.robust else np.inf
     heads[PLAYED_LEAST], heads[PLAYED_MOST] = -LARGEST, LARGEST
     if rule.log_link:  # as predictions begin far from 0
         heads[LOW], heads[HIGH] = -LARGEST, LARGEST

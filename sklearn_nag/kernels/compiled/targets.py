@@ -6,7 +6,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import FURTHER, LARGEST_GROWTH, PER_ROW, SURE
+from ..state.targets import FAINT, FURTHER, LARGEST_GROWTH, PER_ROW, SURE
 from .arithmetic import inverse_sqrt, length
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
@@ -238,14 +238,16 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
 
 
 @slow
-def fade_targets(target, factor):
-    """Multiply by ``factor`` what are sums over rows."""
+def fade_targets(target, factor, t):
+    """Multiply by ``factor`` what are sums over rows, as `state.fading.fade_rows`; ``t`` has been."""
     for j in range(target.shape[1]):
         if OF_RATE:
             target[SUM, j] = max(target[SUM, j] + np.log(factor), NOTHING)
         else:
             target[SUM, j] *= factor
         target[SPREAD, j] *= np.sqrt(factor)
+        if not OF_RATE and target[SPREAD, j] > 0.0:
+            target[SPREAD, j] = max(target[SPREAD, j], FAINT * abs(target[SUM, j]) / np.sqrt(max(t, TINY)))
 
 
 @slow

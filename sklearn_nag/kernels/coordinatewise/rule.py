@@ -55,7 +55,7 @@ class Rule(LinearRule):
         not 0.
     centred : bool
         Whether ``x`` of frequent columns stands for the deviation from the running mean.
-    target_unit, degree, coupled, clip, log_link, robust
+    target_unit, degree, coupled, clip, log_link, robust, outlying
         See `LinearRule`.
     """
 
@@ -74,6 +74,7 @@ class Rule(LinearRule):
     clip: tuple[float, float] | Literal["targets"] | None = None
     log_link: bool = False
     robust: bool = False
+    outlying: float = 32.0
 
     experts = 1
     mixed = True

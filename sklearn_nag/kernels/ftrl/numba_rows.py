@@ -246,7 +246,7 @@ def fade(table, n, f, rule, model, clock, factor, unseen):
         fade_table(table, n, model.fading, factor, 1.0)
         clock[T] *= factor
         clock[N] *= factor
-        fade_targets(model.target, factor)
+        fade_targets(model.target, factor, clock[T])
 
 
 learn_dense, learn_sparse = bind(

@@ -58,7 +58,7 @@ class Rule(LinearRule):
         Whether weights are not negative, for "entropy".
     intercept : bool
         Whether the last column is the constant 1, whose weight is free: neither penalised nor part of the ``radius``.
-    centred, target_unit, degree, coupled, clip, log_link, robust
+    centred, target_unit, degree, coupled, clip, log_link, robust, outlying
         See `LinearRule`.
     half_life : float
         After rows of how much weight what was learnt counts half; infinite for never.
@@ -70,7 +70,7 @@ class Rule(LinearRule):
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("eta", "radius", "half_life")
-    as_begun: ClassVar[tuple[str, ...]] = ("named_clearly",)
+    as_begun: ClassVar[tuple[str, ...]] = ("named_clearly", "outlying")
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     regularizer: Literal["proximal", "l2", "entropy"]
@@ -92,6 +92,7 @@ class Rule(LinearRule):
     constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
     log_link: bool = False
     robust: bool = False
+    outlying: float = 32.0
     half_life: float = np.inf
     named_clearly: bool = False
 

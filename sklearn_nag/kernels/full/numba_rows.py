@@ -320,7 +320,7 @@ def fade(table, f, clock, target, factor, n_heads, passed):
         for k in range(n_heads):
             table[f.weight + k, i] = 0.0 if faint else table[f.weight + k, i] * root
     clock[T] *= passed
-    fade_targets(target, passed)
+    fade_targets(target, passed, clock[T])
 
 
 @entry

@@ -49,7 +49,7 @@ class Rule(LinearRule):
         Whether to predict with the average of the weights; see `State`.
     half_life : float
         After rows of how much weight a row counts half; infinite for never, and for the potential.
-    centred, target_unit, degree, coupled, clip, log_link, robust
+    centred, target_unit, degree, coupled, clip, log_link, robust, outlying
         See `LinearRule`.
     """
 
@@ -68,6 +68,7 @@ class Rule(LinearRule):
     clip: tuple[float, float] | Literal["targets"] | None = None
     log_link: bool = False
     robust: bool = False
+    outlying: float = 32.0
     half_life: float = np.inf
 
     experts = 1

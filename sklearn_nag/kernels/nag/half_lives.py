@@ -292,7 +292,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
 
 def _hear(read, state, targets, c, t, robust=False):
     """What ``read`` makes of targets, or of their logarithms, before some rows, and after each."""
-    rule = SimpleNamespace(intercept=state.rule.intercept, robust=robust)
+    rule = SimpleNamespace(intercept=state.rule.intercept, robust=robust, outlying=state.rule.outlying)
     heard = SimpleNamespace(rule=rule, targets=state.heard, t=state.t)
     return read(heard, targets, c, t)
 

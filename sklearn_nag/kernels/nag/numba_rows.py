@@ -596,7 +596,7 @@ def fade(table, n, f, rule, model, clock, factor, unseen):
             hold_scales(table, n, f, clock[T], factor)
         clock[N] *= factor
         clock[AVERAGED] *= of_average
-        fade_targets(model.target, factor)
+        fade_targets(model.target, factor, clock[T])
 
 
 @strict_slow

@@ -77,6 +77,8 @@ class Rule(LinearRule):
         ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
     robust : bool
         Whether the derivatives of the loss are bounded; see `LinearRule`.
+    outlying : float
+        What a target counts as at most, then; that of models that were begun by earlier versions was 32.
     coupled : bool
         Whether the loss compares the heads of an expert with one another.
     log_link : bool
@@ -105,7 +107,7 @@ class Rule(LinearRule):
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("half_life",)
-    as_begun: ClassVar[tuple[str, ...]] = ("fades_average", "slow_scales", "named_clearly")
+    as_begun: ClassVar[tuple[str, ...]] = ("fades_average", "slow_scales", "named_clearly", "outlying")
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     normalization: Literal["max", "rms", "auto"] | None
@@ -126,6 +128,7 @@ class Rule(LinearRule):
     coupled: bool = False
     log_link: bool = False
     robust: bool = False
+    outlying: float = 32.0
     experts: int = 1
     mixed: bool = True
     half_life: float = np.inf

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...losses import NOTHING
+from .lifts import TINY
+from .targets import FAINT
 
 PARTS = 16  # of a half-life, in which `State.faded` counts
 EVERY = 4  # parts from one fading to the next; more often is slower, and no better on any stream measured
@@ -55,8 +57,11 @@ def _fade_as_due(fade, state, due):
 def fade_rows(state, factor):
     """Multiply by ``factor`` the total weight of the rows, and what is kept of their targets."""
     state.t *= factor
+    targets = state.targets
+    targets.spread *= np.sqrt(factor)
     if state.rule.log_link:
-        state.targets.sum[:] = np.maximum(state.targets.sum + np.log(factor), NOTHING)
-    else:
-        state.targets.sum *= factor
-    state.targets.spread *= np.sqrt(factor)
+        targets.sum[:] = np.maximum(targets.sum + np.log(factor), NOTHING)
+        return
+    targets.sum *= factor
+    least = FAINT * np.abs(targets.sum) / np.sqrt(max(state.t, TINY))
+    targets.spread[:] = np.where(targets.spread > 0.0, np.maximum(targets.spread, least), targets.spread)

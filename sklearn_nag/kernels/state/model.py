@@ -130,9 +130,11 @@ class LinearState:
 
     def goes_on_by(self, rule):
         """The rule by which the model goes on where ``rule`` is asked for."""
-        if not rule.forgets:
-            return rule
-        return replace(rule, **{name: getattr(self.rule, name) for name in rule.as_begun})
+        if type(rule) is not type(self.rule):
+            return rule  # which cannot be adopted
+        kept = {name: getattr(self.rule, name) for name in rule.as_begun}
+        as_asked = all(getattr(rule, name) == value for name, value in kept.items())
+        return rule if as_asked else replace(rule, **kept)
 
     def adopt(self, rule):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays."""

@@ -61,6 +61,7 @@ class LinearRule:
     ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
     ``robust``                   whether derivatives of the loss are bounded, so that no row may set the unit of the
                                  targets, either: see `targets`
+    ``outlying``                 how many units from the mean a target counts as at most, where the rule is robust
     ``log_link``                 whether predictions are logarithms of what is predicted; with ``target_unit`` they
                                  are counted from the logarithm of the running mean of the targets
     ``coupled``                  whether the loss compares the heads of a row with one another
@@ -82,7 +83,7 @@ class LinearRule:
     family: ClassVar[Family]
     FIELDS: ClassVar[tuple[Field, ...]]
     not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
-    as_begun: ClassVar[tuple[str, ...]] = ()  # flags that models which forget keep, False where earlier versions began
+    as_begun: ClassVar[tuple[str, ...]] = ("outlying",)  # parameters that a model keeps, as earlier versions had others
     columnwise: ClassVar[bool] = False
     half_life = np.inf
     named_clearly = False
@@ -91,6 +92,7 @@ class LinearRule:
     weight_power: ClassVar[int] = 0
     sharing = 1
     robust = False
+    outlying = 32.0
     log_link = False
     constraint: Any = None
 

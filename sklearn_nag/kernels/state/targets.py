@@ -12,7 +12,7 @@ PER_ROW = 6.0  # of `grown`, so that it is the growth itself where that is stead
 FURTHER = 2.5  # times their growth that predictions may go beyond targets
 LARGEST_GROWTH = 2.0**500  # of growth and spread over a mean, which may fall by hundreds of powers of ten
 SURE = 1.5  # standard errors of the growth that are put down to chance
-OUTLYING = 32.0  # units from the mean that a target counts as at most, in what is learnt of targets by robust rules
+FAINT = 2.0**-40  # of a mean, which units do not fade below: targets that differ by more would all be outliers
 
 
 class Targets:
@@ -40,9 +40,11 @@ class Targets:
         By how much the targets have grown from the first to the last, by the straight line through them over the total
         weight of the rows; see `grown`. Kept where their mean is.
 
-    Where the loss is robust, a target that is more than `OUTLYING` units from the mean of those before counts as one
-    that is so many, but in ``low`` and ``high``: were one row to set the unit, by which steps are made, the slope of
-    the loss would be bounded in vain.
+    Where the loss is robust, a target that is more than ``outlying`` units of the rule from the mean of those before
+    counts as one that is so many, but in ``low`` and ``high``: were one row to set the unit, by which steps are made,
+    the slope of the loss would be bounded in vain. A share ``f`` of rows that are far out multiplies the square of the
+    unit by ``1 + f outlying^2`` at most in the time in which half of the rows are new, so that units stay where they
+    are while ``f`` is less than about ``1 / outlying^2``.
 
     Where predictions are logarithms, ``origin`` is 0, and ``sum``, ``low`` and ``high`` are the logarithms of what they
     are otherwise, so that none of them can overflow; ``losses.ZERO`` stands for that of 0. ``spread`` and ``growth``

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import LARGEST_GROWTH, OUTLYING, PER_ROW, widened, widened_rates, with_room
+from ..state.targets import LARGEST_GROWTH, PER_ROW, widened, widened_rates, with_room
 
 
 def read_classes(y, n_heads):
@@ -94,7 +94,7 @@ def read_units(state, y, c, t):
     counts_as, moments, start = y.copy(), _moments(targets, y, c, t, intercept), 0
     while state.rule.robust and start < len(y):
         _, means, spread, unit = moments
-        far = np.where(spread[:-1] > 0.0, OUTLYING * unit[:-1], np.inf)
+        far = np.where(spread[:-1] > 0.0, state.rule.outlying * unit[:-1], np.inf)
         within = np.clip(counts_as, means[:-1] - far, means[:-1] + far)
         outlying = np.flatnonzero((within[start:] != counts_as[start:]).any(axis=1))
         if not len(outlying):

@@ -92,6 +92,7 @@ def run(
     target_unit=False,
     clip=None,
     robust=False,
+    outlying=32.0,
 ):
     """Progressive predictions and final ``w`` (the intercept last), over rows in order.
 
@@ -103,7 +104,7 @@ def run(
     prediction held within the same numbers or the range of the targets with that of the row, widened by its width over
     the root of the weight of the rows before.
 
-    With ``robust`` targets count as no further than 32 deviations from the mean, in mean and deviation.
+    With ``robust`` targets count as no further than ``outlying`` deviations from the mean, in mean and deviation.
 
     An L2 penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact
     solution of ``du = -rate l2 u``. With L1, penalties are those of FTRL-Proximal (McMahan et al., KDD 2013, Algorithm
@@ -182,7 +183,7 @@ def run(
                 predictions.append(min(max(p + mean, low), high))
             else:
                 predictions.append(0.0 if clip in (None, "targets") else min(max(0.0, clip[0]), clip[1]))
-            far = 32 * unit if robust and counted and unit else math.inf
+            far = outlying * unit if robust and counted and unit else math.inf
             counted.append(min(max(target, mean - far), mean + far) if counted else target)
             seen_y.append(target)
             if intercept:

@@ -70,12 +70,13 @@ def test_extensions_agree_with_computing_everything_from_scratch(rng, rule, exte
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(("normalization", "adaptive"), [("rms", True), ("max", False)])
-def test_outliers_agree_with_computing_everything_from_scratch(rng, normalization, adaptive, intercept):
+@pytest.mark.parametrize("outlying", [6.0, 32.0])
+def test_outliers_agree_with_computing_everything_from_scratch(rng, normalization, adaptive, intercept, outlying):
     X, y = make_data(rng, n=200, d=4, loss="absolute_error")
     y[[30, 31, 90, 199]] *= [-1e9, 1e5, 1e3, 1e4]
     weights = rng.integers(0, 3, len(X)) * rng.random(len(X))
     rule = {"normalization": normalization, "adaptive": adaptive, "intercept": intercept}
-    rule |= {"target_unit": True, "robust": True}
+    rule |= {"target_unit": True, "robust": True, "outlying": outlying}
     expected, w = reference.run(X, y, loss="absolute_error", eta=0.1, weights=weights, **rule)
     state = make_state(4, eta=[0.1], **rule, degree=1)
     played = progressive(state, X, y, weights, "absolute_error")[:, 0]
