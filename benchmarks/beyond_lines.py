@@ -1,4 +1,4 @@
-"""Lines, curves, cells and all three mixed, in one pass over raw rows, beside boosted trees, which see all at once.
+"""Lines, products, curves, cells and all mixed, in one pass over raw rows, beside boosted trees, which see all at once.
 
     python -m benchmarks.beyond_lines [--data-dir FOLDER] [--output FOLDER] [--quick]
 
@@ -6,7 +6,7 @@ Five tables, written to ``--output`` as CSV files:
 
 * ``beyond_lines.csv``: accuracy or R^2 on a quarter of the rows that is held out; means over five splits of 20,000 rows
   at most. ``way`` is how much of the way from lines to boosted trees the mixture goes, where these are ahead by more
-  than .005.
+  than .005. ``fit`` is the mixture after `fit`, which finds out how many passes help.
 * ``beyond_lines_log_losses.csv``: the log losses of classifiers on the same rows;
 * ``beyond_lines_times.csv``: microseconds of processor time a row of that pass, transformers included, beside ``fit``
   of boosted trees; medians of the splits. Set OMP_NUM_THREADS=1, as threads of boosted trees that wait count, too.
@@ -62,14 +62,15 @@ def learners(is_regression, seed):
         "curves": make_online_pipeline(OnlineCurves(), line()),
         "cells": make_online_pipeline(OnlineCells(random_state=seed), line()),
         "mixed": mixed(random_state=seed),
+        "fit": mixed(random_state=seed),
         "boosted": boosted(random_state=seed),
     }
 
 
-def learn(learner, X, y, classes):
+def learn(learner, X, y, classes, streams=True):
     """Learn the rows, in batches where the learner can; return the microseconds of the processor that a row took."""
     start = time.process_time()
-    if hasattr(learner, "partial_fit"):
+    if streams and hasattr(learner, "partial_fit"):
         for i in range(0, len(y), BATCH):
             options = {} if classes is None else {"classes": classes}
             learner.partial_fit(X[i : i + BATCH], y[i : i + BATCH], **options)
@@ -95,7 +96,7 @@ def measure(X, y, is_regression, n_splits):
     for seed, X_train, X_test, y_train, y_test in splits(X, y, is_regression, n_splits):
         classes = None if is_regression else np.unique(y_train)
         for name, learner in learners(is_regression, seed).items():
-            taken = learn(learner, X_train, y_train, classes)
+            taken = learn(learner, X_train, y_train, classes, name != "fit")
             loss = np.nan if is_regression else log_loss(y_test, learner.predict_proba(X_test), labels=classes)
             found.append((name, learner.score(X_test, y_test), loss, taken))
     return pd.DataFrame(found, columns=["learner", "score", "log loss", "us"])
@@ -120,7 +121,7 @@ def mapped(name, X, y, n_splits):
         scores = {}
         for seed, X_train, X_test, y_train, y_test in splits(change(X), y, True, n_splits):
             for learner, model in learners(True, seed).items():
-                if learner != "boosted":
+                if learner not in ("fit", "boosted"):
                     learn(model, X_train, y_train, None)
                     scores.setdefault(learner, []).append(model.score(X_test, y_test))
         yield {"data": name, "columns are": kind, **{key: round(np.mean(value), 4) for key, value in scores.items()}}

@@ -68,7 +68,7 @@ half_lives_ : ndarray of shape (6,)
     These half-lives.
 max_iter : int or "auto", default="auto"
     Passes of `fit` over the rows. ``"auto"`` finds out how many help, up to 8, by the loss on some rows that are held
-    out, and then learns all rows in as many. All passes of a search are over 262,144 rows at most: of more than half of
+    out, and then learns all rows in as many. All passes of a search are over 65,536 rows at most: of more than half of
     that there is one.
 weights_ : ndarray of shape (n_estimators,)
     How much lines, products, curves, cells and, once they have joined, later generations of cells are trusted: the
@@ -135,7 +135,7 @@ _TRUSTED = 0.25  # share with which the first of three generations stays, or the
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
 _CUTS_MORE = 2  # that trees of finer cells have
 _TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
-_MOST_PASSES, _MOST_VISITS = 8, 2**18  # that a search makes: passes, and rows in all of them
+_MOST_PASSES, _MOST_VISITS = 8, 2**16  # that a search makes: passes, and rows in all of them
 _SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; of a loss, by which a lower one is better
 _PATIENCE = 3  # passes without gain that end a search: the second one often brings none, as it is of rows seen before
 
