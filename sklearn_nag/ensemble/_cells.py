@@ -408,14 +408,12 @@ class _LinesCurvesCells:
                 self._asleep = None
                 self._leave(generations[-1])
             return
-        lost = dict(zip(self._names, since[1:-1]))
+        lost, trust = (dict(zip(self._names, of_each)) for of_each in (since[1:-1], self._shares()))
+        least = min(_CELLS, _REFOCUSED, key=lambda name: trust.get(name, 1.0))  # the second is what shards share
         if generations == [_CELLS, _FOCUSED] and n_rows == _FIRST_LOOK * self.focus_rows:
             self._focus(_REFOCUSED, self.depth, *row)
-        elif len(generations) == 3:
-            trust = dict(zip(self._names, self._shares()))
-            least = min(_CELLS, _REFOCUSED, key=trust.get)  # the other one is what shards have in common
-            if trust[least] < _TRUSTED:
-                self._leave(least)
+        elif len(generations) == 3 and trust[least] < _TRUSTED:
+            self._leave(least)
         elif falls and n_rows >= _FINER_FROM * self.focus_rows:
             depth = self._finer_depth()
             if generations[-1] != _FINER and depth > self.depth and self._focus(_FINER, depth, *row):
