@@ -64,8 +64,11 @@ class Loss:
 
     @property
     def outlying(self):
-        """How many standard deviations from the mean a target counts as at most, in what is learnt of the targets."""
-        return OUTLYING
+        """How many standard deviations from the mean a target counts as at most, in what is learnt of the targets.
+
+        It is without effect where the loss is not robust.
+        """
+        return OUTLYING if self.robust else MOST_OUTLYING
 
     move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None if steps are explicit
 

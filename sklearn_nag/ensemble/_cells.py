@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from .. import kernels
 from .._docstrings import share
 from ..estimators import merge as merge_learners
+from ..estimators._growing_table import in_silence
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._parameters import check_as_begun, check_number, parameter_names
 from ..estimators._passes import SEARCHED_FROM, Stopping, are_held_out
@@ -166,6 +167,10 @@ class _LinesCurvesCells:
     # Mean loss of the mixture between the last two looks, 0 after the first; the weight of rows and the total losses of
     # all until the last one. None before, and in models that were saved before there were looks.
     _looked: np.ndarray | None = None
+    _again = 0  # rows learnt in later passes
+    _refocused = (
+        False  # whether a third generation has joined; in models that were saved before there was one, none does
+    )
     # The columns with knots of the rows so far, until the second generation takes its knots from them; None after that,
     # and in models that were saved before it did.
     _early: np.ndarray | None = None
@@ -267,7 +272,6 @@ class _LinesCurvesCells:
                 n = min(step.first_rows, len(order))
                 with expert.saying():
                     step.fit(take_rows(X, order[np.arange(n) * len(order) // n]))
-        self.validation_losses_ = np.empty(0)
         n_passes = self._passes_that_help(X, y, weight, rows, random_state)
         for i in range(n_passes):
             self._learn(X, y, weight, self._order(rows, random_state), judge=i == 0)
@@ -281,11 +285,14 @@ class _LinesCurvesCells:
         if most < 2 or len(rows) < SEARCHED_FROM:
             return 1
         are_apart = are_held_out(self._groups(y[rows]), _SHARE_HELD_OUT)
+        if not are_apart.any():  # as no class has rows to spare
+            are_apart = are_held_out(np.zeros(len(rows), int), _SHARE_HELD_OUT)
         learnt, held_out = rows[~are_apart], rows[are_apart]
         trial, stopping = object.__new__(type(self)), Stopping(_TOL, _PATIENCE, relative=True)
         vars(trial).update(copy.deepcopy(vars(self)))  # as a copy of an estimator is what it was before this call
         for i in range(most):
-            trial._learn(X, y, weight, trial._order(learnt, random_state), judge=i == 0)
+            with in_silence():
+                trial._learn(X, y, weight, trial._order(learnt, random_state), judge=i == 0)
             losses = trial._loss_of(trial._mixed_of(take_rows(X, held_out)), y[held_out])
             with np.errstate(over="ignore"):
                 loss = np.average(losses, weights=None if weight is None else weight[held_out])
@@ -301,11 +308,12 @@ class _LinesCurvesCells:
     def _learn(self, X, y, weight, order, judge=True, played=None):
         if self._early is not None and judge:
             self._keep_early(X, order)
-        while judge and 0 < (n_left := self._next_change() - self._experts[0].n_rows) <= len(order):
+        self._again += 0 if judge else len(order)
+        while judge and 0 < (n_left := self._next_change() - self._n_new) <= len(order):
             super()._learn(X, y, weight, order[:n_left], judge, played)
             last, order = order[n_left - 1 : n_left], order[n_left:]
             row = X[last], y[last], None if weight is None else weight[last]
-            n_rows = self._experts[0].n_rows
+            n_rows = self._n_new
             if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
                 self._wake()
             if n_rows == self.focus_rows:
@@ -314,19 +322,19 @@ class _LinesCurvesCells:
                 self._look(*row)
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
-        if self._early is not None and self._experts[0].n_rows >= self.focus_rows:
+        if self._early is not None and self._n_new >= self.focus_rows:
             self._early = None
 
     def _keep_early(self, X, order):
         """Keep rows that are about to be learnt, as far as the second generation takes its knots from them."""
-        columns, n_left = self._experts[-1].transformers[0][1].columns, self.focus_rows - self._experts[-1].n_rows
+        columns, n_left = self._experts[-1].transformers[0][1].columns, self.focus_rows - self._n_new
         columns = np.arange(self.n_features_in_) if isinstance(columns, str) else columns
         if n_left > 0:
             self._early = np.concatenate([self._early, dense(X[order[:n_left]], columns)])
 
     def _next_change(self):
         """After how many rows a generation of cells may join, wake or leave next; 0 for never."""
-        n_rows, generations = self._experts[0].n_rows, self._generations()
+        n_rows, generations = self._n_new, self._generations()
         if self.focus_rows is None or not generations:
             return 0
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
@@ -339,6 +347,11 @@ class _LinesCurvesCells:
     def _generations(self):
         """Names of the experts that have cells, the first one first."""
         return [name for name in self._names if name in _GENERATIONS]
+
+    @property
+    def _n_new(self):
+        """How many rows have been learnt, each counted once."""
+        return self._experts[0].n_rows - self._again
 
     def _next_look(self, n_rows):
         """At how many rows, above ``n_rows``, the losses are looked at next."""
@@ -402,7 +415,7 @@ class _LinesCurvesCells:
             mean = since[-1] / (since[0] or 1.0)
             falls = mean < _FALLS * self._looked[0]
         self._looked = np.append(mean, now)
-        generations, n_rows = self._generations(), self._experts[0].n_rows
+        generations, n_rows = self._generations(), self._n_new
         if self._asleep is not None:
             if len(generations) > 2:  # what has not woken by now is not worth its time
                 self._asleep = None
@@ -410,8 +423,8 @@ class _LinesCurvesCells:
             return
         lost, trust = (dict(zip(self._names, of_each)) for of_each in (since[1:-1], self._shares()))
         least = min(_CELLS, _REFOCUSED, key=lambda name: trust.get(name, 1.0))  # the second is what shards share
-        if generations == [_CELLS, _FOCUSED] and n_rows == _FIRST_LOOK * self.focus_rows:
-            self._focus(_REFOCUSED, self.depth, *row)
+        if generations == [_CELLS, _FOCUSED] and not self._refocused:
+            self._refocused = self._focus(_REFOCUSED, self.depth, *row)
         elif len(generations) == 3 and trust[least] < _TRUSTED:
             self._leave(least)
         elif falls and n_rows >= _FINER_FROM * self.focus_rows:
@@ -449,6 +462,7 @@ class _LinesCurvesCells:
         self._made_with = now
         if first:
             self._looked = self._asleep = self._early = None
+            self._again, self._refocused, self.validation_losses_ = 0, False, np.empty(0)
 
     def _merged(self, models, base):
         """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
@@ -473,7 +487,8 @@ class _LinesCurvesCells:
             own, start = getattr(first, name), None if base is None else getattr(base, name)
             if own is not None:
                 setattr(whole, name, own.merged([getattr(model, name) for model in others], start))
-        for name in ("_totals", "_t"):
+        whole._refocused = _REFOCUSED in names or all(model._refocused for model in models)
+        for name in ("_totals", "_t", "_again"):
             start = 0.0 if base is None else getattr(base, name)
             setattr(whole, name, getattr(first, name) + sum(getattr(model, name) - start for model in others))
         whole._merge_targets(others, base)
@@ -514,8 +529,8 @@ class _LinesCurvesCells:
         if model._names != self._names and not {*_GENERATIONS[1:]} & {*model._names} & {*self._names}:
             raise ValueError(
                 f"{name} has the estimators {model._names}, models[0] {self._names}: let one model learn focus_rows "
-                "rows, by which its second generation of cells joins, give copies of it to all shards, and let these "
-                "learn about as many rows each."
+                "rows, by which its second generation of cells joins, or better five times as many, by which the third "
+                "one does, give copies of it to all shards, and let these learn about as many rows each."
             )
 
     @property
@@ -561,7 +576,7 @@ class _LinesCurvesCells:
             early, columns = self._early, self._experts[-1].transformers[0][1].columns
             n_columns = self.n_features_in_ if isinstance(columns, str) else len(columns)
             kept = isinstance(early, np.ndarray) and early.dtype == np.float64 and early.shape[1:] == (n_columns,)
-            if not kept or len(early) > self._experts[0].n_rows or np.isinf(early).any():
+            if not kept or len(early) > self._n_new or np.isinf(early).any():
                 raise ValueError("_early is not the first rows")
         if self._looked is not None and self.__sklearn_is_fitted__():
             kernels.check_array("_looked", self._looked, (2 + len(self._totals),))
@@ -580,7 +595,7 @@ class _LinesCurvesCells:
             missing = {*parameter_names(type(self))} - {*self._changeable, *state["_made_with"]}
             if missing:
                 raise ValueError(f"_made_with does not say with which {min(missing)} this model was begun")
-        super().__setstate__(state)
+        super().__setstate__({"_refocused": "_experts" in state, "validation_losses_": np.empty(0), **state})
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -630,10 +645,10 @@ def _merged_expert(name, models, base):
 
 @share(**_DOCS, **_NOTES)
 class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[override, misc]
-    """Classifier for relations that are not linear, in one pass: lines, products, curves and cells, mixed by success.
+    """Classifier for relations that are not linear: lines, products, curves and cells, mixed by success.
 
-    Nothing needs to be chosen. Units and origins of columns do not matter, and other increasing maps, such as
-    logarithms, to lines and products alone.
+    Nothing needs to be chosen, and one pass over a stream is enough. Units and origins of columns do not matter,
+    and other increasing maps, such as logarithms, to lines and products alone.
 
     Parameters
     ----------
@@ -739,10 +754,10 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
 
 @share(**_DOCS, **_NOTES)
 class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[override, misc]
-    """Regressor for relations that are not linear, in one pass: lines, products, curves and cells, mixed by success.
+    """Regressor for relations that are not linear: lines, products, curves and cells, mixed by success.
 
-    Nothing needs to be chosen. Units and origins of columns do not matter, and other increasing maps, such as
-    logarithms, to lines and products alone.
+    Nothing needs to be chosen, and one pass over a stream is enough. Units and origins of columns do not matter,
+    and other increasing maps, such as logarithms, to lines and products alone.
 
     Parameters
     ----------

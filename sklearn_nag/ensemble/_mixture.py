@@ -97,7 +97,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
 
     @unchanged_on_error
     def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch, in one pass over the rows or in ``max_iter``.
+        """Learn from scratch, in as many passes over the rows as ``max_iter`` says.
 
         Parameters
         ----------

@@ -14,6 +14,7 @@ from .. import kernels
 
 FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these rows alone
 SEARCHED_FROM = 40  # rows: of fewer too few are held out to tell passes apart
+SURELY_FROM, VERY_FEW_ROWS = 200, 2  # rows, of fewer few are held out: then so many a column have to be that few
 LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third, and more hardly more
 PATIENCE = 2  # passes without gain that end a search: where rows are few for the columns, no gain comes after them
 LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap
@@ -124,9 +125,10 @@ class Passes:
         if estimator.max_iter == 1 or estimator._solved:
             return False
         n_rows = n_rows if self.effective_weight is None else np.count_nonzero(self.effective_weight)
-        if n_rows < SEARCHED_FROM or n_rows >= FEW_ROWS * self.X.shape[1]:
+        few = FEW_ROWS if n_rows >= SURELY_FROM else VERY_FEW_ROWS
+        if n_rows < SEARCHED_FROM or n_rows >= few * self.X.shape[1]:
             return False
-        return n_rows < FEW_ROWS * _columns_in_use(self.X, self.effective_weight)
+        return n_rows < few * _columns_in_use(self.X, self.effective_weight)
 
     @property
     def _stratified(self):

@@ -24,9 +24,10 @@ verbose : int, default=0
 random_state : int, RandomState instance or None, default=None
     Order of the rows, and which are held out.
 early_stopping : bool or "auto", default="auto"
-    ``"auto"``: where a new model has less than ten rows for each column in use, `fit` first finds out how many passes
-    help, by the loss on rows held out, and then learns all rows; see :ref:`passes`. True: rows are held out everywhere,
-    never learnt, and `fit` stops by the score on them. False: none are held out.
+    ``"auto"``: where a new model has less than ten rows for each column in use, of less than 200 rows two, `fit`
+    first finds out how many passes help, by the loss on rows held out, and then learns all rows; see :ref:`passes`.
+    True: rows are held out everywhere, never learnt, and `fit` stops by the score on them. False: none are held
+    out.
 validation_fraction : float, default=0.1
     Share of the rows that is held out for ``early_stopping``, between 0 and 1; 5,000 rows at most with ``"auto"``.
 n_iter_no_change : int, default=5

@@ -146,7 +146,7 @@ class OnlineProducts(OfNumbers):
         """What is put beside rows: a new array, or ``out``, which is filled."""
         out = np.empty((len(whole), self._width(state))) if out is None else out
         deviations = _less(whole, means)
-        if self.bounded:
+        if self._begun_with["bounded"]:
             with np.errstate(all="ignore"):
                 deviations = np.clip(deviations / np.where(sizes > 0, sizes, 1.0), -FARTHEST, FARTHEST)
             deviations /= np.sqrt(1.0 + deviations**2)
@@ -160,11 +160,11 @@ class OnlineProducts(OfNumbers):
 
     def _width(self, state):
         """How many columns are put beside."""
-        return self._factors(state).shape[1] + (len(state.columns) if self.bounded else 0)
+        return self._factors(state).shape[1] + (len(state.columns) if self._begun_with["bounded"] else 0)
 
     def _factors(self, state):
         """The two columns of each product."""
-        return pairs(len(state.columns) if self.products else 0)
+        return pairs(len(state.columns) if self._begun_with["products"] else 0)
 
     @property
     def means_(self) -> np.ndarray:
@@ -180,7 +180,7 @@ class OnlineProducts(OfNumbers):
 
     def _names_out(self, state, names):
         own = names[state.columns]
-        if self.bounded:
+        if self._begun_with["bounded"]:
             names, own = (
                 [*names, *(f"bounded({name})" for name in own)],
                 np.array([f"bounded({n})" for n in own], object),

@@ -288,7 +288,7 @@ def test_rows_for_knots_are_kept_until_they_are_needed():
     joined = merge(shards, base)._early
     np.testing.assert_array_equal(joined[np.lexsort(joined.T)], X[:90][np.lexsort(X[:90].T)])
     assert len(whole._early) == 90
-    assert NAGCellsRegressor(**SMALL, max_iter=3).fit(X[:60], Y[:60])._early is None
+    assert len(NAGCellsRegressor(**SMALL, max_iter=3).fit(X[:60], Y[:60])._early) == 60  # as a stream may follow
 
 
 def test_models_from_before_rows_were_kept_take_the_knots_that_there_are():
@@ -608,10 +608,37 @@ def test_fit_finds_out_how_many_passes_help():
     weight = np.where(np.arange(1200) < 900, 1.0, 0.0)
     assert NAGCellsRegressor(random_state=0).fit(Z, smooth, weight).predict(Z).tobytes() == model.predict(Z).tobytes()
     assert NAGCellsRegressor().fit(Z[:39], smooth[:39]).n_iter_ == 1
+    many = np.repeat(np.arange(75), 4)  # no class has rows to spare
+    assert NAGCellsClassifier(n_trees=10, random_state=0).fit(Z[:300], many).n_iter_ >= 1
     labels = np.array(["a", "b", "c"])[np.digitize(smooth, [-0.2, 0.9])]  # of the last there are few
     assert NAGCellsClassifier(random_state=0).fit(Z, labels).score(Z, labels) > 0.9
     with pytest.raises(ValueError, match="'max_iter' parameter must be 'auto' or an int"):
         NAGCellsRegressor(max_iter="all").fit(Z, smooth)
+
+
+def test_rows_of_later_passes_are_no_further_rows():
+    """By which generations of cells join: after ``fit`` as in a stream."""
+    Z = np.random.default_rng(0).uniform(-1, 1, size=(700, 3))
+    y = np.sign(Z[:, 0] * Z[:, 1])
+    model = NAGCellsRegressor(**{**SMALL, "max_iter": 8}).fit(Z[:60], y[:60])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells"]
+    model = pickle.loads(pickle.dumps(model)).partial_fit(Z[60:100], y[60:100])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
+    assert "refocused" in model.partial_fit(Z[100:500], y[100:500]).named_estimators_
+    again = NAGCellsRegressor(**{**SMALL, "max_iter": 8}).fit(Z[:60], y[:60])
+    shards = [copy.deepcopy(again).partial_fit(Z[i:90:2], y[i:90:2]) for i in (60, 61)]
+    assert merge(shards, again)._n_new == 90
+    assert len(NAGCellsRegressor(**SMALL).partial_fit(Z[:9], y[:9]).validation_losses_) == 0
+
+
+def test_progress_is_that_of_the_model():
+    seen = []
+    model = NAGCellsRegressor(**{**SMALL, "max_iter": "auto"})
+    with sklearn_nag.report_progress(lambda now: seen.append((now.estimator is model, now.rows)), every=50):
+        model.fit(X[:100], Y[:100])
+    assert all(own for own, _ in seen)
+    assert [rows for _, rows in seen] == sorted(rows for _, rows in seen)
+    assert seen[-1][1] == 100 * model.n_iter_
 
 
 def test_fit_has_knots_from_the_first_row_on():

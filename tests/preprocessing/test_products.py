@@ -122,6 +122,17 @@ def test_of_sparse_rows_numbers_alone_are_multiplied(n_words, rng):
         transformer.set_numeric_columns([0]).partial_fit(rows)
 
 
+def test_what_comes_out_is_what_came_out_before(rng):
+    X = rng.normal(size=(20, 3))
+    transformer = OnlineProducts().fit(X)
+    expected = transformer.transform(X)
+    transformer.set_params(products=False, bounded=True)
+    assert transformer.transform(X).tobytes() == expected.tobytes()
+    assert len(transformer.get_feature_names_out()) == 9
+    with pytest.raises(ValueError, match="products was True when this OnlineProducts was new"):
+        transformer.partial_fit(X)
+
+
 def test_shards_are_merged_by_their_sums(rng):
     X = rows_with_gaps(rng)
     base = OnlineProducts().partial_fit(X[:10])
