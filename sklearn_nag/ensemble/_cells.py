@@ -735,7 +735,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         self.focus_rows = focus_rows
         self.half_life = half_life
         self.class_weight = class_weight
-        self.max_iter = max_iter
+        self.max_iter = max_iter  # type: ignore[assignment]
         self.shuffle = shuffle
         self.random_state = random_state
 
@@ -844,7 +844,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.focus_rows = focus_rows
         self.half_life = half_life
         self.loss = loss  # type: ignore[assignment]
-        self.max_iter = max_iter
+        self.max_iter = max_iter  # type: ignore[assignment]
         self.shuffle = shuffle
         self.random_state = random_state
 
