@@ -89,7 +89,7 @@ class _FTRLRule(OnlineLinear):
             target_unit=self._target_unit,
             degree=loss.degree,
             robust=loss.robust,
-            outlying=loss.outlying,
+            outlying=self._outlying(loss),
             coupled=loss.coupled,
             log_link=loss.log_link,
             clip=self._clip,

@@ -179,7 +179,7 @@ class _NAGRule(OnlineLinear):
             target_unit=self._target_unit,
             degree=loss.degree,
             robust=loss.robust,
-            outlying=loss.outlying,
+            outlying=self._outlying(loss),
             coupled=loss.coupled,
             log_link=loss.log_link,
             experts=len(etas),

@@ -607,6 +607,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """About how many of the last rows tell how far predictions are off."""
         return self._half_life / np.log(2.0)
 
+    def _outlying(self, loss):
+        """What a target counts as at most: as the loss has it, where the unit of targets is learnt."""
+        return loss.outlying if self._target_unit else losses.MOST_OUTLYING
+
     @property
     def _half_life(self):
         """After how many rows what was learnt counts half; infinite for never, and for several half-lives at once."""

@@ -75,7 +75,7 @@ class _InvariantRule(OnlineLinear):
             "target_unit": self._target_unit,
             "degree": loss.degree,
             "robust": loss.robust,
-            "outlying": loss.outlying,
+            "outlying": self._outlying(loss),
             "coupled": loss.coupled,
             "log_link": loss.log_link,
             "clip": self._clip,

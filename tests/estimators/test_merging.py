@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import os
+import pickle
 from functools import partial
 
 import numpy as np
@@ -427,3 +428,26 @@ def test_models_that_forget_cannot_be_merged(rng):
     models = [NAGRegressor(half_life=50).partial_fit(X[i::2], y[i::2]) for i in range(2)]
     with pytest.raises(ValueError, match="models with half_life cannot be merged"):
         merge(models)
+
+
+def test_models_of_earlier_versions_are_merged_with_new_ones():
+    """Which are saved without parameters that make no difference but to robust losses."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    for make, target, options in (
+        (NAGClassifier(), y > 0, {"classes": [False, True]}),
+        (NAGRegressor(), y, {}),
+        (NAGRegressor("huber"), y, {}),
+    ):
+        earlier, new = (clone(make).partial_fit(X[i::2], target[i::2], **options) for i in (0, 1))
+        for name in ("outlying", "named_clearly"):
+            del vars(earlier._state.rule)[name]
+        earlier = pickle.loads(pickle.dumps(earlier))
+        assert earlier._state.rule.outlying == 32.0
+        if earlier._loss().robust and earlier._state.rule.target_unit:
+            with pytest.raises(ValueError, match="outlying is 6.0, there 32.0"):
+                merge([earlier, new])
+            assert earlier.partial_fit(X, target)._state.rule.outlying == 32.0
+        else:
+            assert merge([earlier, new]).score(X, target) > 0.8
