@@ -293,13 +293,17 @@ class _LinesCurvesCells:
         for i in range(most):
             with in_silence():
                 trial._learn(X, y, weight, trial._order(learnt, random_state), judge=i == 0)
-            losses = trial._loss_of(trial._mixed_of(take_rows(X, held_out)), y[held_out])
+            losses = trial._losses_in_units(trial._mixed_of(take_rows(X, held_out)), y[held_out], y[rows])
             with np.errstate(over="ignore"):
                 loss = np.average(losses, weights=None if weight is None else weight[held_out])
             if stopping.settled(min(loss, LARGEST)):
                 break
         self.validation_losses_ = np.array(stopping.objectives)
         return stopping.best_pass
+
+    def _losses_in_units(self, advice, y, of_all):
+        """Loss of each row's advice, in units of the targets ``of_all`` rows, so that all outputs count alike."""
+        return self._loss_of(advice, y)
 
     def _groups(self, y):
         """Groups of targets of which a share each is held out."""
@@ -851,6 +855,13 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     def _exact(self):
         plain = self.loss == "squared_error" and self.half_life is None
         return ScaleInvariantRegressor(invariance="full") if plain else None
+
+    def _losses_in_units(self, advice, y, of_all):
+        halves = 0.5 * of_all.reshape(len(of_all), -1)
+        unit = halves.max(axis=0) - halves.min(axis=0)
+        unit[unit == 0.0] = 1.0
+        with np.errstate(over="ignore"):
+            return self._loss_of(np.clip(advice / unit, -LARGEST, LARGEST), y.reshape(advice.shape) / unit)
 
     def _judged_by(self, learners):
         return "absolute_error" if self.loss in ("absolute_error", "huber") else "squared_error"

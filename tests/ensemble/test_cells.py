@@ -612,6 +612,11 @@ def test_fit_finds_out_how_many_passes_help():
     assert NAGCellsClassifier(n_trees=10, random_state=0).fit(Z[:300], many).n_iter_ >= 1
     labels = np.array(["a", "b", "c"])[np.digitize(smooth, [-0.2, 0.9])]  # of the last there are few
     assert NAGCellsClassifier(random_state=0).fit(Z, labels).score(Z, labels) > 0.9
+    for sizes in ([1.0, 1.0], [1e200, 1.0], [1.0, 1e-200]):  # losses are in units of each output
+        both = np.column_stack([smooth, noise])[:300] * sizes
+        model = NAGCellsRegressor(n_trees=50, random_state=0).fit(Z[:300], both)
+        assert (0.02 < model.validation_losses_).all()
+        assert (model.validation_losses_ < 0.2).all()
     with pytest.raises(ValueError, match="'max_iter' parameter must be 'auto' or an int"):
         NAGCellsRegressor(max_iter="all").fit(Z, smooth)
 

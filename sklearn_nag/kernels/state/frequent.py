@@ -29,8 +29,8 @@ def begins(half_life):
     """
     if half_life == np.inf:
         return BEGINS
-    rows = 1.0 / -np.expm1(-np.log(2.0) / half_life)  # total weight that rows of weight 1 come to
-    return float(min(BEGINS + SURE / np.sqrt(rows), MOST))
+    share = -np.expm1(-np.log(2.0) / half_life)  # of the latest row, one over how many count
+    return float(min(BEGINS + SURE * np.sqrt(share), MOST))
 
 
 def changes(frequent, tally, t, begins):
