@@ -151,7 +151,8 @@ class OnlineProducts(OfNumbers):
                 deviations = np.clip(deviations / np.where(sizes > 0, sizes, 1.0), -FARTHEST, FARTHEST)
             deviations /= np.sqrt(1.0 + deviations**2)
             out[:, : deviations.shape[1]] = deviations
-        loops().dense_products(deviations, self._factors(state), out[:, out.shape[1] - self._factors(state).shape[1] :])
+        factors = self._factors(state)
+        loops().dense_products(deviations, factors, out[:, out.shape[1] - factors.shape[1] :])
         return out
 
     def _effect(self, values):
@@ -181,10 +182,8 @@ class OnlineProducts(OfNumbers):
     def _names_out(self, state, names):
         own = names[state.columns]
         if self._begun_with["bounded"]:
-            names, own = (
-                [*names, *(f"bounded({name})" for name in own)],
-                np.array([f"bounded({n})" for n in own], object),
-            )
+            own = np.array([f"bounded({name})" for name in own], dtype=object)
+            names = [*names, *own]
         return [*names, *(named_product(own[pair]) for pair in self._factors(state).T)]
 
     def _merge_states(self, states):
@@ -207,6 +206,9 @@ class OnlineProducts(OfNumbers):
         if not self.__sklearn_is_fitted__():
             return
         check_features(self)
+        begun_with = vars(self).get("_begun_with")
+        if not (isinstance(begun_with, dict) and begun_with.keys() == {"columns", "products", "bounded"}):
+            raise ValueError("it has no parameters that it was begun with")
         state = self._state
         fits = type(state) is Centre and len(state) == 3
         if not (fits and all(type(known) is Means and len(known) == 3 for known in state[1:])):

@@ -171,6 +171,8 @@ def test_what_is_no_transformer_is_refused(rng):
     ):
         with pytest.raises(ValueError, match="damaged"):
             object.__new__(OnlineProducts).__setstate__({**good, "_state": wrong})
+    with pytest.raises(ValueError, match="no parameters that it was begun with"):
+        object.__new__(OnlineProducts).__setstate__({**good, "_begun_with": {"columns": [0, 1]}})
     with pytest.raises(ValueError, match="'columns' parameter of OnlineProducts must be a list of places"):
         OnlineProducts("all").fit(np.ones((3, 2)))
     with pytest.raises(ValueError, match="'products' parameter of OnlineProducts must be"):
