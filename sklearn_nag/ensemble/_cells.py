@@ -599,7 +599,9 @@ class _LinesCurvesCells:
             missing = {*parameter_names(type(self))} - {*self._changeable, *state["_made_with"]}
             if missing:
                 raise ValueError(f"_made_with does not say with which {min(missing)} this model was begun")
-        super().__setstate__({"_refocused": "_experts" in state, "validation_losses_": np.empty(0), **state})
+        if "_experts" in state:
+            state = {"_refocused": True, "validation_losses_": np.empty(0), **state}
+        super().__setstate__(state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

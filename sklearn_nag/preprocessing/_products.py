@@ -18,7 +18,7 @@ from ._places import Columns, OfNumbers
 from ._rows import as_csr, dense, filled, in_order, loops, put_beside
 
 NARROW = 2**10  # columns up to which sparse rows come out dense, as learners are many times faster with these
-FARTHEST = 1e150  # deviations in units of their mean size; squares of these are finite
+FARTHEST = 2.0**500  # units that a deviation counts as at most; squares of these are finite
 
 
 class Centre(NamedTuple):
@@ -32,11 +32,14 @@ class Centre(NamedTuple):
         Of these columns.
     spread : Means
         Of the sizes of their deviations, each from the mean up to its row.
+    unit : ndarray of shape (n_columns,)
+        Powers of two in which products have their deviations, 0 where there has been none, or none is multiplied so.
     """
 
     columns: np.ndarray
     known: Means
     spread: Means
+    unit: np.ndarray
 
 
 class OnlineProducts(OfNumbers):
@@ -80,8 +83,9 @@ class OnlineProducts(OfNumbers):
     The columns that go in come first, then bounded deviations, then for each column its square and its products
     with those after it. A row counts in the means that it deviates from, so cuts of a stream change no bit. Rows
     come out dense where they come in dense, and where they have at most 1,024 columns; else as a CSR array of
-    float64. Products beyond the range of float64 are held at its ends. Transformers are merged by the sums of their
-    rows.
+    float64. Products have each deviation in a unit of its own, the power of two below the first one of its column,
+    and count one of more than 2^500 units as so many, so that none leaves the range of float64. Transformers are
+    merged by the sums of their rows.
 
     Examples
     --------
@@ -115,14 +119,16 @@ class OnlineProducts(OfNumbers):
 
     def _new_state(self, rows):
         columns = self._places(rows)
-        return Centre(columns, Means.new(len(columns)), Means.new(len(columns)))
+        return Centre(columns, Means.new(len(columns)), Means.new(len(columns)), np.zeros(len(columns)))
 
     def _learn_rows(self, state, rows, transform):
         values = dense(rows, state.columns)
         known, whole, means = _followed(state.known, values)
         spread, _, sizes = _followed(state.spread, np.abs(_less(values, means)))
         learnt = state._replace(known=known, spread=spread)
-        return learnt, self._columns_out(state, rows, values, whole, means, sizes) if transform else None
+        if self._begun_with["products"] and not self._begun_with["bounded"]:
+            learnt = learnt._replace(unit=_units(state.unit, _less(whole, means)))
+        return learnt, self._columns_out(learnt, rows, values, whole, means, sizes) if transform else None
 
     def _transform_rows(self, state, rows):
         values, means = dense(rows, state.columns), state.known.values()
@@ -146,9 +152,10 @@ class OnlineProducts(OfNumbers):
         """What is put beside rows: a new array, or ``out``, which is filled."""
         out = np.empty((len(whole), self._width(state))) if out is None else out
         deviations = _less(whole, means)
+        unit = sizes if self._begun_with["bounded"] else state.unit
+        with np.errstate(over="ignore"):
+            deviations = np.clip(deviations / np.where(unit > 0, unit, 1.0), -FARTHEST, FARTHEST)
         if self._begun_with["bounded"]:
-            with np.errstate(all="ignore"):
-                deviations = np.clip(deviations / np.where(sizes > 0, sizes, 1.0), -FARTHEST, FARTHEST)
             deviations /= np.sqrt(1.0 + deviations**2)
             out[:, : deviations.shape[1]] = deviations
         factors = self._factors(state)
@@ -188,7 +195,13 @@ class OnlineProducts(OfNumbers):
 
     def _merge_states(self, states):
         known, spread = (Means.merged([getattr(state, name) for state in states]) for name in ("known", "spread"))
-        return states[0]._replace(known=known, spread=spread)
+        unit = np.max([state.unit for state in states], axis=0)
+        if any(((state.unit > 0) & (state.unit != unit)).any() for state in states):
+            raise ValueError(
+                "models with other units of products cannot be merged, as their columns mean something else: let one "
+                "of them see the first rows, and give copies of it to all shards."
+            )
+        return states[0]._replace(known=known, spread=spread, unit=unit)
 
     def _less(self, state, base):
         return state._replace(known=state.known.less(base.known), spread=state.spread.less(base.spread))
@@ -210,11 +223,12 @@ class OnlineProducts(OfNumbers):
         if not (isinstance(begun_with, dict) and begun_with.keys() == {"columns", "products", "bounded"}):
             raise ValueError("it has no parameters that it was begun with")
         state = self._state
-        fits = type(state) is Centre and len(state) == 3
-        if not (fits and all(type(known) is Means and len(known) == 3 for known in state[1:])):
+        fits = type(state) is Centre and len(state) == 4
+        if not (fits and all(type(known) is Means and len(known) == 3 for known in state[1:3])):
             raise ValueError("what it knows is not what such transformers keep")
         columns, kinds = state.columns, (np.integer, np.floating, np.floating)
-        for array, kind in ((columns, np.integer), *zip(state.known, kinds), *zip(state.spread, kinds)):
+        own = (columns, np.integer), (state.unit, np.floating)
+        for array, kind in (*own, *zip(state.known, kinds), *zip(state.spread, kinds)):
             fits = isinstance(array, np.ndarray) and array.shape == (len(columns),)
             if not fits or not np.issubdtype(array.dtype, kind) or not np.isfinite(array).all():
                 raise ValueError("its means are not those of its columns")
@@ -228,6 +242,13 @@ def _followed(known, values):
     between[::2] = values
     known, between = known.learn_and_fill(between, False)
     return known, between[::2], between[1::2]
+
+
+def _units(unit, deviations):
+    """Units of products: that of a column is the power of two below its first deviation."""
+    first = deviations[np.argmax(deviations != 0.0, axis=0), np.arange(deviations.shape[1])]
+    found = np.ldexp(1.0, np.frexp(first)[1] - 1)
+    return np.where((unit == 0.0) & (first != 0.0), found, unit)
 
 
 def _less(values, means):

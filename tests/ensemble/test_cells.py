@@ -96,6 +96,16 @@ def test_there_are_no_more_products_than_learners_stand(rng):
     assert model.named_estimators_["products"][-1].n_features_in_ == 5 + 3
 
 
+@pytest.mark.parametrize("power", [-870, -40, 60, 900])
+def test_powers_of_two_in_the_units_of_columns_change_no_bit(power):
+    for kind, y in ((NAGCellsRegressor, Y), (NAGCellsClassifier, Y > 14)):
+        one, other = (
+            kind(**SMALL)._play(rows[:150, :4], y[:150], **({} if kind is NAGCellsRegressor else {"classes": [0, 1]}))
+            for rows in (X, np.ldexp(X, power))
+        )
+        assert one.tobytes() == other.tobytes()
+
+
 def test_models_from_before_products_go_on():
     with pytest.MonkeyPatch.context() as patch:
         for most in ("_MOST_PRODUCTS", "_MOST_EXACT"):

@@ -1,6 +1,7 @@
 """Products of deviations against their definition, and what a learner makes of them."""
 
 import itertools
+import math
 import pickle
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("bounded", [False, True])
 def test_rows_deviate_from_the_means_up_to_them(kernel, bounded, rng):
-    X, expected, sizes = rows_with_gaps(rng), [], [[], [], [], []]
+    X, expected, sizes, units = rows_with_gaps(rng), [], [[], [], [], []], [0.0] * 4
     for t, row in enumerate(X):
         means = [sum(known) / max(len(known), 1) for known in ([v for v in x if v == v] for x in X[: t + 1].T)]
         whole = [mean if x != x else x for x, mean in zip(row, means)]
@@ -55,6 +56,9 @@ def test_rows_deviate_from_the_means_up_to_them(kernel, bounded, rng):
         if bounded:
             spreads = [sum(own) / max(len(own), 1) for own in sizes]
             gone = [size / (spread**2 + size**2) ** 0.5 if size else 0.0 for size, spread in zip(gone, spreads)]
+        else:
+            units = [unit or (size and 2.0 ** math.floor(math.log2(abs(size)))) for unit, size in zip(units, gone)]
+            gone = [size / unit if size else 0.0 for size, unit in zip(gone, units)]
         expected.append(whole + gone * bounded + [gone[i] * gone[j] for i in range(4) for j in range(i, 4)])
     with sklearn_nag.config_context(kernel=kernel):
         transformer = OnlineProducts(bounded=bounded)
@@ -139,6 +143,9 @@ def test_shards_are_merged_by_their_sums(rng):
     shards = [pickle.loads(pickle.dumps(base)).partial_fit(X[i::2]) for i in (10, 11)]
     np.testing.assert_allclose(merged(shards, base).means_, np.nanmean(X, axis=0))
     np.testing.assert_allclose(merged(shards[:1]).means_, shards[0].means_)
+    with pytest.raises(ValueError, match="models with other units of products cannot be merged"):
+        merged([OnlineProducts().partial_fit(X * size) for size in (1.0, 100.0)])
+    assert merged([OnlineProducts(bounded=True).partial_fit(X * size) for size in (1.0, 100.0)]).means_.shape == (4,)
 
 
 def test_neither_units_nor_origins_matter_to_what_is_learnt(rng):
@@ -166,6 +173,7 @@ def test_what_is_no_transformer_is_refused(rng):
         state._replace(known=state.known._replace(total=np.zeros(3))),
         state._replace(known=state.known._replace(huge=np.full(2, np.nan))),
         state._replace(known=None),
+        state._replace(unit=np.full(2, np.nan)),
         state._replace(spread=state.spread._replace(n_values=np.zeros(3, int))),
         (1, 2),
     ):
