@@ -23,6 +23,7 @@ from sklearn_nag.kernels.compiled.handover import table_layout, workspace
 from sklearn_nag.kernels.compiled.jit import FAST, for_rule
 from sklearn_nag.kernels.compiled.vectors import WIDTH, eight, load, store, total
 from sklearn_nag.kernels.nag import numba_rows
+from sklearn_nag.kernels.state.frequent import BEGINS
 
 from .text import PRINTED, documents
 
@@ -63,7 +64,7 @@ def count(room, f, n_rows, n):
     """Tallies, largest values, and whether all is finite."""
     found = 0
     for _ in range(n_rows):
-        found += needs_lift(room, f, n) + switches(room, f, NOBODY, 1e-9, n)
+        found += needs_lift(room, f, n) + switches(room, f, BEGINS, NOBODY, 1e-9, n)
         count_entries(room, f, 1e-9, n)
         update_maxima(room, f, n, False)
         found += all_finite(room, f.squares, f.x, n)
