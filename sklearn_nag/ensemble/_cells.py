@@ -168,9 +168,7 @@ class _LinesCurvesCells:
     # all until the last one. None before, and in models that were saved before there were looks.
     _looked: np.ndarray | None = None
     _again = 0  # rows learnt in later passes
-    _refocused = (
-        False  # whether a third generation has joined; in models that were saved before there was one, none does
-    )
+    _refocused = False  # whether a third generation has joined; none does in models saved before there was one
     # The columns with knots of the rows so far, until the second generation takes its knots from them; None after that,
     # and in models that were saved before it did.
     _early: np.ndarray | None = None

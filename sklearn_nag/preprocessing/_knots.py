@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..estimators._calls import unchanged_on_error
 from ..estimators._parameters import check_number, parameter_names
-from ..estimators._saved import check_attributes, check_features, check_integer, damaged
+from ..estimators._saved import check_attributes, check_features, check_integer
 from ._base import checked_numbers
 from ._places import OfNumbers
 from ._rows import as_csr, dense, filled, in_order
@@ -166,13 +166,6 @@ class KnotTransformer(OfNumbers):
         own = {name: value for name, value in vars(self).items() if name != "_state"}
         vars(copied).update(copy.deepcopy(own, memo), **shared)
         return copied
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        try:
-            self._check_whole()
-        except ValueError as error:
-            raise damaged(self, error) from None
 
     def _check_whole(self):
         """Raise for attributes that do not make a transformer together, as those of a damaged file."""

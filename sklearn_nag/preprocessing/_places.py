@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, shown
+from ..estimators._saved import damaged
 from ..estimators._validation import as_given
 from ._base import OnlineTransformer, names_in
 
@@ -99,6 +100,17 @@ class OfNumbers(OnlineTransformer):
         """
         self._numeric = numeric_places(positions)
         return self
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        try:
+            self._check_whole()
+        except ValueError as error:
+            raise damaged(self, error) from None
+
+    def _check_whole(self):
+        """Raise for attributes that do not make a transformer together, as those of a damaged file."""
+        raise NotImplementedError
 
     def _check_columns(self):
         if not (isinstance(self.columns, str) and self.columns == "auto"):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import check_flag
-from ..estimators._saved import check_attributes, check_features, damaged
+from ..estimators._saved import check_attributes, check_features
 from ._base import checked_numbers
 from ._imputer import Means
 from ._interactions import named_product
@@ -205,13 +205,6 @@ class OnlineProducts(OfNumbers):
 
     def _less(self, state, base):
         return state._replace(known=state.known.less(base.known), spread=state.spread.less(base.spread))
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        try:
-            self._check_whole()
-        except ValueError as error:
-            raise damaged(self, error) from None
 
     def _check_whole(self):
         """Raise for attributes that do not make a transformer together, as those of a damaged file."""
