@@ -89,8 +89,9 @@ def _check_fits(first, name, model):
             shown = {"_n_outputs": "the number of outputs"}.get(what, what)
             raise ValueError(f"{name} does not fit models[0]: {shown} is {of_model}, there {of_first}.")
     rule, other = first._state.rule, model._state.rule
-    if rule != other:
-        differ = [f.name for f in dataclasses.fields(rule) if getattr(rule, f.name) != getattr(other, f.name)]
+    names = [f.name for f in dataclasses.fields(rule) if f.name not in rule.of_steps]
+    differ = [name for name in names if getattr(rule, name) != getattr(other, name)]
+    if differ:
         if differ == ["centred"]:
             raise ValueError(
                 f"{name} does not fit models[0]: one centres features and the other does not, as it began with sparse "

@@ -188,6 +188,7 @@ class _NAGRule(OnlineLinear):
             fades_average=self.half_life is not None,
             slow_scales=self.half_life is not None,
             named_clearly=self.half_life is not None,
+            damped=True,
             clip=self._clip,
             constraint=set_of(self.constraint, self),
         )

@@ -431,7 +431,7 @@ def test_models_that_forget_cannot_be_merged(rng):
 
 
 def test_models_of_earlier_versions_are_merged_with_new_ones():
-    """Which are saved without parameters that make no difference but to robust losses."""
+    """Which are saved without parameters that make no difference but to robust losses, and to steps of rare columns."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = X[:, 0] + 0.1 * rng.normal(size=60)
@@ -441,10 +441,11 @@ def test_models_of_earlier_versions_are_merged_with_new_ones():
         (NAGRegressor("huber"), y, {}),
     ):
         earlier, new = (clone(make).partial_fit(X[i::2], target[i::2], **options) for i in (0, 1))
-        for name in ("outlying", "named_clearly"):
+        for name in ("outlying", "named_clearly", "damped"):
             del vars(earlier._state.rule)[name]
         earlier = pickle.loads(pickle.dumps(earlier))
         assert earlier._state.rule.outlying == 32.0
+        assert not earlier._state.rule.damped
         if earlier._loss().robust and earlier._state.rule.target_unit:
             with pytest.raises(ValueError, match="outlying is 6.0, there 32.0"):
                 merge([earlier, new])

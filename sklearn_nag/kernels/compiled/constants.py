@@ -28,6 +28,7 @@ HAS_RARE = UNBOUND  # whether not all columns are frequent; without rare ones "a
 HAS_ONE_HEAD = UNBOUND  # whether there is one head, and one target
 SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
 HAS_TARGET_UNIT = UNBOUND
+IS_DAMPED = UNBOUND  # whether first steps of rare columns are smaller where gradients are
 HOLDS_SCALES = UNBOUND  # whether scales of centred columns fall slowly while a model forgets
 FADES_ON_THE_WAY = UNBOUND  # whether compiled loops let what was learnt fade
 OF_MARGIN = UNBOUND  # whether the loss is a function of ``y p``, not of ``p - y``

@@ -38,6 +38,7 @@ from ..compiled.constants import (
     IS_AVERAGED,
     IS_CENTRED,
     IS_COUPLED,
+    IS_DAMPED,
     IS_IMPORTANCE_AWARE,
     IS_LAZY,
     IS_SELECTIVE,
@@ -98,7 +99,7 @@ from ..state.model import Diverged
 from .forgetting import HELD, OF_AVERAGE, OF_SQUARES, fading_powers, lasting
 from .numba_played import Player, at_once, has_one_head, note, sizes_of
 from .numpy_rows import raise_gradient_lift, root_mean_square
-from .rule import STEEPEST, Rule
+from .rule import DAMPING, MOST_DAMPED, STEEPEST, Rule
 
 # Further entries of ``clock``; ``FADED`` is read by `factor_due`. After it come `Columns.units`. The last are of a row:
 # ``T`` and ``AVERAGED`` before it, 1 over the latter, ``AVERAGED`` when it moves the weights, and the factor of eta.
@@ -233,6 +234,8 @@ def normalise(table, f, i, moved, roots, are_rare):
         inverse = where(size > 0.0, 1.0 / size, 1.0)
     else:
         inverse = inverse_scale(table, f, i, squares, roots, are_rare)
+        if IS_DAMPED and HAS_RARE:
+            store(table, f.inverse, i, inverse)
     z = x * inverse
     store(table, f.z, i, z if IS_ADAPTIVE else z * inverse)
     return z * z
@@ -375,13 +378,15 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
             continue
         lift = gradient_lift[r] if IS_ADAPTIVE else 1.0
         slope = lifted(gradient_size, weighted, lift)
+        damping = damping_of(lift, heads[UNIT, first] if rule.degree == 2 else 1.0)
         if IS_ADAPTIVE and not IS_IMPORTANCE_AWARE and not IS_AVERAGED and not SHARES_G:
             step = rate * eta[r] * heads[UNIT, r]
             for i in range(0, n, WIDTH):
                 gradient = slope * load(table, f.x, i)
                 G = load(table, own, i) + gradient * gradient
                 store(table, own, i, G)
-                move = step * gradient * inverse_sqrt(maximum(G, TINY))  # 0 in columns that fill up a vector
+                # 0 in columns that fill up a vector
+                move = step * gradient * inverse_sqrt(maximum(damped(table, f, i, G, damping), TINY))
                 store(table, f.weight + r, i, load(table, f.weight + r, i) - move)
             continue
         gains = eight(0.0)
@@ -390,8 +395,8 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
             if IS_ADAPTIVE:
                 gradient = slope * direction
                 G = load(table, own, i) + gradient * gradient
-                direction = where(G > TINY, direction * inverse_sqrt(G), 0.0)
                 store(table, own, i, G)
+                direction = where(G > TINY, direction * inverse_sqrt(damped(table, f, i, G, damping)), 0.0)
             store(table, f.direction, i, direction)
             gains += direction * load(table, f.z, i)
         gain = total(gains)
@@ -410,6 +415,23 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
                 heads[FACTOR, k] = -step * lifted(g, weighted, lift)
         if not HAS_ONE_HEAD and r + 1 < gradient_lift.size:
             add_steps(table, heads, f, clock, first, first + sharing, n, False)
+
+
+@strict
+def damping_of(lift, unit):
+    """As `rule.damping`."""
+    size = min(lift * unit, MOST_DAMPED)
+    return DAMPING * (size * size)
+
+
+@fast
+def damped(table, f, i, G, damping):
+    """``G`` of eight columns, and what is added to that of rare ones."""
+    if IS_DAMPED and HAS_RARE:
+        inverse = load(table, f.inverse, i)
+        size = 1.0 / where(inverse > 0.0, inverse, LARGEST)  # it is 0 where all rows with the column are forgotten
+        return G + where(load(table, f.frequent, i) > 0.0, 0.0, damping * (size * size))
+    return G
 
 
 @fast
@@ -770,6 +792,7 @@ class Constants(NamedTuple):
     is_coupled: bool
     fades_on_the_way: bool
     holds_scales: bool
+    is_damped: bool
 
 
 class Bench:
@@ -906,6 +929,7 @@ def compiled_constants(rule, loss):
         has_target_unit=rule.target_unit,
         fades_on_the_way=rule.fades_on_the_way,
         holds_scales=rule.holds_scales,
+        is_damped=rule.damps,
         **loss_constants(loss),
     )
 

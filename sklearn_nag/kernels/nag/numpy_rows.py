@@ -19,7 +19,7 @@ from ..vectorized.blocks import learn_by_column, learn_by_segments, learn_in_blo
 from ..vectorized.columns import read_inputs, squared_lengths, visited_by, write_back
 from ..vectorized.targets import count_losses, read_targets
 from .numpy_played import play_rows
-from .rule import constrain, ends_of, settle
+from .rule import constrain, damping, ends_of, settle
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -222,7 +222,7 @@ class _Heads:
         scaled, root = np.empty((2, *self.G.shape)) if is_shared else self.scratch
         np.multiply(self._by_head(slope * lift), self.x, out=scaled)
         self.G += np.multiply(scaled, scaled, out=root)
-        np.sqrt(self.G, out=root)
+        np.sqrt(self._damped(lift) if self.rule.damps else self.G, out=root)
         if self.importance_aware:
             np.divide(self.x, root, out=scaled)
             scaled[self.G <= TINY] = 0.0
@@ -232,6 +232,14 @@ class _Heads:
             return scaled, step
         own = weighted / self._of_each(np.where(slope == 0, 1.0, slope))
         return self._of_each(scaled) * self._by_head(own), step
+
+    def _damped(self, lift):
+        """``G``, and what is added to it."""
+        i, unit = self.i, self.rows.unit[self.i]
+        visited = slice(None) if self.inputs.visited is None else self.inputs.visited[i]
+        size = np.where(self.columns.frequent[visited] > 0, 0.0, self.inputs.sizes[i])
+        least = damping(self.rule, lift, unit if self.single else unit[:: self.rule.sharing])
+        return self.G + self._by_head(least) * (size * size)
 
     def move(self, p, g, direction, step):
         """Change the weights, and what keeps their average."""

@@ -374,8 +374,10 @@ class Columns:
         if rule.normalization == "rms":
             return np.sqrt(self.squares)
         if rule.normalization == "auto":
-            root = np.sqrt(positive(np.where(self.frequent, t, self.tally)))
-            return np.sqrt(self.squares / (root * np.sqrt(root)))
+            rows = np.where(self.frequent, t, self.tally)
+            root = np.sqrt(positive(rows))
+            # Tallies may fade to 0 before squares do: a column whose rows are forgotten is as one that had none.
+            return np.where(rows > 0, np.sqrt(self.squares / (root * np.sqrt(root))), 0.0)
         return self.lift
 
     def size(self, rule, t):

@@ -188,7 +188,9 @@ class Learner(ABC):
             return
         mean_square = math.fsum(g * g for g in slopes) / len(slopes)
         self.G = [G + c * mean_square * xi * xi for G, xi in zip(self.G, x)]
-        q = [xi / math.sqrt(G) if xi else 0.0 for xi, G in zip(x, self.G)]
+        scales = [0.0 if often else self.mean_and_scale(i, often)[1] for i, often in enumerate(self.frequent)]
+        least = [0.1 * (s * self.unit_of_slopes()) ** 2 for s in (*scales, 0.0)]
+        q = [xi / math.sqrt(G + G0) if xi else 0.0 for xi, G, G0 in zip(x, self.G, least)]
         D = math.fsum(qi * zi for qi, zi in zip(q, z))
         a = c * math.sqrt(self.t / self.N) * self.unit() * D
         for u, (p, target) in zip(self.latest, compared):
@@ -208,6 +210,10 @@ class Learner(ABC):
 
     def unit(self):
         """``b``: what the targets deviate by from their mean."""
+        return 1.0
+
+    def unit_of_slopes(self):
+        """What those are measured by."""
         return 1.0
 
     @abstractmethod
@@ -260,6 +266,9 @@ class Numbers(Learner):
 
     def unit(self):
         return self.target_moments()[1]
+
+    def unit_of_slopes(self):
+        return self.unit()
 
     def ends(self):
         """Between which predictions are held: the range of the targets, with a margin where they grow."""

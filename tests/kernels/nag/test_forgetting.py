@@ -208,3 +208,20 @@ def test_models_that_forget_are_not_merged(rng):
     models = [NAGClassifier(half_life=9).partial_fit(X, y, classes=[0, 1]) for _ in range(2)]
     with pytest.raises(ValueError, match="half_life"):
         merge(models)
+
+
+@pytest.mark.any_rule
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("size", [1.0, 2.0**60])
+def test_a_column_that_is_forgotten_altogether_predicts_nothing(make, size):
+    """Its tally fades to 0 before its squares do, which left a scale near 0, and a weight of 1e120."""
+    X = np.ones((1300, 2))
+    X[:, 1] = 0.0
+    X[[0, 1299], 1] = size
+    y = np.tile([0, 1], 650)
+    model, named = NAGClassifier(half_life=1), make(X[-1:])
+    for some in np.array_split(np.arange(1299), 40):
+        model.partial_fit(make(X[some]), y[some], classes=[0, 1])
+        assert np.abs(model.decision_function(named)).max() < 60.0
+    model.partial_fit(named, y[-1:])
+    assert np.abs(model.coef_ * size).max() < 60.0

@@ -124,7 +124,7 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
     if loss not in losses.REGRESSION:  # classes have no unit
         extension = [name for name in extension if name != "target_unit"]
     options = {"normalization": normalization, "adaptive": adaptive, **dict.fromkeys(extension, True)}
-    options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled}
+    options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled, "damped": True}
     several = np.column_stack([y, -y, np.roll(y, 1)])
     weights = rng.integers(0, 3, 80) * rng.random(80)
     options |= SHARED[1][1]  # one penalty, as another would be compiled by itself

@@ -114,7 +114,8 @@ class Transcription:
         self.N += c * z @ z
         g = -y / (1.0 + np.exp(y * (self.u @ z)))
         self.G += (c * g * x) ** 2
-        root = np.sqrt(np.where(self.G > 0, self.G, 1.0))
+        damping = np.append(np.where(now, 0.0, 0.1 * s**2), 0.0)
+        root = np.sqrt(np.where(self.G > 0, self.G + damping, 1.0))
         self.u -= self.eta * np.sqrt(self.weights.sum() / self.N) * c * g * x / root
 
     def decide(self, X):
