@@ -29,8 +29,8 @@ from ._main_job.figures import SUFFIXES, draw_comparison, draw_curves, draw_summ
 from ._main_job.measures import OF_CLASSES, OF_QUANTITIES
 from ._main_job.page import page
 from ._main_job.predicting import main as predict
+from ._main_job.rates import bundled_tasks
 from ._main_job.tables import KINDS, Choices, kinds_of, read_own
-from ._main_job.tasks import bundled_tasks
 from ._main_job.training import main as train
 from ._main_job.warm_up import main as warm_up
 

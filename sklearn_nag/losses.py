@@ -13,10 +13,14 @@ times the gradient; the move is the limit of infinitely many small steps, which 
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import expit
+
+OfBoth: TypeAlias = Literal["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"]
+ClassificationLoss: TypeAlias = Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] | OfBoth
+RegressionLoss: TypeAlias = OfBoth | Literal["absolute_error", "quantile", "poisson", "gamma", "tweedie"]
 
 LEAST_MARGIN, MOST_MARGIN, LONGEST = -300.0, 700.0, 1e100  # where moves of the log loss are cut off, to stay in range
 LARGEST = np.finfo(np.float64).max

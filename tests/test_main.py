@@ -11,7 +11,7 @@ from sklearn_nag import __main__ as command
 from sklearn_nag._extras import how_to_install
 from sklearn_nag._main_job import comparison, rates
 from sklearn_nag._main_job.figures import SUFFIXES
-from sklearn_nag._main_job.tasks import bundled_tasks
+from sklearn_nag._main_job.rates import bundled_tasks
 
 HAVE = {name: importlib.util.find_spec(name) is not None for name in ("matplotlib", "pandas")}
 needs_pandas = pytest.mark.skipif(not HAVE["pandas"], reason="needs pandas")

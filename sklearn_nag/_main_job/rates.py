@@ -7,21 +7,59 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.parallel import Parallel, delayed
 
 from .. import config_context
 from ..estimators import NAGClassifier, NAGRegressor
 from ..model_selection._sweep import Sweep
-from .tasks import Task
 
 ETAS = 10.0 ** (np.arange(-12, 9) / 2)  # the default, 1, is among them
 PASSES = {"max_iter": 3, "tol": None, "random_state": 0}
 SMALL = 1000  # rows below which NumPy is done before Numba has compiled
 HOPELESS = 1e6  # errors from which a learner counts as diverged
 OVERFLOWS = ("overflow", "infinity", "NaN")  # words of scikit-learn's errors when a learner has left float64
+
+
+class Task(NamedTuple):
+    """A data set, and transformers that make rows of numbers of it, as they are and standardised.
+
+    Parameters
+    ----------
+    name : str
+        Title of its table and panel.
+    X : ndarray or DataFrame of shape (n_samples, n_features)
+        Features.
+    y : ndarray of shape (n_samples,)
+        Classes, or quantities.
+    is_classification : bool
+        Which of them.
+    raw, scaled : transformer
+        What comes before a learner that takes features in their own units, and before one that needs them scaled.
+    """
+
+    name: str
+    X: object
+    y: np.ndarray
+    is_classification: bool
+    raw: object = FunctionTransformer()
+    scaled: object = StandardScaler()
+
+    @property
+    def error(self):
+        """What errors are called."""
+        return "1 - accuracy" if self.is_classification else "1 - R²"
+
+
+def bundled_tasks():
+    """The data sets that ship with scikit-learn, in raw units."""
+    loaders = {"breast cancer": load_breast_cancer, "wine": load_wine, "digits": load_digits}
+    tasks = [Task(name, *load(return_X_y=True), True) for name, load in loaders.items()]
+    return [*tasks, Task("diabetes", *load_diabetes(return_X_y=True, scaled=False), False)]
 
 
 class Learner(NamedTuple):

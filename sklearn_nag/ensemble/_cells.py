@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -29,7 +28,7 @@ from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._base import names_in
 from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._knots import KnotTransformer
-from ..preprocessing._places import Columns, check_columns, numeric_places, places_of, warn_of_sparse_rows
+from ..preprocessing._places import Columns, ToldNumbers, check_columns, places_of, warn_of_sparse_rows
 from ..preprocessing._rows import dense
 from ..uncertainty import quantiles
 from ._experts import Expert
@@ -141,7 +140,7 @@ _SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; of a loss, by which a lower on
 _PATIENCE = 3  # passes without gain that end a search: the second one often brings none, as it is of rows seen before
 
 
-class _LinesCurvesCells:
+class _LinesCurvesCells(ToldNumbers):
     """What the classifier and the regressor have in place of the parameters of a mixture."""
 
     _learner: ClassVar[Any]
@@ -160,7 +159,6 @@ class _LinesCurvesCells:
     half_life: Any
     random_state: Any
     _experts: list
-    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
     # While a newcomer sleeps: what the mean of it and of the generation before would have lost since it could wake
     # last, and what the latter did.
     _asleep: np.ndarray | None = None
@@ -172,25 +170,6 @@ class _LinesCurvesCells:
     # The columns with knots of the rows so far, until the second generation takes its knots from them; None after that,
     # and in models that were saved before it did.
     _early: np.ndarray | None = None
-
-    def set_numeric_columns(self, positions: Iterable[int]) -> Self:
-        """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
-
-        A pipeline that knows says it by itself: `OnlinePipeline`, where columns of words become columns of sparse rows.
-        It is part of what has been learnt: pickles have it, and clones have not.
-
-        Parameters
-        ----------
-        positions : iterable of int
-            Their places among the columns of the rows.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        self._numeric = numeric_places(positions)
-        return self
 
     @property
     def estimators(self) -> None:  # type: ignore[override]

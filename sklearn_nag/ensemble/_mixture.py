@@ -17,10 +17,10 @@ from ..estimators._calls import turn_of, unchanged_on_error
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
 from ..estimators._parameters import check_as_begun, check_flag, check_number, check_option, check_seed, parameter_names
 from ..estimators._saved import (
+    CheckedWhenLoaded,
     check_attributes,
     check_begun_with,
     check_features,
-    damaged,
 )
 from ..estimators._undo import part_of
 from ..estimators._validation import (
@@ -44,7 +44,7 @@ _MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns 
 _MOST_NARROW, _NARROW = 2**12, 64  # the same, of rows with at most so many columns
 
 
-class Mixture(LearnsInPlace, NamedEstimators):
+class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     """Estimators that predict as a mixture of others does, weighted by how well each has predicted rows new to it."""
 
     _in_place = "_experts", "_mixture", "_blend"
@@ -362,15 +362,7 @@ class Mixture(LearnsInPlace, NamedEstimators):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_experts")
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        try:
-            self._check_whole()
-        except ValueError as error:
-            raise damaged(self, error) from None
-
     def _check_whole(self):
-        """Raise for attributes that do not make a mixture together, as those of a file that was changed or damaged."""
         check_attributes(self, parameter_names(type(self)))
         if not self.__sklearn_is_fitted__():
             return

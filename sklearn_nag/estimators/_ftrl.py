@@ -9,6 +9,7 @@ import numpy as np
 from .. import kernels, losses
 from .._docstrings import share
 from ..constraints import Simplex
+from ..losses import RegressionLoss
 from . import _shared_docs
 from ._bounds import Constraint, check_constraint, has_bounds, set_of
 from ._classifier import OnlineClassifier
@@ -342,17 +343,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
 
     def __init__(
         self,
-        loss: Literal[
-            "squared_error",
-            "absolute_error",
-            "huber",
-            "epsilon_insensitive",
-            "squared_epsilon_insensitive",
-            "quantile",
-            "poisson",
-            "gamma",
-            "tweedie",
-        ] = "squared_error",
+        loss: RegressionLoss = "squared_error",
         *,
         regularizer: Literal["proximal", "l2", "entropy"] = "proximal",
         normalization: Literal["auto", "max", "rms"] | None = "max",

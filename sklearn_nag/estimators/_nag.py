@@ -12,6 +12,7 @@ import numpy as np
 from .. import kernels
 from .._docstrings import share
 from ..constraints import Simplex
+from ..losses import ClassificationLoss, RegressionLoss
 from . import _shared_docs
 from ._bounds import Constraint, check_constraint, check_within, has_bounds, set_of
 from ._classifier import OnlineClassifier
@@ -410,17 +411,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 
     def __init__(
         self,
-        loss: Literal[
-            "log_loss",
-            "hinge",
-            "squared_hinge",
-            "modified_huber",
-            "perceptron",
-            "squared_error",
-            "huber",
-            "epsilon_insensitive",
-            "squared_epsilon_insensitive",
-        ] = "log_loss",
+        loss: ClassificationLoss = "log_loss",
         *,
         normalization: Literal["auto", "max", "rms"] | None = "auto",
         adaptive: bool = True,
@@ -594,17 +585,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
 
     def __init__(
         self,
-        loss: Literal[
-            "squared_error",
-            "absolute_error",
-            "huber",
-            "epsilon_insensitive",
-            "squared_epsilon_insensitive",
-            "quantile",
-            "poisson",
-            "gamma",
-            "tweedie",
-        ] = "squared_error",
+        loss: RegressionLoss = "squared_error",
         *,
         normalization: Literal["auto", "max", "rms"] | None = "auto",
         adaptive: bool = True,

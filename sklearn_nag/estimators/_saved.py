@@ -20,6 +20,21 @@ def damaged(estimator, error):
     )
 
 
+class CheckedWhenLoaded:
+    """Base of what raises, when it is loaded, for attributes that do not fit together."""
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        try:
+            self._check_whole()
+        except ValueError as error:
+            raise damaged(self, error) from None
+
+    def _check_whole(self):
+        """Raise for attributes that do not fit together, as those of a file that was changed or damaged."""
+        raise NotImplementedError
+
+
 def check_attributes(estimator, parameters):
     """Raise for attributes that hide the methods of an estimator, and for parameters that it lacks."""
     own = vars(estimator)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import kernels
 from .._docstrings import share
+from ..losses import ClassificationLoss, RegressionLoss
 from . import _shared_docs
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear
@@ -183,17 +184,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
 
     def __init__(
         self,
-        loss: Literal[
-            "log_loss",
-            "hinge",
-            "squared_hinge",
-            "modified_huber",
-            "perceptron",
-            "squared_error",
-            "huber",
-            "epsilon_insensitive",
-            "squared_epsilon_insensitive",
-        ] = "log_loss",
+        loss: ClassificationLoss = "log_loss",
         *,
         invariance: Literal["coordinatewise", "full"] = "coordinatewise",
         update: Literal["auto", "potential", "scinol1", "scinol2"] = "auto",
@@ -347,18 +338,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
 
     def __init__(
         self,
-        loss: Literal[
-            "auto",
-            "huber",
-            "squared_error",
-            "absolute_error",
-            "epsilon_insensitive",
-            "squared_epsilon_insensitive",
-            "quantile",
-            "poisson",
-            "gamma",
-            "tweedie",
-        ] = "auto",
+        loss: RegressionLoss | Literal["auto"] = "auto",
         *,
         invariance: Literal["coordinatewise", "full"] = "coordinatewise",
         update: Literal["auto", "potential", "scinol1", "scinol2", "least_squares"] = "auto",

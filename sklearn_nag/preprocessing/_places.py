@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, shown
-from ..estimators._saved import damaged
+from ..estimators._saved import CheckedWhenLoaded
 from ..estimators._validation import as_given
 from ._base import OnlineTransformer, names_in
 
@@ -75,12 +75,10 @@ def warn_of_sparse_rows(owner: object, consequence: str) -> None:
     )
 
 
-class OfNumbers(OnlineTransformer):
-    """Base of transformers that do something to the columns that are numbers, which ``columns`` names."""
+class ToldNumbers:
+    """Base of what somebody may tell which columns are numbers."""
 
-    columns: Any
     _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
-    _had = "were numbers"  # what those that `set_numeric_columns` names, or others, did when it was new
 
     def set_numeric_columns(self, positions: Iterable[int]) -> Self:
         """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
@@ -96,21 +94,17 @@ class OfNumbers(OnlineTransformer):
         Returns
         -------
         self : object
-            The transformer.
+            The same estimator.
         """
         self._numeric = numeric_places(positions)
         return self
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        try:
-            self._check_whole()
-        except ValueError as error:
-            raise damaged(self, error) from None
 
-    def _check_whole(self):
-        """Raise for attributes that do not make a transformer together, as those of a damaged file."""
-        raise NotImplementedError
+class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
+    """Base of transformers that do something to the columns that are numbers, which ``columns`` names."""
+
+    columns: Any
+    _had = "were numbers"  # what those that `set_numeric_columns` names, or others, did when it was new
 
     def _check_columns(self):
         if not (isinstance(self.columns, str) and self.columns == "auto"):

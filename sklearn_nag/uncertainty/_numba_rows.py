@@ -1,10 +1,11 @@
-"""The same as in `quantiles`, compiled, to rounding: a number at a time, and no sum reordered."""
+"""Loops of `quantiles`, `alarm` and `probabilities`, compiled: no sum is reordered."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..kernels.compiled.jit import entry, strict_slow
+from . import alarm, probabilities
 from . import quantiles as q
 
 LEVELS, MEMORIES, FASTER = tuple(q.LEVELS.tolist()), tuple(q.MEMORIES.tolist()), tuple(q.FASTER.tolist())
@@ -13,6 +14,21 @@ MEAN, SHARE, PLACE, MISSES, TOTAL = q.MEAN, q.SHARE, q.PLACE, q.MISSES, q.TOTAL
 FAINT, FEW, FIRST, LOWEST, HIGHEST = q.FAINT, q.FEW, q.FIRST, q.LOWEST, q.HIGHEST
 RATE, POWER, FLOOR, MOST, ROUNDING = q.RATE, q.POWER, q.FLOOR, q.MOST, q.ROUNDING
 LARGEST, LONGEST, OUTLYING, PART, RARE = q.LARGEST, q.LONGEST, q.OUTLYING, q.PART, q.RARE
+
+_watch = strict_slow(alarm.learn_rows)
+_calibrate = strict_slow(probabilities.learn_rows)
+
+
+@entry
+def watch(losses, patience, table, sounds):
+    """As `alarm.learn_rows`."""
+    _watch(losses, patience, table, sounds)
+
+
+@entry
+def calibrate(logits, codes, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
+    """As `probabilities.learn_rows`."""
+    return _calibrate(logits, codes, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played)
 
 
 @strict_slow
@@ -83,7 +99,7 @@ def count(ends, begins, start, n, j, waiting, most, known, width, size):
 
 @entry
 def learn_sizes(ends, begins, rows_before, waiting_before, table, memory):
-    """Change the ``table`` of what is known, as `quantiles.learn`; return ``rows`` and ``waiting``."""
+    """Change the ``table`` of what is known, as `quantiles.learn`, to rounding; return ``rows`` and ``waiting``."""
     rows, waiting, width, size = rows_before, waiting_before, np.empty(N_LEVELS), np.empty(LONGEST)
     for j in range(ends.shape[1]):
         rows, waiting, start, known = rows_before, waiting_before, 0, table[j]

@@ -78,7 +78,7 @@ def learn_rows(losses, patience, table, sounds):
 
 @cache
 def _compiled():
-    return importlib.import_module("._numba_alarm", __package__).learn_rows
+    return importlib.import_module("._numba_rows", __package__).watch
 
 
 def learn(known: Alarm, losses: np.ndarray, rate: float) -> tuple[Alarm, np.ndarray]:

@@ -148,7 +148,7 @@ def learn_rows(logits, codes, rows, waiting, table, has_unit, has_offsets, memor
 
 @cache
 def _compiled():
-    return importlib.import_module("._numba_probabilities", __package__).learn_rows
+    return importlib.import_module("._numba_rows", __package__).calibrate
 
 
 def learn(

@@ -9,9 +9,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sklearn_nag._main_job import rates
-from sklearn_nag._main_job.rates import Range, Result, compare, learners, split, try_learner
+from sklearn_nag._main_job.rates import Range, Result, Task, compare, learners, split, try_learner
 from sklearn_nag._main_job.report import range_table, range_verdict
-from sklearn_nag._main_job.tasks import Task
 
 WINE = Task("wine", *load_wine(return_X_y=True), True)
 DIABETES = Task("diabetes", *load_diabetes(return_X_y=True, scaled=False), False)

@@ -37,8 +37,8 @@ COMPILED_ELSEWHERE = (  # than in kernels
     "losses.py",
     "preprocessing/_numba_rows.py",
     "preprocessing/_numpy_rows.py",
-    "uncertainty/_numba_probabilities.py",
     "uncertainty/_numba_rows.py",
+    "uncertainty/alarm.py",
     "uncertainty/probabilities.py",
     "uncertainty/quantiles.py",
 )

@@ -132,7 +132,7 @@ def inverse_scale(table, f, i, squares, roots, are_rare):
     root, of_rare = roots
     if NORM == AUTO and HAS_RARE:
         of_tally = sqrt(load(table, f.tally, i))
-        of_rare = of_tally * inverse_sqrt(sqrt(of_tally)) * of_rare
+        of_rare = of_tally * inverse_sqrt(maximum(sqrt(of_tally), TINY)) * of_rare  # 0 where all is forgotten
         root = of_rare if are_rare else where(load(table, f.frequent, i) > 0.0, root, of_rare)
     return where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
 

@@ -16,25 +16,7 @@ from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 
 def merge(states, base):
-    """Merge models by the same rule.
-
-    Parameters
-    ----------
-    states : list of State
-        What models learnt of rows of their own.
-    base : State or None
-        The model that all of them went on from.
-
-    Returns
-    -------
-    State or None
-        A new model; None where at most one of them has learnt anything after ``base``.
-
-    Raises
-    ------
-    Diverged
-        When a sum overflows.
-    """
+    """As `sklearn_nag.kernels.merge`, of models by the same rule."""
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
         return None if parts is None else finish(_merge(parts))

@@ -20,25 +20,7 @@ from .rule import solve
 
 
 def merge(states, base):
-    """Merge models by the same rule.
-
-    Parameters
-    ----------
-    states : list of State
-        What models learnt of rows of their own.
-    base : State or None
-        The model that all of them went on from.
-
-    Returns
-    -------
-    State or None
-        A new model; None where at most one of them has learnt anything after ``base``.
-
-    Raises
-    ------
-    Diverged
-        When a sum overflows.
-    """
+    """As `sklearn_nag.kernels.merge`, of models by the same rule."""
     exact = states[0].rule.update == "least_squares"
     how = {"move_origin": _move_rows, "move_targets": _move_values} if exact else {"move_origin": _unfold}
     with np.errstate(all="ignore"):

@@ -19,27 +19,10 @@ from .rule import constrain, hold, penalty_clock, settle
 
 
 def merge(states, base, power=0.25):
-    """Merge models by the same rule.
+    """As `sklearn_nag.kernels.merge`, of models by the same rule.
 
-    Parameters
-    ----------
-    states : list of State
-        What models learnt of rows of their own.
-    base : State or None
-        The model that all of them went on from.
-    power : float
-        Power of ``G`` by which weights are averaged; 0 takes the weight of the rows behind them instead, as do rules
-        that are not adaptive. Vowpal Wabbit's is 1.
-
-    Returns
-    -------
-    State or None
-        A new model; None where at most one of them has learnt anything after ``base``.
-
-    Raises
-    ------
-    Diverged
-        When a sum overflows.
+    Weights are averaged by ``power`` of ``G``; 0 takes the weight of the rows behind them instead, as do rules that are
+    not adaptive. Vowpal Wabbit's is 1.
     """
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
