@@ -237,6 +237,7 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _check_parameters(self):
         super()._check_parameters()
+        check_number("first_rows", self.first_rows, Integral, min_val=1)
         if self.focus_rows is not None:
             check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
 
