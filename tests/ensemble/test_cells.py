@@ -480,7 +480,7 @@ def test_what_a_model_is_made_of_may_not_change():
         model.set_params(estimators=[])
     with pytest.raises(ValueError, match="'focus_rows' parameter must be None or an int"):
         NAGCellsRegressor(focus_rows=0).fit(X, Y)
-    for first_rows in (-(2**70), np.array([1.0, 2.0])):  # whatever it is compared with or by first
+    for first_rows in (-(2**70), np.array([1.0, 2.0])):  # before it is read
         with pytest.raises(ValueError, match="'first_rows' parameter must be an int"):
             NAGCellsRegressor(first_rows=first_rows).fit(X, Y)
     with pytest.raises(ValueError, match="'n_trees' parameter of OnlineCells .* must be an int"):
