@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -22,13 +23,12 @@ from ._sources import (
     find_paths,
     format_of,
     join_tables,
-    naming,
     object_names,
     object_tables,
     parquet_names,
     parquet_rows,
     parquet_tables,
-    svmlight_blocks,
+    svmlight_rows,
 )
 
 ROWS_SHOWN = 100_000  # by which it is decided what columns are
@@ -384,12 +384,11 @@ def open_batches(
                 "svmlight files have no names: target, columns, sample_weight and transformer must be None."
             )
 
+        def load(text):
+            return load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
+
         def read():
-            for path in paths:
-                for text in svmlight_blocks(path, _SVMLIGHT_BLOCK, max_row_bytes):
-                    with naming(path):
-                        rows = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
-                    yield rows
+            return chain.from_iterable(svmlight_rows(path, _SVMLIGHT_BLOCK, max_row_bytes, load) for path in paths)
 
         return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings, lasting=True)
     reader = TableReader(

@@ -12,6 +12,7 @@ import gzip
 import io
 import os
 import zlib
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -354,14 +355,28 @@ def object_names(source):
 # -- svmlight
 
 
-def svmlight_blocks(path, block, max_row_bytes):
-    """Whole lines of a text file, plain or compressed, about ``block`` bytes at a time."""
+def svmlight_rows(path, block, max_row_bytes, load):
+    """What ``load`` makes of whole lines of a text file, plain or compressed, about ``block`` bytes at a time."""
     opener, n_lines = _OPEN.get(suffixes(path)[1], io.open), 0
     with naming(path), opener(path, "rb") as file:
         rows = WholeRows(file, max_row_bytes)
         try:
             while text := rows.read(block):
+                loaded, error = _tried(load, text)
+                if error is not None:
+                    lines = text.split(b"\n")
+                    first = bisect_left(range(len(lines)), True, key=lambda n: bool(_tried(load, *lines[:n])[1]))
+                    _, error = _tried(load, *lines[:first])
+                    raise ValueError(f"its line {n_lines + first}: {error}")
+                yield loaded
                 n_lines += text.count(b"\n")
-                yield text
         except BadRow as error:
             raise ValueError(f"its line {n_lines + 1} {error}") from None
+
+
+def _tried(load, *lines):
+    """What ``load`` makes of lines, and None; or None, and its error."""
+    try:
+        return load(b"\n".join(lines)), None
+    except (ValueError, OverflowError) as error:
+        return None, error

@@ -478,7 +478,7 @@ def test_numbers_where_the_first_table_has_words():
         list(read_batches(frames[::-1], "y"))
 
 
-def test_errors_of_files(tmp_path):
+def test_errors_of_files(tmp_path, monkeypatch):
     (tmp_path / "rows.svm").write_text("1 0:1\n")
     (tmp_path / "rows.xls").write_text("")
     with pytest.raises(ValueError, match="give n_features"):
@@ -486,6 +486,11 @@ def test_errors_of_files(tmp_path):
     (tmp_path / "far.svm").write_text("1 99999999999999999999:1\n")
     with pytest.raises(ValueError, match=r"far\.svm cannot be read: .*too large"):
         list(read_batches(tmp_path / "far.svm", n_features=1))
+    monkeypatch.setattr("sklearn_nag.streams._read._SVMLIGHT_BLOCK", 20)
+    for n, (line, why) in enumerate({"1 0:1 1:x": "float: b'x'", "1 9:1": "contains 10", "1 0": "1 value"}.items()):
+        (tmp_path / "bad.svm").write_text("# a comment\n\n" + "1 0:1 1:2\n" * n + line + "\n0 0:1\n" * 4)
+        with pytest.raises(ValueError, match=rf"bad\.svm cannot be read: its line {3 + n}: .*{why}"):
+            list(read_batches(tmp_path / "bad.svm", n_features=2))
     with pytest.raises(ValueError, match="have no names"):
         read_batches(tmp_path / "rows.svm", "y", n_features=1)
     with pytest.raises(ValueError, match=r"rows\.xls has a name that says no format"):
