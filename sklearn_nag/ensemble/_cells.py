@@ -453,7 +453,9 @@ class _LinesCurvesCells(ToldNumbers):
             self._check_fits(name, model)
         if base is not None and base._mixture is None:
             base = None
-        models = [model for model in models if model._mixture is not None] or models[:1]
+        before = 0 if base is None else base._experts[0].n_rows
+        learnt = [m for m in models if m._mixture is not None and m._experts[0].n_rows > before]
+        models = learnt or models[:1]
         whole = copy.deepcopy(models[0])
         if len(models) == 1:
             return whole
@@ -618,7 +620,8 @@ def _merged_expert(name, models, base):
     start = None if base is None or name not in base._names else base._expert(name)
     merged = copy.copy(experts[0])
     ((step_name, _),) = merged.transformers
-    step = merged_transformers([e.transformers[0][1] for e in [*experts, *([] if start is None else [start])]])
+    steps = [e.transformers[0][1] for e in experts]
+    step = merged_transformers(steps, None if start is None else start.transformers[0][1])
     learner = merge_learners([e.learner for e in experts], None if start is None else start.learner)
     merged.resume(type(merged.estimator)([(step_name, step), (merged.estimator.steps[-1][0], learner)]))
     before = 0 if start is None else start.n_rows

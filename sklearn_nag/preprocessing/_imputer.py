@@ -48,6 +48,20 @@ class Means(NamedTuple):
     def merged(states):
         return Means(*(np.sum(field, axis=0) for field in zip(*states)))
 
+    @staticmethod
+    def between(states, base):
+        """The mean of their means, by the numbers of each since ``base``; those of the latter count once."""
+        since = np.array([state.n_values - base.n_values for state in states])
+        new = since.sum(axis=0)
+        n_values = base.n_values + new
+        factors = since / np.maximum(new, 1) * (n_values / np.maximum(base.n_values + since, 1))
+
+        def sums(own, before):
+            return np.where(new > 0, np.sum(factors * own, axis=0), before)
+
+        _, total, huge = map(np.array, zip(*states))
+        return Means(n_values, sums(total, base.total), sums(huge, base.huge))
+
 
 class Counts(NamedTuple):
     """Values of each column with how often they have come, and the most frequent one, with how often."""

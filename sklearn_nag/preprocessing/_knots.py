@@ -250,6 +250,9 @@ class KnotTransformer(OfNumbers):
     def _names_out(self, state, names):
         return [*names, *self._block_names(names[state.columns])]
 
+    def _less(self, state, base):
+        return state if state.knots is not None else state._replace(first=state.first[len(base.first) :])
+
     def _merge_states(self, states):
         fixed = [state for state in states if state.knots is not None]
         for state in states:

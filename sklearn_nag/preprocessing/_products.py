@@ -18,6 +18,7 @@ from ._places import Columns, OfNumbers
 from ._rows import as_csr, dense, filled, in_order, loops, put_beside
 
 NARROW = 2**10  # columns up to which sparse rows come out dense, as learners are many times faster with these
+STEP, MOST_POWER = 64, 960  # units are powers of 2^64, up to this one
 FARTHEST = 2.0**500  # units that a deviation counts as at most; squares of these are finite
 
 
@@ -83,9 +84,10 @@ class OnlineProducts(OfNumbers):
     The columns that go in come first, then bounded deviations, then for each column its square and its products
     with those after it. A row counts in the means that it deviates from, so cuts of a stream change no bit. Rows
     come out dense where they come in dense, and where they have at most 1,024 columns; else as a CSR array of
-    float64. Products have each deviation in a unit of its own, the power of two below the first one of its column,
-    and count one of more than 2^500 units as so many, so that none leaves the range of float64. Transformers are
-    merged by the sums of their rows.
+    float64. Products have each deviation in a unit of its own, the power of 2^64 nearest to the first one of its column,
+    mostly 1, and count one of more than 2^500 units as so many, so that none leaves the range of float64. Merged
+    transformers have the means of all rows or, where they went on from a base, the mean of theirs, by the rows of each
+    since.
 
     Examples
     --------
@@ -193,6 +195,18 @@ class OnlineProducts(OfNumbers):
             names = [*names, *own]
         return [*names, *(named_product(own[pair]) for pair in self._factors(state).T)]
 
+    def _merged(self, transformers, base=None):
+        """With means between theirs, as a learner behind has learnt with these, and learners are averaged, too."""
+        merged = super()._merged(transformers)
+        if base is not None:
+            states, start = [transformer._state for transformer in transformers], base._state
+            known, spread = (
+                Means.between([getattr(state, name) for state in states], getattr(start, name))
+                for name in ("known", "spread")
+            )
+            merged._state = merged._state._replace(known=known, spread=spread)
+        return merged
+
     def _merge_states(self, states):
         known, spread = (Means.merged([getattr(state, name) for state in states]) for name in ("known", "spread"))
         unit = np.max([state.unit for state in states], axis=0)
@@ -202,9 +216,6 @@ class OnlineProducts(OfNumbers):
                 "of them see the first rows, and give copies of it to all shards."
             )
         return states[0]._replace(known=known, spread=spread, unit=unit)
-
-    def _less(self, state, base):
-        return state._replace(known=state.known.less(base.known), spread=state.spread.less(base.spread))
 
     def _check_whole(self):
         """Raise for attributes that do not make a transformer together, as those of a damaged file."""
@@ -238,9 +249,13 @@ def _followed(known, values):
 
 
 def _units(unit, deviations):
-    """Units of products: that of a column is the power of two below its first deviation."""
+    """Units of products: that of a column is the power of `STEP` nearest to its first deviation, mostly 1.
+
+    So shards that see a column deviate only after they have parted come to one unit as well, and can be merged.
+    """
     first = deviations[np.argmax(deviations != 0.0, axis=0), np.arange(deviations.shape[1])]
-    found = np.ldexp(1.0, np.frexp(first)[1] - 1)
+    power = (np.frexp(first)[1] + STEP // 2) // STEP * STEP
+    found = np.ldexp(1.0, np.clip(power, -MOST_POWER, MOST_POWER))
     return np.where((unit == 0.0) & (first != 0.0), found, unit)
 
 

@@ -516,8 +516,8 @@ def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
         assert model.score(X, y) > base.score(X, y)
         model = pickle.loads(pickle.dumps(model))
         assert model.partial_fit(X, y).predict(X).shape == (600,)
-        alone = merge([shards[0]])
-        assert alone.predict(X).tobytes() == shards[0].predict(X).tobytes()
+        for alone in (merge([shards[0]]), merge([shards[0], base], base), merge([base, shards[0]], base)):
+            assert alone.predict(X).tobytes() == shards[0].predict(X).tobytes()
     with pytest.raises(ValueError, match="models with other knots cannot be merged"):
         merge([kind(**SMALL).partial_fit(X[a::2], y[a::2], **options) for a in (0, 1)])
     with pytest.raises(ValueError, match="its second generation of cells joins"):

@@ -219,6 +219,9 @@ def test_merging(kind, rng):
     early = [small(kind, first_rows=20).partial_fit(X[a : a + 8]) for a in (0, 8, 16)]
     assert merged(early[:2]).knots_ is None
     assert bits(merged(early).transform(X)) == bits(begun.transform(X))
+    base = small(kind, first_rows=20).partial_fit(X[:4])
+    went_on = [pickle.loads(pickle.dumps(base)).partial_fit(X[a : a + 8]) for a in (4, 12)]
+    assert bits(merged(went_on, base).transform(X)) == bits(begun.transform(X))
     with pytest.raises(ValueError, match="models with other knots cannot be merged"):
         merged([begun, small(kind, first_rows=20).fit(X[20:])])
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
-from sklearn_nag import NAGRegressor, ScaleInvariantRegressor
+from sklearn_nag import NAGRegressor, ScaleInvariantRegressor, merge
 from sklearn_nag.kernels._backend import is_compiled
 from sklearn_nag.preprocessing import OnlineProducts, make_online_pipeline
 from sklearn_nag.preprocessing._base import merged
@@ -57,7 +57,9 @@ def test_rows_deviate_from_the_means_up_to_them(kernel, bounded, rng):
             spreads = [sum(own) / max(len(own), 1) for own in sizes]
             gone = [size / (spread**2 + size**2) ** 0.5 if size else 0.0 for size, spread in zip(gone, spreads)]
         else:
-            units = [unit or (size and 2.0 ** math.floor(math.log2(abs(size)))) for unit, size in zip(units, gone)]
+            units = [
+                unit or (size and 2.0 ** (64 * round(math.log2(abs(size)) / 64))) for unit, size in zip(units, gone)
+            ]
             gone = [size / unit if size else 0.0 for size, unit in zip(gone, units)]
         expected.append(whole + gone * bounded + [gone[i] * gone[j] for i in range(4) for j in range(i, 4)])
     with sklearn_nag.config_context(kernel=kernel):
@@ -137,15 +139,33 @@ def test_what_comes_out_is_what_came_out_before(rng):
         transformer.partial_fit(X)
 
 
-def test_shards_are_merged_by_their_sums(rng):
+def test_shards_are_merged_by_the_means_that_learners_have_learnt_with(rng):
     X = rows_with_gaps(rng)
-    base = OnlineProducts().partial_fit(X[:10])
-    shards = [pickle.loads(pickle.dumps(base)).partial_fit(X[i::2]) for i in (10, 11)]
-    np.testing.assert_allclose(merged(shards, base).means_, np.nanmean(X, axis=0))
-    np.testing.assert_allclose(merged(shards[:1]).means_, shards[0].means_)
+    parts = X[:9], X[9:20], X[20:]
+    apart = merged([OnlineProducts().partial_fit(part) for part in parts])
+    np.testing.assert_allclose(apart.means_, np.nanmean(X, axis=0))
+    base = OnlineProducts().partial_fit(parts[0])
+    shards = [pickle.loads(pickle.dumps(base)).partial_fit(part) for part in parts[1:]]
+    whole, weights = merged(shards, base), [(~np.isnan(part)).sum(axis=0) for part in parts[1:]]
+    for what in ("means_", "spreads_"):
+        expected = np.average([getattr(shard, what) for shard in shards], axis=0, weights=weights)
+        np.testing.assert_allclose(getattr(whole, what), expected)
+    np.testing.assert_array_equal(whole._state.known.n_values, (~np.isnan(X)).sum(axis=0))
+    for alone in ([shards[0], base], [base, base]):
+        assert merged(alone, base).transform(X).tobytes() == alone[0].transform(X).tobytes()
+    assert merged([OnlineProducts().partial_fit(X * size) for size in (1.0, 100.0)])._state.unit.tolist() == [1.0] * 4
     with pytest.raises(ValueError, match="models with other units of products cannot be merged"):
-        merged([OnlineProducts().partial_fit(X * size) for size in (1.0, 100.0)])
-    assert merged([OnlineProducts(bounded=True).partial_fit(X * size) for size in (1.0, 100.0)]).means_.shape == (4,)
+        merged([OnlineProducts().partial_fit(X * size) for size in (1.0, 1e30)])
+    assert merged([OnlineProducts(bounded=True).partial_fit(X * size) for size in (1.0, 1e30)]).means_.shape == (4,)
+
+
+def test_shards_of_a_base_with_other_means_are_merged_to_what_they_have_learnt(rng):
+    X = rng.normal(size=(3000, 3))
+    X[:400] += 3.0
+    y = X[:, 0] * X[:, 1]
+    base = make_online_pipeline(OnlineProducts(), NAGRegressor()).partial_fit(X[:400], y[:400])
+    shards = [pickle.loads(pickle.dumps(base)).partial_fit(X[i::4], y[i::4]) for i in range(400, 404)]
+    assert merge(shards, base).score(X[400:], y[400:]) > shards[0].score(X[400:], y[400:]) > 0.9
 
 
 def test_neither_units_nor_origins_matter_to_what_is_learnt(rng):
