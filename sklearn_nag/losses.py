@@ -30,6 +30,7 @@ NOTHING, ZERO, FARTHEST = -10000.0, -9999.0, 700.0
 STEEPEST_RATE = 2.0**511  # the largest slopes by these: with the root of any weight they stay in range
 LEAST_LOG, MOST_LOG = math.log(5e-324), math.log(np.finfo(np.float64).max)  # of doubles
 NEAR = 1e-6  # a power so near 1 or 2 counts as that
+ROUNDED = 2.0**-40  # a relative difference of logarithms that may be rounding, and counts as none
 N_TERMS, NEWTON_STEPS = 50, 8  # of `deviance_move`: halves of the range take no more
 SOFT_STEPS = 12  # of `soft_move`, at most
 # Margins from which on hinge losses are flat. Steps end at their kink, and rounding does not decide of the next row
@@ -366,13 +367,20 @@ class Tweedie(Loss):
             else:
                 a, b = 2.0 - power, 1.0 - power
                 half = np.power(y, a) / (a * b) - y * np.exp(np.minimum(b * f, FARTHEST)) / b + np.exp(a * f) / a
-            return np.where(p <= NOTHING, 0.0, np.minimum(np.maximum(2.0 * half, 0.0), LARGEST))
+            none = (p <= NOTHING) | self._agree(p, log_y)
+            return np.where(none, 0.0, np.minimum(np.maximum(2.0 * half, 0.0), LARGEST))
 
     def gradient(self, p, y, unit=1.0):
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             up = 2.0 * np.exp(np.minimum((2.0 - self.power) * p, FARTHEST))
             down = 2.0 * (y * np.exp(np.minimum((1.0 - self.power) * p, FARTHEST)))
-            return np.minimum(up, STEEPEST_RATE) - np.minimum(down, STEEPEST_RATE)
+            slope = np.minimum(up, STEEPEST_RATE) - np.minimum(down, STEEPEST_RATE)
+            return np.where(self._agree(p, np.log(y)), 0.0, slope)[()]
+
+    @staticmethod
+    def _agree(p, log_y):
+        """Whether they differ by no more than rounding, of which learners of any unit would make as much as of more."""
+        return abs(p - log_y) <= ROUNDED * np.clip(abs(log_y), 1.0, FARTHEST)  # which is infinite for a ``y`` of 0
 
     def move(self, p, y, a, unit=1.0):
         return _each_move(self.power, p, y, a)[()]

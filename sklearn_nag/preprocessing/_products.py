@@ -84,10 +84,10 @@ class OnlineProducts(OfNumbers):
     The columns that go in come first, then bounded deviations, then for each column its square and its products
     with those after it. A row counts in the means that it deviates from, so cuts of a stream change no bit. Rows
     come out dense where they come in dense, and where they have at most 1,024 columns; else as a CSR array of
-    float64. Products have each deviation in a unit of its own, the power of 2^64 nearest to the first one of its column,
-    mostly 1, and count one of more than 2^500 units as so many, so that none leaves the range of float64. Merged
-    transformers have the means of all rows or, where they went on from a base, the mean of theirs, by the rows of each
-    since.
+    float64. Products have each deviation in a unit of its own, the power of 2^64 nearest to the first one of its
+    column, mostly 1, and count one of more than 2^500 units as so many, so that none leaves the range of float64.
+    Merged transformers have the means of all rows or, where they went on from a base, the mean of theirs, by the rows
+    of each since.
 
     Examples
     --------

@@ -82,6 +82,20 @@ def test_a_factor_of_the_targets_moves_the_intercept_alone(rng, learner):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("loss", [("gamma", {}), ("tweedie", {"power": 1.5}), ("tweedie", {"power": 1.9})])
+@pytest.mark.parametrize("family", [ScaleInvariantRegressor, NAGRegressor])
+def test_targets_that_are_the_mean_so_far_tell_nothing_in_any_unit(rng, family, loss, kernel):
+    """Slopes that are rounding had been followed by learners for which any first slope is a large one."""
+    X = (rng.random((300, 8)) < 0.1).astype(float)
+    y = rng.choice([0.5, 1.5, 10.0, 25.0], 300, p=[0.85, 0.05, 0.05, 0.05])
+    y[:30] = 0.5
+    with config_context(kernel=kernel):
+        one, *others = (family(loss[0], **loss[1]).partial_fit(X, y * u).predict(X) / u for u in (1, 3, 100, 2.0**-10))
+    for predictions in others:
+        np.testing.assert_allclose(predictions, one, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("learner", SOME, ids=name)
 def test_backends_cuts_and_saved_models(rng, learner, kernel):
     X, y = table(rng, learner.loss, 300)

@@ -16,6 +16,7 @@ from ...losses import (
     MOST_MARGIN,
     NEAR,
     NOTHING,
+    ROUNDED,
     STEEPEST_RATE,
     closed_move,
     deviance_move,
@@ -157,9 +158,18 @@ def loss_of_residual(loss, parameter, residual):
 
 
 @strict_slow
+def agree(p, y):
+    """Whether ``p`` and ``log y`` differ by no more than rounding."""
+    if y <= 0.0:
+        return False
+    log_y = np.log(y)
+    return abs(p - log_y) <= ROUNDED * max(1.0, abs(log_y))
+
+
+@strict_slow
 def deviance(power, p, y):
     """As `Tweedie.value`."""
-    if p <= NOTHING:
+    if p <= NOTHING or agree(p, y):
         return 0.0
     f = min(p, FARTHEST)
     if power < 1.0 + NEAR:
@@ -176,6 +186,8 @@ def deviance(power, p, y):
 @strict_slow
 def deviance_slope(power, p, y):
     """As `Tweedie.gradient`."""
+    if agree(p, y):
+        return 0.0
     up = 2.0 * np.exp(min((2.0 - power) * p, FARTHEST))
     down = 2.0 * (y * np.exp(min((1.0 - power) * p, FARTHEST)))
     return min(up, STEEPEST_RATE) - min(down, STEEPEST_RATE)
