@@ -227,6 +227,7 @@ class _LinesCurvesCells(ToldNumbers):
         ):
             kept -= {name} if n_columns > most else set()
         self._experts = [expert for expert in self._experts if expert.name in kept]
+        self._totals = np.zeros(len(self._experts) + 1)
         for expert in self._experts:  # which get arrays without names
             step = expert.transformers[0][1].set_params(columns=places)
             if expert.name == _EXACT_CURVES:
@@ -288,9 +289,6 @@ class _LinesCurvesCells(ToldNumbers):
         return np.zeros(len(y), int)
 
     def _learn(self, X, y, weight, order, judge=True, played=None):
-        if self._early is not None and judge:
-            self._keep_early(X, order)
-        self._again += 0 if judge else len(order)
         while judge and 0 < (n_left := self._next_change() - self._n_new) <= len(order):
             super()._learn(X, y, weight, order[:n_left], judge, played)
             last, order = order[n_left - 1 : n_left], order[n_left:]
@@ -300,19 +298,20 @@ class _LinesCurvesCells(ToldNumbers):
                 self._wake()
             if n_rows == self.focus_rows:
                 self._focus(_FOCUSED, self.depth, *row)
+                self._early = None
             elif n_rows == self._next_look(n_rows - 1):
                 self._look(*row)
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
-        if self._early is not None and self._n_new >= self.focus_rows:
-            self._early = None
 
-    def _keep_early(self, X, order):
-        """Keep rows that are about to be learnt, as far as the second generation takes its knots from them."""
-        columns, n_left = self._experts[-1].transformers[0][1].columns, self.focus_rows - self._n_new
-        columns = np.arange(self.n_features_in_) if isinstance(columns, str) else columns
-        if n_left > 0:
-            self._early = np.concatenate([self._early, dense(X[order[:n_left]], columns)])
+    def _see(self, X, y, judge):
+        super()._see(X, y, judge)
+        if not judge:
+            self._again += len(y)
+        elif self._early is not None:  # rows that the second generation takes its knots from
+            columns, n_left = self._experts[-1].transformers[0][1].columns, self.focus_rows - len(self._early)
+            columns = np.arange(self.n_features_in_) if isinstance(columns, str) else columns
+            self._early = np.concatenate([self._early, dense(X[:n_left], columns)])
 
     def _next_change(self):
         """After how many rows a generation of cells may join, wake or leave next; 0 for never."""

@@ -16,6 +16,7 @@ from .._typing import available_if
 from ..estimators._calls import between_calls, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import NAGClassifier, NAGRegressor
+from ..estimators._online import OnlineLinear
 from ..estimators._rates import score_by_common
 from ..estimators._saved import (
     check_known_classes,
@@ -286,6 +287,11 @@ class HedgeClassifier(ClassifierMixin, Mixture):
 
     def _check_targets_of_model(self):
         check_known_classes(getattr(self, "classes_", None))
+        for expert in self._experts:
+            if isinstance(expert.learner, OnlineLinear):
+                known = getattr(expert.learner, "classes_", self.classes_)
+                if not np.array_equal(known, self.classes_):
+                    raise ValueError(f"{expert.name!r} has learnt other classes: {known}")
 
     def _advice_before_rows(self, n_rows):
         """What is advised for so many rows when nothing has been learnt: all classes alike."""
@@ -557,7 +563,8 @@ class HedgeRegressor(RegressorMixin, Mixture):
         """What is advised for so many rows when nothing has been learnt: 0."""
         return np.zeros((n_rows, self._n_outputs or 1))
 
-    def _see(self, y):
+    def _see(self, X, y, judge):
+        super()._see(X, y, judge)
         self._range = self._ranges(y)[:, -1]
 
     def _ranges(self, y):

@@ -238,7 +238,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
                     mixed = self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
                     if played is not None:
                         played.append(mixed)
-                self._see(targets)
+                self._see(batch, targets, judge)
                 self._is_new = False
 
         def totals():
@@ -272,8 +272,8 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         self._mixture = self._mixture.rearranged([*kept, *range(n, self._mixture.excess.shape[1])])
         self._blend = None if self._blend is None else self._blend.rearranged(kept)
 
-    def _see(self, y):
-        """Remember what matters of targets that have been learnt."""
+    def _see(self, X, y, judge):
+        """Remember what matters of rows that have been learnt, and of their targets."""
 
     def _begin_mixture(self, n_forecasts):
         """Make a new mixture of so many forecasts."""
@@ -371,7 +371,6 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         if lacks:
             raise ValueError(f"it has no {', '.join(lacks)}")
         check_features(self)
-        self._check_targets_of_model()
         check_begun_with(self._begun_with, ("loss", "update", "eta0", "blend"))
         if len(self._begun_with) < 4:
             raise ValueError("it lacks parameters that it was begun with")
@@ -381,6 +380,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             raise ValueError("its estimators are no list of experts")
         for expert in self._experts:
             expert.check()
+        self._check_targets_of_model()
         if not isinstance(self._is_new, bool | np.bool_) or self._is_new != (self._mixture is None):
             raise ValueError(f"_is_new is {self._is_new!r:.60}, which does not go with its mixture")
         n_forecasts = sum(expert.n_forecasts for expert in self._experts)

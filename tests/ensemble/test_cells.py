@@ -668,3 +668,38 @@ def test_fit_has_knots_from_the_first_row_on():
     expected = OnlineCells(first_rows=50).fit(rows[::3]).knots_
     for ours, theirs in zip(in_order.named_estimators_["cells"][0].knots_, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_what_is_saved_within_fit_is_a_model_of_the_rows_so_far():
+    saved, options = [], {**SMALL, "focus_rows": 300, "max_iter": 1, "shuffle": False}
+    model = NAGCellsRegressor(**options)
+
+    def save(now):
+        if now.rows != 300:  # where the second generation is just about to join
+            saved.append((now.rows, pickle.dumps(model)))
+
+    with sklearn_nag.report_progress(save, every=40):
+        model.fit(X, Y)
+    assert any(0 < n < 300 for n, _ in saved) and any(300 < n < 600 for n, _ in saved)
+    for n, written in saved:
+        half = pickle.loads(written)
+        assert (0 if half._early is None else len(half._early)) == (n if n < 300 else 0)
+        half = half.partial_fit(X[n:], Y[n:]) if n < 600 else half
+        assert half.predict(X).tobytes() == model.predict(X).tobytes()
+
+
+@pytest.mark.parametrize("kind", [NAGCellsClassifier, NAGCellsRegressor])
+def test_a_first_row_of_weight_0_may_have_any_number_of_columns(kind):
+    options = {"classes": [0, 1]} if kind is NAGCellsClassifier else {}
+    rows, y = np.random.default_rng(0).normal(size=(5, 91)), np.array([0, 1, 0, 1, 1])
+    model = kind(**SMALL).partial_fit(rows[:1], y[:1], sample_weight=[0.0], **options)
+    assert model.n_features_in_ == 91
+    model = pickle.loads(pickle.dumps(model)).partial_fit(rows, y)
+    np.testing.assert_array_equal(model.predict(rows), kind(**SMALL).partial_fit(rows, y, **options).predict(rows))
+
+
+def test_classes_are_those_of_all_learners():
+    model = NAGCellsClassifier(**SMALL).partial_fit(X[:50], np.arange(50) % 3, classes=[0, 1, 2])
+    state = model.__getstate__() | {"classes_": np.array([0, 1])}
+    with pytest.raises(ValueError, match="'lines' has learnt other classes"):
+        NAGCellsClassifier().__setstate__(state)
