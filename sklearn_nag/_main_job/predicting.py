@@ -160,10 +160,16 @@ def load(path, content):
             raise ImportError(f".skops files need skops: {how_to_install('skops')}") from None
         from ..io import trusted_types
 
-        return skops.io.loads(content, trusted=trusted_types())
+        def read():
+            return skops.io.loads(content, trusted=trusted_types())
+    else:
+
+        def read():
+            return joblib.load(io.BytesIO(content))  # of pickles, too
+
     try:
-        model = joblib.load(io.BytesIO(content))  # of pickles, too
-    except Exception as error:  # pickles raise all kinds
+        model = read()
+    except Exception as error:  # both raise all kinds
         raise ValueError(f"{path} is no model, or a damaged one: {error}") from error
     if not hasattr(model, "predict"):
         raise TypeError(f"{path} holds a {type(model).__name__}, which cannot predict.")

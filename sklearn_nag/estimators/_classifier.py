@@ -471,7 +471,8 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         if decision.shape[1] == 1:
             decision = np.hstack([-decision, decision])
         elif self._state.rule.coupled:
-            return softmax(decision, axis=1)
+            with np.errstate(over="ignore"):  # in differences of decisions near the ends of the range
+                return softmax(decision, axis=1)
         if self.loss == "log_loss":
             probability = expit(decision)
         else:

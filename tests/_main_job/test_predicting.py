@@ -230,6 +230,8 @@ def test_killed_and_started_again(run, tmp_path):
         (["none.joblib", "rows.csv", "--out", "out.csv"], "there is no file none.joblib"),
         (["junk.pkl", "rows.csv", "--out", "out.csv"], "junk.pkl is no model, or a damaged one"),
         (["dict.pkl", "rows.csv", "--out", "out.csv"], "dict.pkl holds a dict, which cannot predict"),
+        (["junk.skops", "rows.csv", "--out", "out.csv"], "junk.skops is no model, or a damaged one"),
+        (["dict.skops", "rows.csv", "--out", "out.csv"], "dict.skops holds a dict, which cannot predict"),
         (["model.txt", "rows.csv", "--out", "out.csv"], "ends in .joblib, .pkl, .skops"),
         (["model.joblib", "rows.csv", "--out", "out.txt"], "must end in .csv or .parquet"),
         (["model.joblib", "rows.csv", "--out", "none/out.csv"], "no folder none"),
@@ -245,9 +247,13 @@ def test_killed_and_started_again(run, tmp_path):
     ],
 )
 def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
-    (tmp_path / "junk.pkl").write_bytes(b"junk")
+    skops = pytest.importorskip("skops.io") if any("skops" in name for name in arguments) else None
+    for name in ("junk.pkl", "junk.skops"):
+        (tmp_path / name).write_bytes(b"junk")
     (tmp_path / "header.csv").write_bytes(b"size,town\n")
     joblib.dump({}, "dict.pkl")
+    if skops is not None:
+        skops.dump({}, "dict.skops")
     joblib.dump(NAGRegressor().partial_fit([[1.0]], [1.0]), "plain.pkl")
     code, err = run(*arguments)
     assert code == 2

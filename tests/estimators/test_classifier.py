@@ -208,3 +208,10 @@ def test_balanced_classes_need_not_all_come_again(rng):
     weights = {0: 1.0, 1: 1.0, 2: 1.0}  # as both have 30 rows
     expected = clone(model).set_params(class_weight=weights).fit(X, y).fit(X[two], y[two])
     np.testing.assert_array_equal(model.fit(X[two], y[two]).coef_, expected.coef_)
+
+
+@pytest.mark.filterwarnings("error")
+def test_probabilities_of_the_farthest_rows_are_given_without_a_warning(rng):
+    X = rng.normal(size=(300, 1))
+    clf = NAGClassifier().partial_fit(X, np.digitize(X[:, 0], [-0.5, 0.5]), classes=[0, 1, 2])
+    np.testing.assert_array_equal(clf.predict_proba([[1.7e308], [-1.7e308]]), [[0, 0, 1], [1, 0, 0]])
