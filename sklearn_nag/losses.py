@@ -379,8 +379,8 @@ class Tweedie(Loss):
 
     @staticmethod
     def _agree(p, log_y):
-        """Whether they differ by no more than rounding, of which learners of any unit would make as much as of more."""
-        return abs(p - log_y) <= ROUNDED * np.clip(abs(log_y), 1.0, FARTHEST)  # which is infinite for a ``y`` of 0
+        """Whether they differ by no more than rounding; where no unit matters, any first slope is a large one."""
+        return abs(p - log_y) <= ROUNDED * np.clip(abs(log_y), 1.0, FARTHEST)  # cut off, as ``y`` may be 0
 
     def move(self, p, y, a, unit=1.0):
         return _each_move(self.power, p, y, a)[()]

@@ -50,7 +50,7 @@ class Means(NamedTuple):
 
     @staticmethod
     def between(states, base):
-        """The mean of their means, by the numbers of each since ``base``; those of the latter count once."""
+        """The mean of their means, by the numbers of each since ``base``, whose own count once."""
         since = np.array([state.n_values - base.n_values for state in states])
         new = since.sum(axis=0)
         n_values = base.n_values + new
