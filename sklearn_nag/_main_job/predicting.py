@@ -170,6 +170,8 @@ def load(path, content):
     try:
         model = read()
     except Exception as error:  # both raise all kinds
+        if type(error).__name__ == "UntrustedTypesFoundException":
+            raise ValueError(f"{path} holds types that are not of this package: {error}") from error
         raise ValueError(f"{path} is no model, or a damaged one: {error}") from error
     if not hasattr(model, "predict"):
         raise TypeError(f"{path} holds a {type(model).__name__}, which cannot predict.")

@@ -15,6 +15,7 @@ from .. import kernels
 from .._docstrings import share
 from ..estimators import merge as merge_learners
 from ..estimators._growing_table import in_silence
+from ..estimators._merging import check_went_on
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._parameters import check_as_begun, check_number, parameter_names
 from ..estimators._passes import SEARCHED_FROM, Stopping, are_held_out
@@ -453,6 +454,10 @@ class _LinesCurvesCells(ToldNumbers):
         if base is not None and base._mixture is None:
             base = None
         before = 0 if base is None else base._experts[0].n_rows
+        for name, model in named if before else ():
+            if model._mixture is None:
+                raise ValueError(f"{name} did not go on from base: it has not learnt a row.")
+            check_went_on(base._experts[0].learner, name, model._experts[0].learner)
         learnt = [m for m in models if m._mixture is not None and m._experts[0].n_rows > before]
         models = learnt or models[:1]
         whole = copy.deepcopy(models[0])

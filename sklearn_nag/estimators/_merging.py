@@ -27,7 +27,8 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         _check_fits(models[0], name, model)
     if base is not None:
         for name, model in named:
-            _check_went_on(base._state, name, model._state)
+            check_went_on(base, name, model)
+    models.sort(key=lambda model: [getattr(model._state.rule, flag) for flag in model._state.rule.of_steps])
     merged = copy.copy(models[0])
     try:
         merged._state = kernels.merge([model._state for model in models], None if base is None else base._state)
@@ -89,6 +90,11 @@ def _check_fits(first, name, model):
             shown = {"_n_outputs": "the number of outputs"}.get(what, what)
             raise ValueError(f"{name} does not fit models[0]: {shown} is {of_model}, there {of_first}.")
     rule, other = first._state.rule, model._state.rule
+    if type(rule) is not type(other):  # as with half_life="auto"
+        raise ValueError(
+            f"{name} was learnt with other parameters than models[0]: half_life is {model.half_life!r}, there "
+            f"{first.half_life!r}."
+        )
     names = [f.name for f in dataclasses.fields(rule) if f.name not in rule.of_steps]
     differ = [name for name in names if getattr(rule, name) != getattr(other, name)]
     if differ:
@@ -109,9 +115,9 @@ def _check_fits(first, name, model):
             )
 
 
-def _check_went_on(base, name, state):
-    """Raise unless ``state`` may be what ``base`` became by more rows."""
-    (state, base), _ = kernels.side_by_side([state, base])
+def check_went_on(base, name, model):
+    """Raise unless ``model`` may be what ``base`` became by more rows."""
+    (state, base), _ = kernels.side_by_side([model._state, base._state])
     columns, start = state.columns, base.columns
     longer = state.t >= base.t and (columns.largest >= start.largest).all()
     if longer and base.t > 0 and start.origin is not None:  # the first row, which stays that of base

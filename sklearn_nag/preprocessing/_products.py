@@ -18,7 +18,7 @@ from ._places import Columns, OfNumbers
 from ._rows import as_csr, dense, filled, in_order, loops, put_beside
 
 NARROW = 2**10  # columns up to which sparse rows come out dense, as learners are many times faster with these
-STEP, MOST_POWER = 64, 960  # units are powers of 2^64, up to this one
+STEP, MOST_POWER = 64, 960  # units are powers of 2^64, up to 2^960
 FARTHEST = 2.0**500  # units that a deviation counts as at most; squares of these are finite
 
 
@@ -249,12 +249,12 @@ def _followed(known, values):
 
 
 def _units(unit, deviations):
-    """Units of products: that of a column is the power of `STEP` nearest to its first deviation, mostly 1.
+    """Units of products: that of a column is the power of 2^`STEP` nearest to its first deviation, mostly 1.
 
     So shards that see a column deviate only after they have parted come to one unit as well, and can be merged.
     """
     first = deviations[np.argmax(deviations != 0.0, axis=0), np.arange(deviations.shape[1])]
-    power = (np.frexp(first)[1] + STEP // 2) // STEP * STEP
+    power = (np.frexp(first)[1] - 1 + STEP // 2) // STEP * STEP
     found = np.ldexp(1.0, np.clip(power, -MOST_POWER, MOST_POWER))
     return np.where((unit == 0.0) & (first != 0.0), found, unit)
 

@@ -7,6 +7,8 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag import __main__ as command
@@ -231,6 +233,7 @@ def test_killed_and_started_again(run, tmp_path):
         (["junk.pkl", "rows.csv", "--out", "out.csv"], "junk.pkl is no model, or a damaged one"),
         (["dict.pkl", "rows.csv", "--out", "out.csv"], "dict.pkl holds a dict, which cannot predict"),
         (["junk.skops", "rows.csv", "--out", "out.csv"], "junk.skops is no model, or a damaged one"),
+        (["other.skops", "rows.csv", "--out", "out.csv"], "other.skops holds types that are not of this package: "),
         (["dict.skops", "rows.csv", "--out", "out.csv"], "dict.skops holds a dict, which cannot predict"),
         (["model.txt", "rows.csv", "--out", "out.csv"], "ends in .joblib, .pkl, .skops"),
         (["model.joblib", "rows.csv", "--out", "out.txt"], "must end in .csv or .parquet"),
@@ -254,6 +257,7 @@ def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
     joblib.dump({}, "dict.pkl")
     if skops is not None:
         skops.dump({}, "dict.skops")
+        skops.dump(make_pipeline(FunctionTransformer(np.nan_to_num), NAGRegressor()), "other.skops")
     joblib.dump(NAGRegressor().partial_fit([[1.0]], [1.0]), "plain.pkl")
     code, err = run(*arguments)
     assert code == 2

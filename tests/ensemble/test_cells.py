@@ -518,6 +518,10 @@ def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
         assert model.partial_fit(X, y).predict(X).shape == (600,)
         for alone in (merge([shards[0]]), merge([shards[0], base], base), merge([base, shards[0]], base)):
             assert alone.predict(X).tobytes() == shards[0].predict(X).tobytes()
+        apart = kind(**SMALL).partial_fit(X[300:400], y[300:400], **options)
+        for models in ([apart, apart], [apart, shards[0]], [shards[0], apart]):
+            with pytest.raises(ValueError, match=r"models\[[01]\] did not go on from base"):
+                merge(models, base)
     with pytest.raises(ValueError, match="models with other knots cannot be merged"):
         merge([kind(**SMALL).partial_fit(X[a::2], y[a::2], **options) for a in (0, 1)])
     with pytest.raises(ValueError, match="its second generation of cells joins"):

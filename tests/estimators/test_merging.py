@@ -451,4 +451,17 @@ def test_models_of_earlier_versions_are_merged_with_new_ones():
                 merge([earlier, new])
             assert earlier.partial_fit(X, target)._state.rule.outlying == 32.0
         else:
-            assert merge([earlier, new]).score(X, target) > 0.8
+            for models in ([earlier, new], [new, earlier]):
+                merged = merge(models)
+                assert merged.score(X, target) > 0.8
+                assert not merged._state.rule.damped
+
+
+def test_mixtures_of_half_lives_are_not_merged_with_others():
+    rows = [[0.0], [1.0]], [0.0, 1.0]
+    one, mixed = (NAGRegressor(half_life=half_life).partial_fit(*rows) for half_life in (None, "auto"))
+    for models in ([one, mixed], [mixed, one]):
+        with pytest.raises(
+            ValueError, match=r"models\[1\] was learnt with other parameters than models\[0\]: half_life is"
+        ):
+            merge(models)

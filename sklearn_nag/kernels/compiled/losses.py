@@ -163,7 +163,7 @@ def agree(p, y):
     if y <= 0.0:
         return False
     log_y = np.log(y)
-    return abs(p - log_y) <= ROUNDED * max(1.0, abs(log_y))
+    return abs(p - log_y) <= ROUNDED * min(max(1.0, abs(log_y)), FARTHEST)
 
 
 @strict_slow

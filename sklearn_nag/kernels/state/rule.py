@@ -84,7 +84,7 @@ class LinearRule:
     FIELDS: ClassVar[tuple[Field, ...]]
     not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
     as_begun: ClassVar[tuple[str, ...]] = ("outlying",)  # parameters that a model keeps, as earlier versions had others
-    of_steps: ClassVar[tuple[str, ...]] = ()  # those in which models may differ that are merged: steps alone know them
+    of_steps: ClassVar[tuple[str, ...]] = ()  # flags in which merged models may differ, as only steps depend on them
     columnwise: ClassVar[bool] = False
     half_life = np.inf
     named_clearly = False
