@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -291,19 +292,23 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _learn(self, X, y, weight, order, judge=True, played=None):
         while judge and 0 < (n_left := self._next_change() - self._n_new) <= len(order):
-            super()._learn(X, y, weight, order[:n_left], judge, played)
-            last, order = order[n_left - 1 : n_left], order[n_left:]
+            rows, order = order[:n_left], order[n_left:]
+            last = rows[-1:]
             row = X[last], y[last], None if weight is None else weight[last]
-            n_rows = self._n_new
-            if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
-                self._wake()
-            if n_rows == self.focus_rows:
-                self._focus(_FOCUSED, self.depth, *row)
-                self._early = None
-            elif n_rows == self._next_look(n_rows - 1):
-                self._look(*row)
+            super()._learn(X, y, weight, rows, judge, played, partial(self._change, *row))
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
+
+    def _change(self, *row):
+        """Let generations wake, join or leave after so many rows, of which ``row`` is the last."""
+        n_rows = self._n_new
+        if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
+            self._wake()
+        if n_rows == self.focus_rows:
+            self._focus(_FOCUSED, self.depth, *row)
+            self._early = None
+        elif n_rows == self._next_look(n_rows - 1):
+            self._look(*row)
 
     def _see(self, X, y, judge):
         super()._see(X, y, judge)

@@ -214,8 +214,11 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         """Whether rows go as they are to the estimators, as pipelines may take what is no array of numbers."""
         return any(expert.transformers for expert in self._experts)
 
-    def _learn(self, X, y, weight, order, judge=True, played=None):
-        """Play and learn the rows in this order; add what the mixture predicted by to the list ``played``, if any."""
+    def _learn(self, X, y, weight, order, judge=True, played=None, at_end=None):
+        """Play and learn the rows in this order; add what the mixture predicted by to the list ``played``, if any.
+
+        ``at_end`` is called, if given, after the last row and before anybody is told of it.
+        """
         by_row = all(expert.by_row for expert in self._experts)
         size = self._most_rows(X) if by_row else int(self.batch_size)
         method, classes = self._method, getattr(self, "classes_", None)
@@ -240,6 +243,9 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
                         played.append(mixed)
                 self._see(batch, targets, judge)
                 self._is_new = False
+            if at_end is not None and last == len(order):
+                with in_silence():
+                    at_end()
 
         def totals():
             return self._totals[-1:], self._t
