@@ -19,7 +19,6 @@ from sklearn.base import BaseEstimator
 
 from .. import kernels, losses
 from .._beside import Beside
-from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._calls import named_publicly, renewed, turn_of, unchanged_on_error, view_of
 from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
@@ -33,7 +32,7 @@ from ._parameters import (
     reader_of_parameters,
     shown,
 )
-from ._passes import LEARNT_ANEW, Passes
+from ._passes import LEARNT_ANEW, CallbackSupportMixin, Passes, with_callbacks
 from ._reading import ReadableMixin
 from ._saved import check_attributes, check_begun_with, check_features, damaged
 from ._state_versions import STATE_VERSION, of_this_version

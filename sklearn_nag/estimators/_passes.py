@@ -1,7 +1,8 @@
-"""The passes of a `fit`: what they go through, in which order, and when they no longer help."""
+"""The passes of a `fit`: what they go through, in which order, who follows them, and when they no longer help."""
 
 from __future__ import annotations
 
+import functools
 import warnings
 from copy import copy
 
@@ -11,6 +12,38 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from .. import kernels
+from .._typing import Method
+
+try:  # scikit-learn's callbacks came with version 1.9; before it stand-ins do nothing
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
+except ImportError:
+
+    class _NoContext:
+        def subcontext(self, **options):
+            return self
+
+        def call_on_fit_task_begin(self, **arguments):
+            return self
+
+        def call_on_fit_task_end(self, **arguments):
+            return False
+
+    class _NoCallbacks:
+        """Takes the place of `CallbackSupportMixin`."""
+
+        def _init_callback_context(self, **options):
+            return _NoContext()
+
+    CallbackSupportMixin = _NoCallbacks
+
+    def _with_callbacks(method):
+        @functools.wraps(method)
+        def followed(*args, **kwargs):  # so that warnings find their way out as they do with callbacks
+            return method(*args, **kwargs)
+
+        return followed
+
 
 FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these rows alone
 SEARCHED_FROM = 40  # rows: of fewer too few are held out to tell passes apart
@@ -334,3 +367,9 @@ def _columns_in_use(X, weight):
     if isinstance(X, np.ndarray):
         return np.count_nonzero(X.any(axis=0))
     return len(np.unique(X.indices[: X.nnz][X.data[: X.nnz] != 0]))
+
+
+def with_callbacks(method: Method) -> Method:
+    """Let callbacks follow ``method``, a `fit` whose first argument is the estimator that they are handed."""
+    followed: Method = _with_callbacks(method)
+    return followed

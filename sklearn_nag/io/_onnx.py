@@ -22,8 +22,8 @@ from ..kernels.vectorized.prediction import unit_free
 from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import probabilities
 from . import _onnx_transformers
-from ._learners import PACKAGE, learners
-from ._nodes import Nodes
+from ._onnx_transformers import Nodes
+from ._skops import PACKAGE, learners
 
 if TYPE_CHECKING:
     from onnx import ModelProto

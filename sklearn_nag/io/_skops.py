@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 
-from .. import preprocessing
+from .. import estimators, preprocessing
 from ..constraints import Box, L2Ball, Simplex, WeightedL1Ball
+from ..estimators._online import OnlineLinear
 from ..kernels import FixedRate, LinearRule, LinearState, PlacedState
 from ..kernels.state.columns import Columns
 from ..kernels.state.mixture import FixedShare, Mixture
 from ..kernels.state.targets import Targets
 from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import Probabilities, Quantiles
-from ._learners import PACKAGE, learners
 
+PACKAGE = __name__.partition(".")[0]
 # By name, as they are made of what this room does not import.
 _ENSEMBLES = {
     f"{PACKAGE}.ensemble.{name}"
@@ -26,6 +28,12 @@ _ENSEMBLES = {
         "_hedge.HedgeRegressor",
     )
 }
+
+
+def learners():
+    """All public estimators whose model is one of the kernel's."""
+    public = (getattr(estimators, name) for name in estimators.__all__)
+    return [thing for thing in public if inspect.isclass(thing) and issubclass(thing, OnlineLinear)]
 
 
 def trusted_types() -> list[str]:
