@@ -153,24 +153,20 @@ def predict(options):
 
 def load(path, content):
     """The model of a file, by its suffix."""
-    if path.suffix == ".skops":
+    is_skops = path.suffix == ".skops"
+    if is_skops:
         try:
-            import skops.io
+            import skops.io.exceptions
         except ImportError:
             raise ImportError(f".skops files need skops: {how_to_install('skops')}") from None
         from ..io import trusted_types
-
-        def read():
-            return skops.io.loads(content, trusted=trusted_types())
-    else:
-
-        def read():
-            return joblib.load(io.BytesIO(content))  # of pickles, too
-
     try:
-        model = read()
+        if is_skops:
+            model = skops.io.loads(content, trusted=trusted_types())
+        else:
+            model = joblib.load(io.BytesIO(content))  # of pickles, too
     except Exception as error:  # both raise all kinds
-        if type(error).__name__ == "UntrustedTypesFoundException":
+        if is_skops and isinstance(error, skops.io.exceptions.UntrustedTypesFoundException):
             raise ValueError(f"{path} holds types that are not of this package: {error}") from error
         raise ValueError(f"{path} is no model, or a damaged one: {error}") from error
     if not hasattr(model, "predict"):

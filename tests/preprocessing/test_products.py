@@ -144,6 +144,7 @@ def test_shards_are_merged_by_the_means_that_learners_have_learnt_with(rng):
     parts = X[:9], X[9:20], X[20:]
     apart = merged([OnlineProducts().partial_fit(part) for part in parts])
     np.testing.assert_allclose(apart.means_, np.nanmean(X, axis=0))
+    np.testing.assert_allclose(merged([apart]).means_, apart.means_)
     base = OnlineProducts().partial_fit(parts[0])
     shards = [pickle.loads(pickle.dumps(base)).partial_fit(part) for part in parts[1:]]
     whole, weights = merged(shards, base), [(~np.isnan(part)).sum(axis=0) for part in parts[1:]]
