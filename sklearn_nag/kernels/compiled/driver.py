@@ -30,7 +30,7 @@ processor does many columns in the time in which one exponential after the other
                                                                           they are kept in gets smaller
 ``revive(table, f, rule, model, clock, rare, n)``                         makes others what they are by now
 ``suspend(table, f, rule, model, clock, rare, n)``                        makes them what is kept of them
-``must_renew(clock)``                                                     whether what they are kept in is too small
+``must_renew(clock, c)``                                                  whether what they are kept in is too small
 ``named(f, rule, model)``                                                 makes named tuples of plain ones, which are
                                                                           handed over in a quarter of the time
 ========================================================================= ==============================================
@@ -125,7 +125,7 @@ def nothing_unseen(table, f, rule, model, clock, rare, n):
 
 
 @fast
-def never_renews(clock):
+def never_renews(clock, c):
     """``must_renew`` of these."""
     return False
 
@@ -270,7 +270,7 @@ def learn_sparse(
             if place != first and (
                 (IS_LIFTED and needs_lift(subset, f, n))
                 or (IS_SELECTIVE and switches(subset, f, rule.begins, clock[T], c, n))
-                or must_renew(clock)
+                or must_renew(clock, c)
             ):  # fmt: skip
                 if settled:
                     suspend(subset, f, rule, model, clock, rare, n)

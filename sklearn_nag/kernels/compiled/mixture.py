@@ -106,7 +106,7 @@ def share_out(heads, excess, gap, rounds, unit, noise, c, t):
         size = min(np.log(n_experts) * unit * max(mean, noise * counting), most)
     else:
         size = np.log(n_experts) * counted
-    gap[0] = min(gap[0] + (size - gap[0]) * counted / t, LARGEST)
+    gap[0] = min(gap[0] + (size - gap[0]) * (counted / t), LARGEST)
     for k in range(n_experts):
         excess[0, k] = min(excess[0, k] + (heads[EXPERT_LOSS, k] - least), LARGEST)
         ahead = min(ahead, excess[0, k])

@@ -92,7 +92,7 @@ from ..compiled.losses import (
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
 from ..compiled.vectors import WIDTH, eight, load, maximum, minimum, store, total, where
-from ..state.columns import PLAIN, SMALLEST_UNIT, rows_of_fields
+from ..state.columns import PLAIN, rows_of_fields, smallest_unit
 from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, TINY
 from ..state.model import Diverged
@@ -676,11 +676,14 @@ def multiply_sums(table, f, i, factor):
         store(table, f.sum, i, load(table, f.sum, i) * factor)
 
 
+compiled_smallest_unit = fast(smallest_unit)
+
+
 @fast
-def must_renew(clock):
+def must_renew(clock, c):
     """Whether units are too small to go on with."""
     if FADES_ON_THE_WAY:
-        return clock[OF_PAST] < SMALLEST_UNIT
+        return clock[OF_PAST] < compiled_smallest_unit(clock[T], clock[AVERAGED], c)
     return False
 
 
@@ -702,7 +705,7 @@ class NagPreparation(Preparation):
         """As `dense`, for CSR rows; the columns of the row have been copied."""
         if self.clock[PENDING] == 0.0:
             self.state.columns.set_units(tuple(self.clock[UNITS].tolist()))
-            if self.clock[OF_PAST] < SMALLEST_UNIT:
+            if self.clock[OF_PAST] < smallest_unit(self.clock[T], self.clock[AVERAGED], c):
                 self.state.renew_columns()
             super().sparse(data, indices, indptr, row, c)
             self.clock[UNITS] = self.state.columns.units

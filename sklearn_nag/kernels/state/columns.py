@@ -24,7 +24,15 @@ SUMS = tuple(field.name for field in (*INPUTS, G) if field.fades)
 HAVE_UNITS = (*SUMS, WEIGHT.name, PAST.name)
 OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST, AS_THEY_ARE = range(5)  # of `Columns.units`
 PLAIN = (1.0, 1.0, 1.0, 0.0, 0.0)
-SMALLEST_UNIT = 2.0**-300  # what is kept in smaller ones could leave the range
+
+
+def smallest_unit(t, averaged, c):
+    """The least unit of what fades unseen with which a row of weight ``c`` may be met, so that all stays in the range.
+
+    Sums over rows that weigh much have less room.
+    """
+    t += c
+    return min(1.0, 2.0**-300 * max(1.0, 2.0**-100 * (averaged + t + c * t)))
 
 
 @lru_cache

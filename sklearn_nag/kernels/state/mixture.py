@@ -270,7 +270,7 @@ class FixedShare(Mixture):
             size = np.minimum(np.log(n_experts) * self.unit * mean, most)
         else:
             size = np.log(n_experts) * counted
-        self.gap[:] = np.minimum(self.gap + (size - self.gap) * counted / t, LARGEST)
+        self.gap[:] = np.minimum(self.gap + (size - self.gap) * (counted / t), LARGEST)
         self.excess[:] = np.minimum(self.excess + (losses - losses.min(axis=1, keepdims=True)), LARGEST)
         self.excess -= self.excess.min(axis=1, keepdims=True)
         part = (1.0 / (self.rounds + 1.0))[:, None]

@@ -189,6 +189,18 @@ def test_weights_far_apart_and_long_streams_stay_in_range(rng):
     assert np.isfinite(bits(model)).all()
 
 
+def test_a_heavy_row_after_columns_have_faded_unseen_stays_in_range(rng):
+    """Sums over the weights played, of 1e190, in units of 1e-109, which six rows that weigh much leave."""
+    X = sparse.random(60, 23, 0.2, format="csr", random_state=3)
+    y, weight = rng.integers(0, 2, 60), 10.0 ** rng.choice([0, 50, 99], 60)
+    model, by_rows = NAGClassifier(half_life=30), NAGClassifier(half_life=30)
+    model.partial_fit(X, y, classes=[0, 1], sample_weight=weight)
+    for i in range(60):
+        by_rows.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1], sample_weight=weight[i : i + 1])
+    assert np.isfinite(bits(model)).all()
+    assert np.array_equal(bits(model), bits(by_rows))
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

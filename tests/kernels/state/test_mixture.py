@@ -8,8 +8,9 @@ import pytest
 from scipy.special import log_softmax
 from sklearn.datasets import load_breast_cancer, load_wine
 
+from sklearn_nag import config_context, kernels
 from sklearn_nag.estimators._nag import ETA0S
-from sklearn_nag.kernels.state.mixture import Mixture
+from sklearn_nag.kernels.state.mixture import FixedShare, Mixture
 
 from ..helpers import KERNELS, make_state, progressive
 
@@ -102,3 +103,15 @@ def test_the_gap_of_an_expert_without_a_share():
     mixture = Mixture(np.array([[0.0, 0.0, 1.0, 1.0, 1.0]]), np.array([1e-6]))
     mixture.suffer(mixture.weights(), np.array([[0.2, 0.8, 0.0, 0.0, 0.0]]))
     assert mixture.gap[0] == pytest.approx(0.3, rel=1e-4)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_losses_of_heavy_rows_stay_in_range(kernel):
+    weights = np.array([1.0, 1e100, 1e100, 1e50])
+    losses = np.array([[0.0, 0.0], [3e250, 2e250], [1e250, 2e250], [1e200, 2e200]])
+    mixture = FixedShare.new(1, 2, 2.0)
+    with config_context(kernel=kernel):
+        shares = kernels.mix(mixture, losses, row_weights=np.column_stack([weights, np.cumsum(weights)]))
+    assert np.isfinite(shares).all()
+    assert 0.0 < mixture.gap[0] < np.inf
