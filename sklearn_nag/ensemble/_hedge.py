@@ -268,6 +268,12 @@ class HedgeClassifier(ClassifierMixin, Mixture):
         check_one_class_a_row(y, type(self).__name__)
         return super()._validate(X, y, sample_weight, first)
 
+    def _go_on(self, X, y, sample_weight):
+        X, y, weight = super()._go_on(X, y, sample_weight)
+        if weight is not None:
+            class_codes(y, self.classes_)  # raises for an unknown one, whatever its row weighs
+        return X, y, weight
+
     def _see_classes(self, classes):
         named = check_classes(classes)
         if self.__sklearn_is_fitted__() and not np.array_equal(named, self.classes_):

@@ -197,6 +197,7 @@ def _within(model, low, high):
     y = np.ones((1, *np.shape(model.intercept_)))
     clipped.fit(np.zeros((1, model.n_features_in_)), y)  # which is what tells it the shape of targets
     clipped.regressor_ = model
+    clipped.transformer_.set_params(validate=False)  # as a rate may be infinite before it is clipped
     clipped.regressor.set_params(**model.get_params())
     if hasattr(model, "feature_names_in_"):
         clipped.feature_names_in_ = model.feature_names_in_

@@ -462,6 +462,8 @@ def _without_type(label):
 def as_labels(y, name):
     """Labels as NumPy has them: whole numbers and booleans that come as objects, as of a data frame, as such."""
     y = as_numpy(y, name)
+    if isinstance(y, np.ndarray) and y.dtype.kind in "mM":
+        raise ValueError(f"{name} must be whole numbers, booleans or words; it holds {y.dtype}.")
     if not (isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1):
         return y
     plain = np.asarray(y.tolist()) if all(isinstance(label, Integral | np.bool_) for label in y) else y

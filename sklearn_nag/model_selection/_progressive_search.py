@@ -385,8 +385,12 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     def _learn(self, X, y, weight):
         """Play and learn rows, with the cuts that fall among them. Those of weight 0 are as if they were not there."""
         check_as_begun(self._begun_with, self._settings())
-        if weight is not None and weight.any() and not weight.all():
+        if weight is not None and not weight.all():
+            if self._classifies():
+                class_codes(y, self.classes_)  # raises for an unknown one, whatever its row weighs
             rows = np.flatnonzero(weight)
+            if not len(rows):
+                return self
             X, y, weight = take_rows(X, rows), y[rows], weight[rows]
         alive = [self._candidates[i] for i in self._alive]
         by_row = all(candidate.by_row for candidate in alive)

@@ -45,7 +45,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     _state: Any
     _reads: frozenset = frozenset()  # kinds of columns of which it makes the same, so that one may turn into another
-    _takes_tables = False  # whether rows may be a `Table`, whose columns nobody has to make an array of
+    _takes_tables: tuple = ()  # kinds of columns that may come as a `Table`, of which nobody has to make an array
 
     # -- what a class defines
 

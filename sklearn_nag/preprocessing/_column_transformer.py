@@ -390,9 +390,13 @@ class OnlineColumnTransformer(OnlineTransformer):
                 name = state.names[place]
                 columns[place] = table.columns[found[name]] if name in found else _Missing(name, table.n_rows)
         for place in used if table.array is None else ():
-            kind, known = columns[place].kind, state.kinds[place]
-            if EMPTY not in (kind, known) and kind != known and not self._read_alike(place, kind, known):
-                column = _Changed(columns[place].name, columns[place])
+            column, kind, known = columns[place], columns[place].kind, state.kinds[place]
+            if EMPTY in (kind, known) or kind == known or self._read_alike(place, kind, known):
+                continue
+            if not column.has_values:
+                columns[place] = _Missing(column.name, table.n_rows)
+            elif not ((kind, known) == (NUMBERS, WORDS) and column.is_mixed):
+                column = _Changed(column.name, column)
                 example = column.unread(known) if self.mismatch == "raise" and kind == WORDS else ""
                 self._mismatch(
                     f"column {as_given(column.name)} holds {kind} in this table, and held {known} in the "
@@ -451,7 +455,7 @@ class OnlineColumnTransformer(OnlineTransformer):
     def _kinds(self, columns):
         """Kinds of all columns, with those that the present ones have shown first."""
         return tuple(
-            column.kind if kind == EMPTY and column is not None else kind
+            column.kind if kind == EMPTY and column is not None and column.has_values else kind
             for kind, column in zip(self._state.kinds, columns)
         )
 
@@ -462,10 +466,13 @@ class OnlineColumnTransformer(OnlineTransformer):
             if not sparse.issparse(rows):
                 rows = rows.astype(np.float64, copy=False)
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
-        kinds = {self._state.kinds[place] for place in places} - {EMPTY}
         chosen = [columns[place] for place in places]
+        known = [self._state.kinds[place] for place in places]
+        known = [NUMBERS if (kind, column.kind) == (EMPTY, NUMBERS) else kind for kind, column in zip(known, chosen)]
+        kinds = set(known) - {EMPTY}
         reads = () if single else _reads(step)
-        if reads and kinds <= reads and any(column.kind not in (EMPTY, *kinds) for column in chosen):
+        as_table = len(kinds) == 1 and not single and kinds.issubset(getattr(step, "_takes_tables", ()))
+        if as_table or (reads and kinds <= reads and any(column.kind not in (EMPTY, *kinds) for column in chosen)):
             return Table(None, chosen, table.n_rows, None)
         if kinds == {NUMBERS}:
             rows = side_by_side([column.numbers() for column in chosen], table.n_rows)
@@ -474,12 +481,9 @@ class OnlineColumnTransformer(OnlineTransformer):
             rows = np.empty((table.n_rows, len(places)), dtype="datetime64[us]")
             for i, column in enumerate(chosen):
                 rows[:, i] = column.dates()
-        elif kinds == {WORDS} and not single and getattr(step, "_takes_tables", False):
-            return Table(None, chosen, table.n_rows, None)
         else:
             rows = np.empty((table.n_rows, len(places)), dtype=object)
-            for i, place in enumerate(places):
-                kind, column = self._state.kinds[place], columns[place]
+            for i, (kind, column) in enumerate(zip(known, chosen)):
                 if kind == NUMBERS:
                     rows[:, i] = column.numbers()
                 elif kind == DATES:
@@ -540,7 +544,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         is_dense = getattr(self, "_is_dense", (False,) * len(self._fitted))  # models saved by version 1.0.0rc1 lack it
         for (_, step, places, _), width, dense in zip(self._fitted, self._widths, is_dense):
             own = np.empty(0, dtype=np.intp)
-            holds_numbers = [self._state.kinds[place] == NUMBERS for place in places]
+            holds_numbers = [self._state.kinds[place] in (NUMBERS, EMPTY) for place in places]
             if is_left_out(step) or (isinstance(step, OneToOneFeatureMixin) and width == len(places)):
                 own = np.flatnonzero(holds_numbers[:width])
             elif (known := numeric_outputs([step])) is not None:

@@ -91,7 +91,7 @@ class DateEncoder(OnlineTransformer):
 
     _state: Nothing
     _reads = frozenset((DATES, WORDS))
-    _takes_tables = True
+    _takes_tables = NUMBERS, WORDS
 
     def __init__(
         self,
@@ -125,13 +125,13 @@ class DateEncoder(OnlineTransformer):
     def _rows(self, X, first):
         table = table_in(self, X, first)
         if table.array is not None and not self._reads_digits():
-            return self._of_days(checked_numbers(self, X, False))
+            checked_numbers(self, X, False)
         dates = np.empty((table.n_rows, len(table.columns)), dtype="datetime64[us]")
         for i, column in enumerate(table.columns):
             if column.kind == WORDS or (column.kind == NUMBERS and self._reads_digits()):
                 dates[:, i] = self._read(column)
             elif column.kind == NUMBERS:
-                dates[:, i] = self._of_days(column.numbers())
+                dates[:, i] = self._of_days(column)
             else:
                 dates[:, i] = column.dates()
         return dates
@@ -146,13 +146,15 @@ class DateEncoder(OnlineTransformer):
             return False
         return any(form in UNITS or _width(form) for form in self._formats())
 
-    def _of_days(self, days):
+    def _of_days(self, column):
         """Dates that numbers stand for, as days since 1970, or in another unit."""
         unit = self.format if isinstance(self.format, str) and self.format in UNITS else "days"
-        days = days / UNITS[unit]
-        if (np.abs(days) > _MOST_DAYS).any():
-            raise ValueError(f"numbers are {unit} since 1970 here; {np.nanmax(np.abs(days)):g} days are beyond "
-                             f"{_MOST_DAYS:g}.")  # fmt: skip
+        days = column.numbers() / UNITS[unit]
+        beyond = np.abs(days) > _MOST_DAYS
+        if beyond.any() and self.errors == "raise":
+            raise ValueError(f"column {as_given(column.name)} has numbers, which are {unit} since 1970 here; "
+                             f"{days[beyond.argmax()]:g} days are beyond {_MOST_DAYS:g}.")  # fmt: skip
+        days[beyond] = np.nan
         since = np.where(np.isnan(days), 0.0, days) * (_DAY / np.timedelta64(1, "us"))
         dates = since.astype(np.int64).astype("datetime64[us]")
         dates[np.isnan(days)] = np.datetime64("NaT")

@@ -138,6 +138,17 @@ class Column:
         """
         return False
 
+    @property
+    def has_values(self) -> bool:
+        """Whether any value is not missing: a type says what there may be, and readers of files guess it."""
+        read = {NUMBERS: self.numbers, DATES: self.dates}.get(self.kind)
+        return any(word is not None for word in self.words()) if read is None else bool(((v := read()) == v).any())
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether numbers may stand beside words, as objects of Python do."""
+        return getattr(getattr(self.values, "dtype", None), "kind", None) == "O"
+
     def head(self) -> Column:
         """Its first row."""
         return type(self)(self.name, self.values[:1])

@@ -122,7 +122,7 @@ class Counts(NamedTuple):
 class Filled(NamedTuple):
     """What an imputer knows: whether its columns hold words, and by what it fills, or None for a constant."""
 
-    holds_words: bool
+    holds_words: bool | None  # before the first value, nobody knows
     known: Means | Counts | None
 
 
@@ -158,10 +158,11 @@ class OnlineImputer(OnlineTransformer):
 
     Notes
     -----
-    Rows come out as float64 or, where the first rows held words, as objects. Sums of a column are added up row by row,
-    so means are the same however the stream is cut; means of any finite numbers are finite. Of several imputers that
-    learnt rows of their own, `sklearn_nag.merge` makes one; of several most frequent values it takes the smallest. It
-    warns of columns of which some of them have seen no value: what a learner behind has learnt there is of zeros.
+    Rows come out as float64 or, where the first rows with a value held words, as objects. Sums of a column are added up
+    row by row, so means are the same however the stream is cut; means of any finite numbers are finite. Of several
+    imputers that learnt rows of their own, `sklearn_nag.merge` makes one; of several most frequent values it takes the
+    smallest. It warns of columns of which some of them have seen no value: what a learner behind has learnt there is of
+    zeros.
 
     Examples
     --------
@@ -192,10 +193,13 @@ class OnlineImputer(OnlineTransformer):
             raise InvalidParameterError("fill_value", "a finite number, a word, or None", shown(value))
 
     def _rows(self, X, first):
-        if self.strategy == "mean" or not (first or self._state.holds_words):
+        holds_words = None if first else self._state.holds_words
+        if self.strategy == "mean" or holds_words is False:
             return checked_numbers(self, X, first)
         table = table_in(self, X, first)
-        if first and all(column is None or column.kind in (NUMBERS, EMPTY) for column in table.columns):
+        columns = [column for column in table.columns if column is not None]
+        may_be_words = self._fills_by_a_word() and columns and not any(column.has_values for column in columns)
+        if not (holds_words or may_be_words or any(column.kind not in (NUMBERS, EMPTY) for column in columns)):
             return checked_numbers(self, X, first)
         rows = np.empty((table.n_rows, len(table.columns)), dtype=object)
         for i, column in enumerate(table.columns):
@@ -203,13 +207,19 @@ class OnlineImputer(OnlineTransformer):
         return rows
 
     def _new_state(self, rows):
-        holds_words = rows.dtype == object
+        return Filled(False, Means.new(rows.shape[1])) if self.strategy == "mean" else self._begun(rows)
+
+    def _begun(self, rows):
+        """The state before the first rows, or before those with the first value."""
+        holds_words, known = rows.dtype == object, None
         if self.strategy == "constant":
             self._constant(holds_words)
-            return Filled(holds_words, None)
-        if self.strategy == "mean":
-            return Filled(False, Means.new(rows.shape[1]))
-        return Filled(holds_words, Counts.new(rows.shape[1], "missing_value" if holds_words else 0.0))
+        else:
+            known = Counts.new(rows.shape[1], "missing_value" if holds_words else 0.0)
+        return Filled(None if _missing(rows).all() else holds_words, known)
+
+    def _fills_by_a_word(self):
+        return self.strategy == "constant" and isinstance(self.fill_value, str)
 
     def _constant(self, holds_words):
         """The constant that missing values are filled by; raise for a word among numbers."""
@@ -226,21 +236,26 @@ class OnlineImputer(OnlineTransformer):
         if isinstance(known, Means):
             known, filled = known.learn_and_fill(rows, self.add_indicator)
             return Filled(False, known), filled
+        if state.holds_words is None:
+            state = self._begun(rows)
+            known = state.known
         missing = _missing(rows)
         filled = rows.copy() if missing.any() else rows
         if known is not None:
             known = known.learn_and_fill(filled, missing)
         elif filled is not rows:
-            filled[missing] = self._constant(state.holds_words)
+            filled[missing] = self._constant(rows.dtype == object)
         return Filled(state.holds_words, known), self._with_indicators(filled, missing) if transform else None
 
     def _transform_rows(self, state, rows):
+        if state.holds_words is None:
+            state = self._begun(rows)
         missing = _missing(rows)
         filled = rows
         if missing.any():
             filled = rows.copy()
             if state.known is None:
-                filled[missing] = self._constant(state.holds_words)
+                filled[missing] = self._constant(rows.dtype == object)
             else:
                 state.known.fill(filled, missing)
         return self._with_indicators(filled, missing)
@@ -271,6 +286,7 @@ class OnlineImputer(OnlineTransformer):
         return merged
 
     def _merge_states(self, states):
+        states = [state for state in states if state.holds_words is not None] or states
         first = states[0]
         if any(state.holds_words != first.holds_words for state in states):
             raise ValueError("some of these imputers fill words and others numbers; they cannot be merged.")
@@ -285,8 +301,10 @@ class OnlineImputer(OnlineTransformer):
         self._check_is_fitted()
         state = self._state
         if state.known is None:
-            return np.full(self.n_features_in_, self._constant(state.holds_words))
-        return np.asarray(state.known.values(), dtype=object if state.holds_words else np.float64)
+            holds_words = self._fills_by_a_word() if state.holds_words is None else state.holds_words
+            return np.full(self.n_features_in_, self._constant(holds_words))
+        values = state.known.values()
+        return np.asarray(values, dtype=object if any(isinstance(value, str) for value in values) else np.float64)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

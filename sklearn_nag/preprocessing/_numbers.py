@@ -89,7 +89,7 @@ class NumberReader(OnlineTransformer):
 
     _state: Nothing
     _reads = frozenset((NUMBERS, WORDS))
-    _takes_tables = True
+    _takes_tables = (WORDS,)
 
     def __init__(
         self,

@@ -379,7 +379,7 @@ class OnlinePipeline(Pipeline):
 
     @property
     def _takes_tables(self):
-        return bool(parts := self._parts()) and getattr(parts[0], "_takes_tables", False)
+        return getattr(next(iter(self._parts()), None), "_takes_tables", ())
 
     @property
     def _reads(self):

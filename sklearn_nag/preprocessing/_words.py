@@ -12,6 +12,7 @@ from sklearn.feature_extraction import FeatureHasher
 
 from ..estimators._parameters import check_flag, check_number
 from ._base import OnlineTransformer, names_in, table_in
+from ._frames import WORDS
 
 MISSING, OTHER = "(missing)", "(other)"  # how names of columns call a missing word, and those without a column
 _HALVES = "surrogatepass"  # of errors in what is encoded
@@ -47,7 +48,7 @@ class Coded(NamedTuple):
 class _OfWords(OnlineTransformer):
     """Base of the encoders of words: rows are `Coded`."""
 
-    _takes_tables = True
+    _takes_tables = (WORDS,)
 
     def _rows(self, X, first):
         table = table_in(self, X, first)

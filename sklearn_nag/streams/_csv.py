@@ -38,7 +38,7 @@ _DIGIT_OF = {word: digit for digit, name in (("1", "true"), ("0", "false"))
 _CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error of pyarrow
 
 
-def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frames, words) -> Iterator:
+def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frames, words, may_lack=()) -> Iterator:
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
     The first 4 MiB tell the types, or the first row where it is longer. Fields that are empty, NA, null or the like are
@@ -66,6 +66,8 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
         holds words.
     words : set of str
         Columns that hold words, whatever these look like. Those that are found to do so are added, for later files.
+    may_lack : list of str
+        Columns that may have no value at first, and hold numbers then.
 
     Raises
     ------
@@ -88,7 +90,9 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
             if pyarrow.types.is_binary(kind):
                 raise ValueError(f"{path} has text in column {name!r} that is not UTF-8: say by encoding what it is, "
                                  "such as latin-1, or leave the column out by columns.")  # fmt: skip
-            if pyarrow.types.is_null(kind) and text:
+            if pyarrow.types.is_null(kind) and name in may_lack:
+                table.types[name] = pyarrow.float64()
+            elif pyarrow.types.is_null(kind) and text:
                 raise ValueError(f"{path} has no value of column {name!r} in its first 4 MiB, which tell what it "
                                  "holds: fill it in, or leave it out by columns.")  # fmt: skip
         while text:

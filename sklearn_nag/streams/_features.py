@@ -103,7 +103,7 @@ class TableReader:
                 found = self._features(where, schema)
                 features = found if features is None or self.takes_any else features
                 _check_layout(where, schema, found, features)
-                _check_words(where, schema, () if self.frames else features, self.targets, words)
+                _check_words(where, schema, () if self.frames else features, words)
             for start in range(0, table.num_rows, batch_size):
                 rows = table.slice(start, batch_size)
                 numbers = np.arange(n_rows + start, n_rows + start + rows.num_rows)
@@ -111,6 +111,7 @@ class TableReader:
                     self.n_left_out += int(gaps.sum())
                     rows, numbers = rows.filter(import_pyarrow().array(~gaps)), numbers[~gaps]
                 if rows.num_rows:
+                    _check_words(where, schema, self.targets, words, are_targets=True)
                     yield self._read(rows, features, Place(where, numbers))
             n_rows += table.num_rows
 
@@ -237,11 +238,11 @@ def _check_layout(where, schema, found, features):
             )
 
 
-def _check_words(where, schema, features, targets, words):
+def _check_words(where, schema, names, words, are_targets=False):
     """Raise unless the same columns hold words as before; ``words`` says which do, and is filled by the first table."""
-    for name in (*features, *targets):
+    for name in names:
         kind = schema.field(name).type
-        if name in targets and import_pyarrow().types.is_dictionary(kind):  # targets are taken as what they stand for
+        if are_targets and import_pyarrow().types.is_dictionary(kind):  # targets are taken as what they stand for
             kind = kind.value_type
         holds = _holds_words(kind)
         if words.setdefault(name, holds) != holds:

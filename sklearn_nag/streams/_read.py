@@ -29,6 +29,7 @@ from ._sources import (
     parquet_rows,
     parquet_tables,
     svmlight_rows,
+    without_views,
 )
 
 ROWS_SHOWN = 100_000  # by which it is decided what columns are
@@ -402,14 +403,15 @@ def open_batches(
             if formats == {"parquet"}:
                 of_file = parquet_tables(path, reader.names(), batch_size, reader.is_word)
             else:
+                may_lack = reader.targets if reader.drop and path != paths[0] else ()
                 of_file = csv_tables(
-                    path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames, known
+                    path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames, known, may_lack
                 )
             for table in of_file:
-                yield path, table
+                yield path, without_views(table)
         if paths is None:
             for number, table in enumerate(object_tables(source, reader.names(), batch_size)):
-                yield "a later table" if number else "the first table", table
+                yield "a later table" if number else "the first table", without_views(table)
 
     def rows():
         return reader.rows(tables(), batch_size)

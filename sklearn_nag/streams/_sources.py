@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .._extras import how_to_install
 from ..estimators._parameters import shown
-from ..preprocessing._frames import as_word
+from ..preprocessing._frames import as_word, read_table
 from ._text import BadRow, WholeRows
 
 FORMATS = {
@@ -239,7 +239,8 @@ def _join_of_polars(frames):
 def join_tables(tables):
     """One table of Arrow of several; what some of them lack is missing there.
 
-    One that has no values becomes what another has there; where some have words, numbers and dates become words.
+    One that has no values becomes what another has there; where some have words, numbers and dates become words, and so
+    do dates beside numbers.
     """
     pyarrow = import_pyarrow()
     tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
@@ -251,7 +252,12 @@ def join_tables(tables):
         elif any(map(pyarrow.types.is_boolean, kinds)) and any(map(_is_number, kinds)):
             change = _as_numbers
         else:
-            continue
+            try:
+                pyarrow.unify_schemas([pyarrow.schema({"": kind}) for kind in kinds], promote_options="permissive")
+                continue
+            except pyarrow.ArrowTypeError:
+                are_dates = all(pyarrow.types.is_date(kind) or pyarrow.types.is_timestamp(kind) for kind in kinds)
+                change = _as_dates if are_dates else _as_words
         tables = [change(table, name) if name in table.schema.names else table for table in tables]
     return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
 
@@ -267,9 +273,15 @@ def _as_words(table, name):
     return table.set_column(table.schema.get_field_index(name), name, column)
 
 
+def _as_dates(table, name):
+    """A table in which a column holds times by the clock that they are given by."""
+    dates = import_pyarrow().array(read_table(table.select([name])).columns[0].dates())
+    return table.set_column(table.schema.get_field_index(name), name, dates)
+
+
 def _is_number(kind):
     types = import_pyarrow().types
-    return types.is_integer(kind) or types.is_floating(kind)
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
 
 
 def _as_numbers(table, name):
@@ -277,7 +289,7 @@ def _as_numbers(table, name):
     column = table.column(name)
     if not import_pyarrow().types.is_boolean(column.type):
         return table
-    return table.set_column(table.schema.get_field_index(name), name, column.cast(import_pyarrow().int8()))
+    return table.set_column(table.schema.get_field_index(name), name, column.cast(import_pyarrow().float64()))
 
 
 def check_names(names, columns, where):
@@ -311,12 +323,12 @@ def object_tables(source, columns, batch_size) -> Iterator:
         reader = pyarrow.RecordBatchReader.from_stream(source)
         check_names(reader.schema.names, columns, f"the {type(source).__name__}")
         for batch in reader:
-            yield _without_views(batch if columns is None else batch.select(columns))
+            yield batch if columns is None else batch.select(columns)
         return
     if hasattr(source, "__arrow_c_array__"):
         batch = pyarrow.record_batch(source)
         check_names(batch.schema.names, columns, f"the {type(source).__name__}")
-        yield _without_views(batch if columns is None else batch.select(columns))
+        yield batch if columns is None else batch.select(columns)
         return
     if type(source).__module__.startswith("pandas"):  # before version 2.2
         yield from object_tables(pyarrow.Table.from_pandas(source, preserve_index=False), columns, batch_size)
@@ -334,7 +346,7 @@ def object_tables(source, columns, batch_size) -> Iterator:
         yield from object_tables(frame, columns, batch_size)
 
 
-def _without_views(batch):
+def without_views(batch):
     """A record batch with strings in place of views of strings, as polars has them, of which Arrow takes no rows."""
     pyarrow = import_pyarrow()
     is_view = pyarrow.types.is_string_view

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from functools import cache
 from typing import NamedTuple
 
@@ -219,7 +220,8 @@ def log_probability(known: Probabilities, logits: np.ndarray, has_unit: bool) ->
     """Logarithm of the probability of each class."""
     factor, offset = line(known, has_unit)
     with np.errstate(over="ignore"):
-        score = np.clip(factor * logits, -MOST * FARTHEST, MOST * FARTHEST) + offset
+        behind = np.maximum(logits - logits.max(axis=1, keepdims=True), -sys.float_info.max)
+        score = np.maximum(factor * behind, -MOST * FARTHEST) + offset
     score -= score.max(axis=1, keepdims=True)
     with np.errstate(under="ignore"):
         return score - np.log(np.exp(score).sum(axis=1, keepdims=True))

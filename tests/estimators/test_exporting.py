@@ -115,3 +115,14 @@ def test_half_lives_that_are_clipped_apart(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.set_params(clip=None).partial_fit(X, X[:, 0]).to_sklearn()
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_a_rate_beyond_the_range_is_clipped_as_by_the_model(loss, rng):
+    X = rng.normal(size=(500, 2))
+    reg = NAGRegressor(loss).partial_fit(X, 1.0 + rng.poisson(np.exp(0.5 * X[:, 0])))
+    far = np.array([[1e6, 0.0], [0.3, 0.4]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = reg.predict(far)
+        np.testing.assert_allclose(pickle.loads(pickle.dumps(reg.to_sklearn())).predict(far), expected, rtol=1e-12)

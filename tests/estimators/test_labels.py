@@ -18,6 +18,7 @@ from sklearn_nag import (
     FTRLClassifier,
     FTRLRegressor,
     HedgeClassifier,
+    NAGCellsClassifier,
     NAGClassifier,
     NAGRegressor,
     OnlineBootstrap,
@@ -355,3 +356,16 @@ def test_regressors_within_those_of_scikit_learn(regressor):
 
 def test_move_of_a_share_at_its_least_loss():
     assert soft_move(logit(0.25), -0.5, 1e9) == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("learner", [NAGClassifier, HedgeClassifier, NAGCellsClassifier])
+def test_labels_are_checked_whatever_their_rows_weigh(learner, rng):
+    X, y = rng.normal(size=(60, 2)), np.tile([0, 1, 2], 20)
+    clf = learner().partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="y contains 9, which is not one of classes"):
+        clf.partial_fit(X[:2], [0, 9], sample_weight=[1.0, 0.0])
+    days = np.datetime64("2024-01-01") + y
+    with pytest.raises(ValueError, match=r"y must be whole numbers, booleans or words; it holds datetime64\[D\]"):
+        learner().fit(X, days)
+    with pytest.raises(ValueError, match="classes must be whole numbers, booleans or words"):
+        learner().partial_fit(X, days, classes=np.unique(days))

@@ -311,3 +311,16 @@ def test_candidates_that_failed_rank_alike(rng):
     with pytest.warns(FitFailedWarning):
         found = ProgressiveSearch(NAGClassifier(), {"eta0": [-1, 1.0, -2]}).fit(X, y)
     assert found.cv_results_["rank_test_score"].tolist() == [2, 1, 2]
+
+
+def test_a_batch_of_rows_of_weight_0_is_as_if_it_were_not_there(rng):
+    X = rng.normal(size=(300, 2))
+    y, weight = X[:, 0] > 0, np.ones(300)
+    X[::7, 1], X[100:200, 1], weight[100:200] = np.nan, 1e9, 0.0
+    pipeline = make_online_pipeline(OnlineImputer(), NAGClassifier())
+    whole, parts = (ProgressiveSearch(pipeline, {"nagclassifier__eta0": [0.1, 1.0]}, min_rows=50) for _ in range(2))
+    whole.partial_fit(X, y, classes=[False, True], sample_weight=weight)
+    for rows in np.split(np.arange(300), 3):
+        parts.partial_fit(X[rows], y[rows], classes=[False, True], sample_weight=weight[rows])
+    assert np.array_equal(whole.predict_proba(X), parts.predict_proba(X))
+    assert whole.best_score_ == parts.best_score_

@@ -15,8 +15,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import NAGClassifier
-from sklearn_nag.preprocessing import DateEncoder, NumberReader, OnlineColumnTransformer, make_online_pipeline
+from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag.preprocessing import (
+    DateEncoder,
+    NumberReader,
+    OnlineColumnTransformer,
+    OnlineOneHotEncoder,
+    make_online_pipeline,
+    prepare,
+)
 from sklearn_nag.preprocessing._column_transformer import stacked
 
 from .helpers import Centred
@@ -365,3 +372,47 @@ def test_names_that_are_known_and_not_used(frame):
         columns.transform(frame.assign(sold=1, other=2))
     with pytest.raises(ValueError, match="unused"):
         OnlineColumnTransformer(numbers(), unused="sold").fit(frame)
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NaT, pd.array([None], dtype="str"), pd.Categorical([None])])
+@pytest.mark.parametrize("column", ["number", "word", "date", "text"])
+def test_a_table_without_a_value_of_a_column_says_nothing_of_what_it_holds(column, missing, rng):
+    """As files of a few rows are read: types of columns without values are those that the reader likes best."""
+    frame = pd.DataFrame(
+        {
+            "number": rng.normal(size=60),
+            "word": np.tile(["u", "v", None], 20),
+            "date": pd.date_range("2024", periods=60),
+            "text": [" ".join(rng.choice(list("abcdefgh"), 5)) for _ in range(60)],
+        }
+    )
+    y, kinds = rng.normal(size=60), {"text": "text"}
+    first = frame[:1].assign(**{column: missing})
+    plain = frame[:1].assign(**{column: pd.Series([None], dtype=object)})
+    model = prepare(frame, NAGRegressor(), kinds=kinds).partial_fit(frame, y)
+    assert model.predict(first) == model.predict(plain)
+    parts, expected = (prepare(frame, NAGRegressor(), kinds=kinds) for _ in range(2))
+    parts.partial_fit(first, y[:1]).partial_fit(frame[1:], y[1:])
+    expected.partial_fit(plain, y[:1]).partial_fit(frame[1:], y[1:])
+    assert np.array_equal(parts.predict(frame), expected.predict(frame))
+
+
+def test_rows_of_a_mixed_column_may_be_numbers():
+    frame = pd.DataFrame({"a": pd.Series([1, "x", 2.5, None, True] * 4, dtype=object)})
+    columns = OnlineColumnTransformer([("words", OnlineOneHotEncoder(5), ["a"])]).partial_fit(frame)
+    whole = columns.transform(frame).toarray()
+    assert np.array_equal(np.vstack([columns.transform(frame[i : i + 1]).toarray() for i in range(20)]), whole)
+    with pytest.raises(ValueError, match="column 'a' holds numbers in this table, and held words"):
+        columns.transform(pd.DataFrame({"a": [1.0]}))
+
+
+def test_dates_that_cannot_be_read_are_named_by_their_column(rng):
+    frame = pd.DataFrame({"x": rng.normal(size=40), "day": 20240101 + np.arange(40) % 28, "time": 17e8 + np.arange(40)})
+    kinds = {"day": "dates", "time": "dates"}
+    model = prepare(frame, NAGRegressor(), kinds=kinds).partial_fit(frame, frame.x)
+    with pytest.raises(ValueError, match="column 'day' must hold dates"):
+        model.predict(frame[:1].assign(day=0))
+    with pytest.raises(ValueError, match="column 'time' has numbers, which are seconds since 1970 here"):
+        model.predict(frame[:1].assign(time=17e15))
+    model = prepare(frame, NAGRegressor(), kinds=kinds, mismatch="fill").partial_fit(frame, frame.x)
+    assert model.predict(frame[:1].assign(time=17e15)) == model.predict(frame[:1].assign(time=np.nan))

@@ -208,3 +208,29 @@ def test_a_constant_among_words_is_the_word_that_the_column_has():
     rows = OnlineImputer("constant", fill_value=1.0, add_indicator=True).fit_transform(frame)
     assert rows.tolist() == [["a", "1", 0, 0], ["1", "1", 1, 1], ["b", "2", 0, 0]]
     assert type(rows[0, 2]) is int
+
+
+@pytest.mark.parametrize("strategy", ["most_frequent", "constant"])
+@pytest.mark.parametrize("values", [["u", "v", "u"], [1.0, 2.0, 1.0]])
+@pytest.mark.parametrize("kind", [object, "float64", "str"])
+def test_a_first_batch_without_a_value_does_not_tell_what_a_column_holds(kind, values, strategy):
+    first = pd.DataFrame({"a": pd.Series([None, None], dtype=kind)})
+    later = pd.DataFrame({"a": pd.Series([*values, None], dtype=object)})
+    whole, parts = OnlineImputer(strategy), OnlineImputer(strategy)
+    expected = whole.learn_transform(later).tolist()
+    assert parts.learn_transform(first).shape == (2, 1)
+    parts = pickle.loads(pickle.dumps(parts))
+    assert parts.statistics_.shape == (1,)
+    assert parts.learn_transform(later).tolist() == expected
+    assert parts.transform(later).tolist() == whole.transform(later).tolist()
+    assert merged([OnlineImputer(strategy).partial_fit(first), whole]).transform(later).tolist() == expected
+
+
+def test_a_word_fills_what_may_turn_out_to_be_words():
+    imputer = OnlineImputer("constant", fill_value="none")
+    first, later = (pd.DataFrame({"a": pd.Series(values, dtype=object)}) for values in ([None], ["u", None]))
+    assert imputer.learn_transform(first).tolist() == [["none"]]
+    assert imputer.statistics_.tolist() == ["none"]
+    assert imputer.learn_transform(later).tolist() == [["u"], ["none"]]
+    with pytest.raises(ValueError, match="fill_value is the word 'none', but the columns hold numbers"):
+        OnlineImputer("constant", fill_value="none").partial_fit(first).partial_fit(first.assign(a=1.0))

@@ -1,8 +1,10 @@
 """Rows read from files and other sources against the frames that they were written from."""
 
 import bz2
+import datetime
 import gzip
 import shutil
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer
 from sklearn_nag.streams import fit_stream, read_batches
-from sklearn_nag.streams._sources import _numbered
+from sklearn_nag.streams._sources import _numbered, join_tables
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
@@ -613,3 +615,46 @@ def test_weights_are_numbers(weights, message):
     frame = pd.DataFrame({"x": [1.0, 2.0], "w": weights, "y": [0.0, 1.0]})
     with pytest.raises(ValueError, match=message):
         gathered(read_batches(frame, "y", sample_weight="w"))
+
+
+def csv_files(frames, folder):
+    """The frames as CSV files."""
+    paths = [folder / f"{number}.csv" for number in range(len(frames))]
+    for frame, path in zip(frames, paths):
+        frame.to_csv(path, index=False)
+    return paths
+
+
+@pytest.mark.parametrize("make", [written, csv_files])
+@pytest.mark.parametrize("values", [["a", "b"], [0.5, 1.5]])
+def test_a_later_file_may_have_no_target_at_all(values, make, tmp_path):
+    frames = [pd.DataFrame({"x": [1.0, 2.0], "y": values}), pd.DataFrame({"x": [3.0], "y": [np.nan]})]
+    batches = read_batches(make(frames, tmp_path), "y", missing_target="drop")
+    (X, y), *others = batches
+    assert not others
+    assert (X.tolist(), y.tolist(), batches.n_left_out) == ([[1.0], [2.0]], values, 1)
+
+
+def test_parquet_files_of_string_views(tmp_path):
+    views = pa.table({"x": [1.0, 2.0], "y": pa.array(["u", None], pa.string_view())})
+    parquet.write_table(views, tmp_path / "views.parquet")
+    (X, y), = read_batches(tmp_path / "views.parquet", "y", missing_target="drop")  # fmt: skip
+    assert (X.tolist(), y.tolist()) == ([[1.0]], ["u"])
+
+
+DAY, TIME = datetime.date(2024, 1, 2), datetime.datetime(2024, 1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "expected"),
+    [
+        (pa.array([DAY], pa.date32()), pa.array([TIME], pa.timestamp("s")), [DAY, TIME]),
+        (pa.array([TIME], pa.timestamp("s", "UTC")), pa.array([TIME], pa.timestamp("ms")), [TIME, TIME]),
+        (pa.array([1], pa.int64()), pa.array([DAY], pa.date32()), ["1", "2024-01-02"]),
+        (pa.array([True], pa.bool_()), pa.array([Decimal("2.5")], pa.decimal128(5, 2)), [1.0, 2.5]),
+    ],
+)
+def test_tables_are_joined_whatever_their_types(first, later, expected):
+    joined = join_tables([pa.table({"a": values}) for values in (first, later)])
+    found = joined.column("a").to_pylist()
+    assert found == (np.array(expected, dtype="datetime64[us]").tolist() if expected[1] is TIME else expected)

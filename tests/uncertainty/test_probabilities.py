@@ -124,3 +124,14 @@ def test_merging_and_saving():
 def test_what_cannot_be(change):
     with pytest.raises(ValueError, match="known"):
         probabilities.check("known", probabilities.new(2)._replace(**change), 2)
+
+
+@pytest.mark.parametrize("has_unit", [True, False])
+@pytest.mark.parametrize("logits", [[1e13, 2e13, -1.0], [1e300, 1.1e300, 0.0], [-1.7e308, 1.7e308, 1.6e308]])
+def test_far_logits_do_not_tie(logits, has_unit):
+    known = probabilities.new(3, has_unit)
+    if has_unit:  # which nobody knows before the first row
+        known.table[4, 0] = 1.0
+        known = known._replace(rows=1)
+    p = np.exp(probabilities.log_probability(known, np.array([logits]), has_unit))
+    assert p.tolist() == [[0.0, 1.0, 0.0]]
