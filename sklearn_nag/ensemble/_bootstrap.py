@@ -19,7 +19,7 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from .. import kernels
-from .._typing import available_if
+from .._decorators import available_if
 from ..estimators._calls import between_calls, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._online import OnlineLinear

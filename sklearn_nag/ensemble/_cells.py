@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from .. import kernels
-from .._docstrings import share
+from .._decorators import share
 from ..estimators import merge as merge_learners
 from ..estimators._growing_table import in_silence
 from ..estimators._merging import check_went_on

@@ -11,8 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import kernels, losses
-from .._docstrings import share
-from .._typing import available_if
+from .._decorators import available_if, share
 from ..estimators._calls import between_calls, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import NAGClassifier, NAGRegressor

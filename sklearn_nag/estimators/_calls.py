@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import cast
 
 from .._beside import Beside
-from .._typing import Method
+from .._decorators import Method
 
 # Beside the estimators, as attributes that are not parameters would be copied, compared and pickled with the others.
 _turns = Beside()

@@ -16,7 +16,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import losses
-from .._typing import available_if
+from .._decorators import available_if
 from ..uncertainty import probabilities, quantiles
 from . import _labels
 from ._calls import between_calls, named_publicly, unchanged_on_error

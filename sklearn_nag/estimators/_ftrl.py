@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .. import kernels, losses
-from .._docstrings import share
+from .._decorators import share
 from ..constraints import Simplex
 from ..losses import RegressionLoss
 from . import _shared_docs

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from .. import kernels
-from .._docstrings import share
+from .._decorators import share
 from ..constraints import Simplex
 from ..losses import ClassificationLoss, RegressionLoss
 from . import _shared_docs

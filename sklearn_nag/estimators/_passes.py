@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from .. import kernels
-from .._typing import Method
+from .._decorators import Method
 
 try:  # scikit-learn's callbacks came with version 1.9; before it stand-ins do nothing
     from sklearn.callback import CallbackSupportMixin

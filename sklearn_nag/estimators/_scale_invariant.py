@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .. import kernels
-from .._docstrings import share
+from .._decorators import share
 from ..losses import ClassificationLoss, RegressionLoss
 from . import _shared_docs
 from ._classifier import OnlineClassifier

@@ -1,4 +1,4 @@
-"""Parameters and attributes that docstrings of several estimators describe alike; see `sklearn_nag._docstrings`."""
+"""Parameters and attributes that docstrings of several estimators describe alike; see `sklearn_nag._decorators`."""
 
 from __future__ import annotations
 

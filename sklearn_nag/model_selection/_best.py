@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import available_if
+from .._decorators import available_if
 from ..estimators._calls import between_calls
 from ..estimators._validation import Rows
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
-from .._typing import available_if
+from .._decorators import available_if
 from ..estimators._calls import unchanged_on_error
 from ._steps import (
     check_step,

@@ -1,16 +1,63 @@
-"""Parameters that are to go, for a while still taken. For names there is `sklearn.utils.deprecated`."""
+"""Decorators: methods that keep their signatures for type checkers, docstrings that share texts, parameters that go."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import re
 import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from textwrap import indent
+from typing import Any, TypeVar, cast
 
-from ._typing import Method
+from sklearn.utils import metaestimators
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+Documented = TypeVar("Documented", bound=Callable)
 NOT_GIVEN = "deprecated"
+_PLACEHOLDER = re.compile(r"^([ \t]*)\{(\w+)\}[ \t]*$", re.MULTILINE)
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """`sklearn.utils.metaestimators.available_if`, which gives types to no one.
+
+    Parameters
+    ----------
+    check : callable
+        Whether an object has the method; it may raise an AttributeError that says why not.
+
+    Returns
+    -------
+    callable
+        The decorator.
+    """
+    decorator: Callable[[Method], Method] = metaestimators.available_if(check)
+    return decorator
+
+
+def share(**entries: str) -> Callable[[Documented], Documented]:
+    r"""Return a decorator that writes an entry in place of each docstring line that is nothing but ``{name}``.
+
+    An entry is given without indentation and gets that of the line. A name without an entry raises KeyError.
+
+    Examples
+    --------
+    >>> @share(X="X : ndarray\n    Rows.")
+    ... class Learner:
+    ...     '''Parameters:
+    ...
+    ...       {X}
+    ...     '''
+    >>> [line.strip() for line in Learner.__doc__.splitlines()]
+    ['Parameters:', '', 'X : ndarray', 'Rows.', '']
+    """
+
+    def write(documented):
+        if documented.__doc__ is not None:  # as it is under `python -OO`
+            documented.__doc__ = _PLACEHOLDER.sub(lambda line: indent(entries[line[2]], line[1]), documented.__doc__)
+        return documented
+
+    return write
 
 
 def deprecated_parameter(name: str, *, until: str, instead: str) -> Callable[[Method], Method]:

@@ -3,7 +3,7 @@ import warnings
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from sklearn_nag._deprecation import deprecated_parameter
+from sklearn_nag._decorators import deprecated_parameter
 
 
 class Learner(BaseEstimator):
