@@ -133,8 +133,10 @@ def draw_comparison(comparison, file):
     file : Path or file
         Where to write it; PNG where it has no suffix.
     """
-    reference, whole = comparison.reference, comparison.error(comparison.reference)
+    reference, whole, of = comparison.reference, comparison.error(comparison.reference), ""
     outcomes = [*(o for o in comparison.outcomes if o.learner.family != BASELINES), comparison.baseline(reference)]
+    if whole == 0:
+        whole, of = comparison.error(outcomes[-1]) or 1.0, f" of that {BASELINES}"
     found = [comparison.difference(outcome, reference) for outcome in outcomes]
     changes = 100 * np.array([[d.low, d.mean, d.high] for d in found]) / whole
     left, right = _limits(changes)
@@ -155,7 +157,7 @@ def draw_comparison(comparison, file):
     axes.axvline(0, color="0.4", lw=1, zorder=0)
     axes.set_yticks(range(len(outcomes)), [outcome.name for outcome in outcomes])
     axes.set(ylim=(len(outcomes) - 0.5, -0.5), xlim=(left, right))
-    axes.set_xlabel(f"{comparison.judge.error} against {reference.name}, in %; less is better")
+    axes.set_xlabel(f"{comparison.judge.error} against {reference.name}, in %{of}; less is better")
     axes.grid(axis="x", alpha=0.3)
     handles = [axes.plot([], [], "o", color=color, label=family)[0] for family, color in COLOURS.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
@@ -165,6 +167,8 @@ def draw_comparison(comparison, file):
 def _limits(changes):
     """Ends of the axis: all differences, but for those that are far beyond the middle half of them."""
     means = changes[~np.isnan(changes[:, 1]), 1]
+    if not len(means):
+        return -1.0, 1.0  # the first learner has failed
     lower, upper = np.quantile(means, [0.25, 0.75])
     reach = WIDEST * max(upper - lower, 1.0)
     inside = changes[(changes[:, 1] >= lower - reach) & (changes[:, 1] <= upper + reach)]

@@ -126,17 +126,19 @@ def number(value, digits=4):
 
 
 def percent(comparison, one, other, interval=False):
-    """Difference of two outcomes' errors as a share of the latter's, with its sign and perhaps its 95 % interval."""
+    """Difference of errors, with its sign and perhaps its 95 % interval: a share of the latter's, unless that is 0."""
     found, whole = comparison.difference(one, other), comparison.error(other)
-    if np.isnan(found.mean) or not whole > 0:
+    if np.isnan(found.mean):
         return "" if interval else "?"
-    ends = f" ({100 * found.low / whole:+.1f} to {100 * found.high / whole:+.1f})" if interval else ""
-    return f"{100 * found.mean / whole:+.1f} %{ends}"
+    scale, form, unit = (100 / whole, "+.1f", " %") if whole > 0 else (1, "+.3g", "")
+    ends = f" ({scale * found.low:{form}} to {scale * found.high:{form}})" if interval else ""
+    return f"{scale * found.mean:{form}}{unit}{ends}"
 
 
 def less(comparison, one, other):
     """How much smaller an error is than another, in words."""
-    return f"{100 * (1 - comparison.error(one) / comparison.error(other)):.1f} % less"
+    whole = comparison.error(other)
+    return f"{100 * (1 - comparison.error(one) / whole):.1f} % less" if whole > 0 else "no less"
 
 
 def how(comparison):

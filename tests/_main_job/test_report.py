@@ -51,6 +51,18 @@ def test_verdicts(errors, first, second):
     assert found[1] == second
 
 
+def test_an_error_may_be_none():
+    none = np.zeros(10)
+    found = made(ours=none, sgd=none + 0.02, shares=none + 0.5)
+    assert verdict(found) == [
+        "Take ours with its defaults: log loss 0, 100.0 % less log loss than predicting the shares.",
+        "Against ours with its defaults, sgd (+0.02) is worse.",
+    ]
+    assert [row[2] for row in cells(found)[1:]] == ["", "+0.02 (+0.02 to +0.02)", "+0.5 (+0.5 to +0.5)"]
+    assert "The nearest to it is ours, at +0.1 log loss against" in verdict(made(ours=none + 0.1, shares=none))[1]
+    assert "0.0 % less" not in findings(made(ours=none, sgd=none, shares=none))
+
+
 def test_a_peer_that_alone_is_better_than_no_column_is_told_of():
     noisy = 0.3 * np.array([1, -1] * 5)
     first, second = verdict(made(ours=0.7 + noisy, sgd=0.72 + STEADY, shares=0.8 - STEADY))
