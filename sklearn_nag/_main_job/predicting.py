@@ -234,7 +234,8 @@ def predicted(model, X, options, n_before) -> Any:
         if name not in X.schema.names:
             raise ValueError(f"--keep: the files have no column {name!r}; theirs are {', '.join(X.schema.names)}.")
         values = X.column(name)
-        if options.out.suffix == ".csv" and pyarrow.types.is_nested(values.type):
+        has_no_words = pyarrow.types.is_nested(values.type) or "binary" in str(values.type)
+        if options.out.suffix == ".csv" and has_no_words:
             raise ValueError(f"--keep {name}: it holds {values.type}, which .csv has no fields for; .parquet has.")
         columns[name] = values.dictionary_decode() if pyarrow.types.is_dictionary(values.type) else values
     if known is not None:
