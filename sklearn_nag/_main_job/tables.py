@@ -18,7 +18,7 @@ from .._extras import how_to_install
 from ..preprocessing import DateEncoder, NumberReader, OnlinePipeline, prepare
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
 from ..preprocessing._numbers import NumberForm
-from ..preprocessing._prepare import KINDS, LEFT_OUT, choose
+from ..preprocessing._prepare import KINDS, LEFT_OUT, TEXT, choose
 
 LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
@@ -121,13 +121,15 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         learn from.
     """
     choices = choices or Choices()
-    frame, reading = _read(path, encoding)
+    of_words = [name for name, kind in choices.kinds.items() if kind in (WORDS, TEXT)]
+    frame, reading = _read(path, encoding, of_words, target)
     _check_choices(choices, frame, path, target)
     if len(frame) == 0:
         raise ValueError(f"{path} has a header, and no rows below it.")
     _check_sizes(frame, path)
-    frame = frame.assign(**{name: _plain(frame[name], choices.kinds.get(name)) for name in frame})
     notes = [f"{path}: {len(frame)} rows, {frame.shape[1]} columns"]
+    if not _is_number(frame[target]):  # truths among them, with gaps or without
+        frame[target] = frame[target].dropna().astype(str).astype(object).reindex(frame.index)
     target_reader = _target_reader(frame[target], choices.kinds.get(target))
     if target_reader is not None:
         frame[target] = _made_by(target_reader, frame[target])
@@ -136,13 +138,18 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         notes.append(f"  {len(frame) - len(rows)} rows left out, which have no {target!r}")
     of_columns: list[str] = []
     kinds = {name: kind for name, kind in choices.kinds.items() if name != target}
-    others = [name for name in choices.columns or frame.columns if name != target]
+    others = [name for name in frame if name != target and name in (choices.columns or frame)]
     given = {"drop": list(choices.drop), "kinds": kinds} | ({"columns": others} if choices.columns else {})
     try:
         made = prepare(rows.drop(columns=target), say=of_columns.append, **given)
     except ValueError as error:
         of_file = f"{path} has no column to learn {target!r} from." if "to learn from" in str(error) else error
         raise ValueError(str(of_file)) from None
+    for place, name in enumerate(others):
+        is_one = of_columns[place].endswith("one value only")
+        if is_one and len({value for value in rows[name].dropna() if not isinstance(value, str)}) > 1:
+            keep = f"kinds={{{name!r}: 'words'}} keeps them"
+            of_columns[place] = f"{name!r}: left out: whole numbers that are one as float64 ({keep})"
     time = None if choices.shuffle else choices.time or _time(rows[others], kinds, choices.drop)
     if time is not None:
         rows = rows.iloc[np.argsort(_moments(rows[time], kinds.get(time)), kind="stable")]
@@ -151,14 +158,17 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         notes.append(f"  {most_rows} {how} (--rows)")
         rows = rows.tail(most_rows) if time is not None else rows.sample(most_rows, random_state=0)
     y = rows.pop(target)
-    is_classification = _is_classification(y, choices.kinds.get(target))
+    is_classification = not _is_number(y) or (choices.kinds.get(target) != NUMBERS and _are_classes(y))
+    more = ""
     if is_classification:
         frequent = y.map(y.value_counts()) >= 2
         if not frequent.all():
             notes.append(f"  {(~frequent).sum()} rows left out, whose class no other row has")
             rows, y = rows[frequent], y[frequent]
+            if _is_number(y):
+                more = f" in two rows or more; --numbers {shlex.quote(target)} takes it for a quantity"
     if y.nunique() < 2:
-        raise ValueError(f"{path} has nothing to learn: rows with fewer than two values of {target!r}.")
+        raise ValueError(f"{path} has nothing to learn: rows with fewer than two values of {target!r}{more}.")
     if len(y) < 2 * folds:
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
@@ -206,28 +216,12 @@ def _check_choices(choices, frame, path, target):
         raise ValueError("--time and --shuffle do not go together: one says that rows have an order, the other not.")
 
 
-def _plain(values, kind):
-    """A column as numbers or words: numbers that are asked to be words, and truths with gaps, become words."""
-    if values.dtype.kind in "iuf" and kind not in (WORDS, "text"):
-        return values
-    return _words(values)
-
-
-def _words(values):
-    """Values as words; missing ones stay missing."""
-    return values.dropna().astype(str).astype(object).reindex(values.index)
-
-
 def _target_reader(values, kind):
     """What makes numbers of targets that are words, all of them numbers, unless they are asked to be words; or None."""
     if _is_number(values) or kind == WORDS:
         return None
     choice = choose(read_table(values.to_frame()).columns[0], kind)
     return NumberReader(**(choice.form or NumberForm())._asdict()) if choice.kind == NUMBERS else None
-
-
-def _is_classification(y, kind):
-    return not _is_number(y) or kind == WORDS or (kind != NUMBERS and _are_classes(y))
 
 
 def _time(frame, kinds, drop):
@@ -257,8 +251,11 @@ def _made_by(transformer, values):
     return pd.Series(transformer.fit_transform(values.to_frame())[:, 0], values.index, name=values.name)
 
 
-def _read(path, encoding):
-    """The file as a DataFrame, its columns cut where the header says; and what pandas is told to read the same."""
+def _read(path, encoding, words, target):
+    """The file as a DataFrame, its columns cut where the header says; and what pandas is told to read the same.
+
+    Fields of columns that are asked to be ``words`` stay as they are written.
+    """
     try:
         import pandas as pd
     except ImportError:
@@ -267,18 +264,23 @@ def _read(path, encoding):
         lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole ones, of which quotes are a part
         header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, **lines).columns))
         separator = max(SEPARATORS, key=re.sub('"[^"]*"', "", header).count)
-        options = {"encoding": encoding, "sep": separator, "low_memory": False, "index_col": False}
-        codes: list[str] = []
+        if (n := next(csv.reader([header], delimiter=separator)).count(target)) > 1:
+            raise ValueError(f"it has {n} columns {target!r}; names must differ.")
+        options = {"encoding": encoding, "sep": separator, "low_memory": False, "dtype": dict.fromkeys(words, "str")}
+        usual = {"sep": ",", "encoding": "utf-8", "low_memory": False, "dtype": {}}
+        if isinstance(pd.read_csv(path, nrows=1, **options).index, pd.RangeIndex):
+            usual["index_col"] = False  # as rows do not end in a separator
+        options["index_col"] = False
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(path, **options)
             whole = [place for place, name in enumerate(frame) if _is_whole(frame[name])]
             if whole:  # read as text again, as digits with a leading zero are codes, such as those of towns
-                texts = pd.read_csv(path, usecols=whole, dtype=str, **options)
+                texts = pd.read_csv(path, usecols=whole, **options | {"dtype": str})
                 for place, name in zip(whole, texts):
                     if texts[name].str.fullmatch(LEADING_ZERO).any():
                         frame[frame.columns[place]] = texts[name]
-                        codes.append(frame.columns[place])
+                        options["dtype"][frame.columns[place]] = "str"
     except LookupError:
         raise ValueError(
             f"there is no encoding {encoding!r}; well known are utf-8, latin-1, cp1252 and utf-16."
@@ -293,8 +295,7 @@ def _read(path, encoding):
         raise ValueError(f"{path} is empty.") from None
     except Exception as error:  # pandas has errors of its own, and so has each library that unpacks files
         raise ValueError(f"{path} cannot be read as a CSV file: {str(error).strip()}") from None
-    given = {"sep": separator, "encoding": encoding, "dtype": dict.fromkeys(codes, "str")}
-    return frame, {name: value for name, value in given.items() if value not in (",", "utf-8", {})}
+    return frame, {name: value for name, value in options.items() if value != usual.get(name)}
 
 
 def _check_sizes(frame, path):

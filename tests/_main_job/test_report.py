@@ -7,7 +7,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag._main_job.comparison import OURS, Comparison, Learner, Outcome
 from sklearn_nag._main_job.report import cells, findings, number, snippet, verdict
-from sklearn_nag._main_job.tables import Table, read_own
+from sklearn_nag._main_job.tables import Choices, Table, read_own
 
 from .test_comparison import made
 
@@ -134,6 +134,27 @@ def test_the_lines_of_python_read_targets_that_are_words(tmp_path, rng, monkeypa
     exec(snippet(Comparison(table, "log_loss", shares.measures, outcomes, 1, 1, None)), names)
     assert len(names["y"]) == 199
     np.testing.assert_array_equal(names["y"], table.y)
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds"), [("{x},{i},{y},", {}), ("{x},{t},{y}", {}), ("{x},{t},{y}", {"y": "words"})]
+)
+def test_the_lines_of_python_give_what_was_compared(tmp_path, rng, monkeypatch, line, kinds):
+    """Where rows end in a comma, features are truths, and numbers are classes."""
+    rows = (
+        line.format(x=x, i=i % 5, t=["true", "false", ""][i % 3], y=i % 2 + 0.5) for i, x in enumerate(rng.random(60))
+    )
+    (tmp_path / "own.csv").write_text("\n".join(["x,b,y", *rows]))
+    monkeypatch.chdir(tmp_path)
+    table = read_own(tmp_path / "own.csv", "y", most_rows=1000, folds=2, choices=Choices(kinds=kinds))
+    learner = (NAGClassifier if kinds else NAGRegressor)(max_iter=1, random_state=0)
+    shares = made(a=STEADY, shares=1 + STEADY)
+    outcomes = [Outcome(Learner("", "", learner), {"log_loss": np.zeros(10)}, 0.0), shares.outcomes[-1]]
+    names: dict = {}
+    exec(snippet(Comparison(table, "log_loss", shares.measures, outcomes, 1, 1, None)), names)
+    assert names["y"].tolist() == table.y.tolist()
+    expected = learner.fit(table.prepare.fit_transform(table.X), table.y)
+    assert names["model"].predict(names["X"]).tolist() == expected.predict(table.prepare.transform(table.X)).tolist()
 
 
 def test_the_lines_of_python_learn_logarithms(tmp_path, rng, monkeypatch):
