@@ -129,7 +129,7 @@ def of_bundled_data(options):
 def of_file(options):
     """Which learner is right for a file of the user's."""
     by_kind = [f"{name}={kind}" for kind in ("words", "numbers") for name in getattr(options, kind)]
-    kinds = kinds_of([*options.kinds, *by_kind])
+    kinds = kinds_of([*options.kinds, *by_kind], options.target)
     columns = None if options.columns is None else tuple(options.columns)
     choices = Choices(columns, tuple(options.drop), kinds, options.time, options.shuffle)
     table = read_own(

@@ -185,7 +185,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     )  # fmt: skip
 
 
-def kinds_of(said):
+def kinds_of(said, target):
     """What columns are, by name, from what the command line says: a list of NAME=KIND."""
     kinds = {}
     for text in said:
@@ -194,6 +194,8 @@ def kinds_of(said):
             raise ValueError(f"--as {text}: it must be NAME=KIND, where KIND is one of {', '.join(KINDS)}.")
         if kinds.setdefault(name, kind) != kind:
             raise ValueError(f"--as {text}: {name!r} is {kinds[name]}, as said before.")
+    if kinds.get(target) not in (None, NUMBERS, WORDS):
+        raise ValueError(f"--as {target}={kinds[target]}: the target is {NUMBERS} or {WORDS}.")
     return kinds
 
 
@@ -210,8 +212,6 @@ def _check_choices(choices, frame, path, target):
             raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(map(repr, frame.columns))}.")
     if target in choices.drop:
         raise ValueError(f"{target!r} is the column to predict; --drop must not name it.")
-    if choices.kinds.get(target) not in (None, NUMBERS, WORDS):
-        raise ValueError(f"--as {target}={choices.kinds[target]}: the target is {NUMBERS} or {WORDS}.")
     if choices.time is not None and choices.shuffle:
         raise ValueError("--time and --shuffle do not go together: one says that rows have an order, the other not.")
 

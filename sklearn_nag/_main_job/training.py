@@ -3,8 +3,8 @@
 Batches are read by sklearn_nag.streams.read_batches and learnt by fit_stream, so the model is what these two give.
 The first 100,000 rows decide what is made of each column (numbers, words, dates, money, text, missing values), and a
 line says so of each; the model knows its columns. svmlight files hold numbers, which are taken as they are. Without
---estimator a first pass over the target decides: words, or at most 20 different whole numbers, are classes, anything
-else is a quantity.
+--estimator a first pass over the target decides: words, digits with leading zeros among them, or at most 20 different
+whole numbers, are classes, anything else is a quantity. --as says which it is.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import argparse
 import ast
 import pickle
+import re
 import time
 import warnings
 import zlib
+from itertools import chain, islice
 from pathlib import Path
 
 import joblib
@@ -23,13 +25,13 @@ from sklearn.base import is_classifier
 
 from .. import estimators
 from .._extras import how_to_install
-from ..preprocessing._frames import WORDS
+from ..preprocessing._frames import NUMBERS, WORDS
 from ..preprocessing._numbers import is_missing_word
 from ..preprocessing._prepare import KINDS, TEXT, are_numbers
 from ..streams import Batches, fit_stream, read_batches
-from ..streams._read import open_batches
+from ..streams._read import ROWS_SHOWN, open_batches
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .tables import MOST_CLASSES, kinds_of
+from .tables import LEADING_ZERO, MOST_CLASSES, kinds_of
 from .wording import as_options, in_a_line
 
 PROGRAM = "python -m sklearn_nag train"
@@ -126,8 +128,9 @@ def train(options):
     """
     clear_beside(options.model)
     check_writable(options.model)
-    batches = batches_of(options, options.columns)
+    batches_of(options, options.columns)  # to check them
     estimator, classes = learner(options)
+    batches = batches_of(options, options.columns)
     if options.target is not None:
         estimator = prepared(options, batches, estimator)
     n_read = 0
@@ -162,11 +165,12 @@ def train(options):
     ])  # fmt: skip
 
 
-def batches_of(options, columns):
+def batches_of(options, columns, words=()):
     """Batches of the files; without any ``columns``, of targets alone. Rows without a target are left out."""
     read = open_batches if columns == [] else read_batches
     is_table = options.target is not None
-    words = [name for name, kind in kinds_of(options.kinds).items() if kind in (WORDS, TEXT)]
+    kinds = kinds_of(options.kinds, options.target)
+    words = [*words, *(name for name, kind in kinds.items() if kind in (WORDS, TEXT))]
     return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
         missing_target="drop" if is_table else "raise", batch_size=options.batch_size, n_hashed=options.n_hashed,
@@ -182,7 +186,8 @@ def prepared(options, batches, estimator):
     first = batches.head()
     if first.num_columns == 0:
         raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
-    kinds = kinds_of(options.kinds)
+    kinds = kinds_of(options.kinds, options.target)
+    kinds.pop(options.target, None)
     print(f"columns, by the first {first.num_rows} rows:")
     made = {
         "drop": options.drop, "kinds": kinds, "n_hashed": options.n_hashed,
@@ -194,9 +199,15 @@ def prepared(options, batches, estimator):
 def learner(options):
     """The estimator with its parameters, and the classes of a classifier."""
     name, classes = options.estimator, options.classes
+    kind = kinds_of(options.kinds, options.target).get(options.target)
+    if kind == NUMBERS and classes is None:
+        name = name or "NAGRegressor"
     if classes is not None and name is not None and name.endswith("Regressor"):
         raise ValueError(f"--classes is for classifiers; --estimator is {name}.")
     what = target_of(options)
+    may_be_codes = kind is None and options.target is not None and not (name or "").endswith("Regressor")
+    if may_be_codes:
+        keep_codes(options, ROWS_SHOWN)
     targets = targets_of(batches_of(options, None if options.target is None else []), what)
     if name is not None and name.endswith("Regressor"):
         if next(targets, np.empty(0)).dtype.kind in "US":
@@ -204,9 +215,21 @@ def learner(options):
     elif classes is not None:
         classes = as_targets(classes, next(targets, np.empty(0)))
     else:
-        classes = find_classes(targets, what, surely=name is not None)
+        classes = find_classes(targets, what, surely=name is not None or kind == WORDS)
+        if may_be_codes and classes is not None and classes.dtype.kind == "f" and keep_codes(options):
+            return learner(options)
     name = name or ("NAGRegressor" if classes is None else "NAGClassifier")
     return getattr(estimators, name)().set_params(**dict(map(parameter, options.set))), classes
+
+
+def keep_codes(options, most_rows=None):
+    """Let a target be words where it has digits with a leading zero, as numbers would merge them; return whether."""
+    n_batches = None if most_rows is None else -(-most_rows // options.batch_size)
+    targets = (y.tolist() for _, y, *_ in islice(batches_of(options, [], [options.target]), n_batches))
+    found = (str(word) for words in chain([options.classes or ()], targets) for word in set(words))
+    are_codes = any(re.fullmatch(LEADING_ZERO, word) for word in found)
+    options.kinds = [*options.kinds, *[f"{options.target}={WORDS}"] * are_codes]
+    return are_codes
 
 
 def target_of(options):

@@ -7,7 +7,7 @@ import lzma
 import numpy as np
 import pytest
 
-from sklearn_nag._main_job.tables import Choices, read_own
+from sklearn_nag._main_job.tables import Choices, kinds_of, read_own
 from sklearn_nag.preprocessing import prepare
 
 pd = pytest.importorskip("pandas")
@@ -87,7 +87,6 @@ def test_what_is_said_of_columns_is_said_to_prepare(ugly):
     assert table.preparing == {"columns": ["a", "b"], "drop": ["b"], "kinds": {"a": "words"}}
     assert "'b': left out, as asked" in "\n".join(table.notes)
     for choices, message in [
-        (Choices(kinds={"y": "text"}), "--as y=text: the target is numbers or words"),
         (Choices(drop=("c",)), "has no column 'c'; its columns are 'a', 'b', 'y'"),
         (Choices(columns=("c",)), "has no column 'c'"),
         (Choices(time="c"), "has no column 'c'"),
@@ -132,6 +131,8 @@ def test_classes_words_and_few_whole_numbers(ugly):
 
 
 def test_what_the_target_is_can_be_said(ugly):
+    with pytest.raises(ValueError, match="--as y=text: the target is numbers or words"):
+        kinds_of(["y=text"], "y")
     path = ugly(y={i: str(i % 3) for i in range(60)})
     assert not read(path, choices=Choices(kinds={"y": "numbers"})).is_classification
     path = ugly(y={i: str(i % 29) for i in range(60)})

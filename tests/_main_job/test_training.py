@@ -160,6 +160,38 @@ def test_classes_given_save_a_pass(run, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("first", [[], ["1", "7"] * 60], ids=["first", "late"])
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ([], ["007", "01", "1", "7"]),
+        ([], ["01", "1"]),
+        (["--estimator", "FTRLClassifier"], ["007", "01", "1", "7"]),
+        (["--classes", "01", "1", "007", "7"], ["007", "01", "1", "7"]),
+        (["--as", "y=words"], ["007", "01", "1", "7"]),
+    ],
+)
+def test_digits_with_leading_zeros_are_classes_as_they_are_written(run, monkeypatch, options, codes, first):
+    monkeypatch.setattr(training, "ROWS_SHOWN", 20)
+    y = [*first, *codes * 5]
+    pd.DataFrame({"x": np.sin(range(len(y))), "y": y}).to_csv("rows.csv", index=False)
+    run("rows.csv", "--target", "y", "--batch-size", "10", *options)
+    assert set(joblib.load("model.joblib").classes_) == {*first, *codes}
+
+
+def test_what_the_target_is_can_be_said(run):
+    pd.DataFrame({"x": np.sin(range(90)), "y": ["0.50", "01.5", "1"] * 30}).to_csv("rows.csv", index=False)
+    assert "y: a quantity" in run("rows.csv", "--target", "y")
+    run("rows.csv", "--target", "y", "--as", "y=words")
+    assert joblib.load("model.joblib").classes_.tolist() == ["0.50", "01.5", "1"]
+    pd.DataFrame({"x": np.sin(range(90)), "y": ["01", "1", "7"] * 30}).to_csv("rows.csv", index=False)
+    for options in (["--as", "y=numbers"], ["--estimator", "NAGRegressor"]):
+        assert "NAGRegressor, 1 features, y: a quantity" in run("rows.csv", "--target", "y", *options)
+    code, said = run("rows.csv", "--target", "y", "--as", "y=dates")
+    assert code == 2
+    assert "--as y=dates: the target is numbers or words" in said
+
+
 def test_killed_and_started_again(run, tmp_path):
     """A run that is killed at a checkpoint goes on from it, to the same bits; one that has ended says so."""
     FRAME.to_csv("rows.csv", index=False)
