@@ -30,7 +30,7 @@ from ._main_job.measures import OF_CLASSES, OF_QUANTITIES
 from ._main_job.page import page
 from ._main_job.predicting import main as predict
 from ._main_job.rates import bundled_tasks
-from ._main_job.tables import KINDS, Choices, kinds_of, read_own
+from ._main_job.tables import Choices, add_choices, kinds_of, read_own
 from ._main_job.training import main as train
 from ._main_job.warm_up import main as warm_up
 
@@ -53,10 +53,7 @@ def parse(arguments):
     add("--figure", type=Path, metavar="FILE",
         help="file for the figure (comparison.png; of bundled data eta_range.png, with all curves in a second file "
         "beside it)")  # fmt: skip
-    add("--columns", nargs="+", metavar="NAME", help="columns that are features (all others)")
-    add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out")
-    add("--as", nargs="+", default=[], metavar="NAME=KIND", dest="kinds",
-        help=f"what columns are, of {', '.join(KINDS)}; the target is numbers or words")  # fmt: skip
+    add_choices(add)
     add("--words", nargs="+", default=[], metavar="NAME", help="the same as --as NAME=words")
     add("--numbers", nargs="+", default=[], metavar="NAME", help="the same as --as NAME=numbers")
     add("--time", metavar="NAME", help="column in whose order rows are; later ones are predicted (one with dates)")

@@ -17,13 +17,6 @@ def draw_summary(comparisons, path):
     On the left are errors with default parameters, as multiples of that of SGD on scaled features with its best
     learning rate; on the right the learning rates with which a learner is as good as the best of all, but for one
     standard error of its folds.
-
-    Parameters
-    ----------
-    comparisons : list of Comparison
-        What to draw.
-    path : Path
-        File to write.
     """
     figure = _figure(9, 1.6 + 0.85 * len(comparisons))
     left, right = figure.subplots(1, 2, sharey=True)
@@ -89,13 +82,6 @@ def draw_curves(comparisons, path):
 
     Shades are one standard error of the folds to each side; the line across is the least error of all learners plus one
     standard error, which is what counts as good.
-
-    Parameters
-    ----------
-    comparisons : list of Comparison
-        What to draw.
-    path : Path
-        File to write.
     """
     wide = min(len(comparisons), 2)
     high = -(-len(comparisons) // wide)
@@ -124,15 +110,7 @@ WIDEST = 5.0  # axes have room for this times what the learners span, so that a 
 
 
 def draw_comparison(comparison, file):
-    """Save the figure of a table: how each learner's error differs from that of the first, in percent.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What to draw.
-    file : Path or file
-        Where to write it; PNG where it has no suffix.
-    """
+    """Save the figure of a table, as PNG if not to a path: how each learner's error differs from that of the first."""
     reference, whole, of = comparison.reference, comparison.error(comparison.reference), ""
     outcomes = [*(o for o in comparison.outcomes if o.learner.family != BASELINES), comparison.baseline(reference)]
     if whole == 0:

@@ -23,20 +23,7 @@ pre { background: #f5f5f5; padding: 0.8rem; font-size: 0.8rem; white-space: pre-
 
 
 def page(comparison, png=None):
-    """The page.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What it tells of.
-    png : bytes, optional
-        The figure.
-
-    Returns
-    -------
-    str
-        HTML in UTF-8.
-    """
+    """The page, as HTML in UTF-8, with a figure or without."""
     table = comparison.table
     head, *rows = report.cells(comparison)
     body = "\n".join(_row("td", row, "best" if row[0] == comparison.chosen.name else "") for row in rows)

@@ -31,7 +31,7 @@ from ..streams._progress import progress_bar
 from ..streams._read import SIZES
 from ..streams._sources import import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .training import SUFFIXES, WHAT_FILES_DO, noting
+from .training import SUFFIXES, WHAT_FILES_DO, add_reading, noting, reading
 from .wording import in_a_line
 
 PROGRAM = "python -m sklearn_nag predict"
@@ -60,14 +60,10 @@ def parse(arguments):
         "values and columns that the model has learnt as numbers or dates")  # fmt: skip
     add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
     add("--fill", action="store_true", help="go on where columns are missing, new or changed, with a warning")
-    add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
     add("--part", type=int, default=1_000_000, metavar="ROWS", help="after how many a part is written (%(default)s)")
     add("--n-hashed", type=int, default=2**16, metavar="N",
         help="columns that words are hashed to, of a model that does not know its columns (%(default)s)")  # fmt: skip
-    add("--delimiter", help="of CSV files (what the header has most of: comma, semicolon, tab or bar)")
-    add("--encoding", default="utf-8", help="of CSV files (%(default)s)")
-    add("--max-row-bytes", type=int, default=2**25, metavar="BYTES", help="most bytes of a row of text (%(default)s)")
-    add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
+    add_reading(add)
     options = parser.parse_args(arguments)
     if options.model.suffix not in SUFFIXES:
         parser.error(f"{options.model}: the name of a model ends in {', '.join(SUFFIXES)}")
@@ -94,23 +90,7 @@ def main(arguments):
 
 
 def predict(options):
-    """Predict the rows of files, and write predictions.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        What `parse` returns.
-
-    Returns
-    -------
-    str
-        What was done, in a line.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError, EOFError, ImportError, NotImplementedError, zlib.error
-        For models and files that cannot be read, rows that the model does not take, and where nothing can be written.
-    """
+    """Predict the rows of files, and write predictions; return what was done, in a line."""
     try:
         content = options.model.read_bytes()
     except FileNotFoundError:
@@ -203,11 +183,9 @@ def batches_of(options, model):
         raise ValueError("--keep is for models that know their columns, as train saves them.")
     is_svmlight = any(".svm" in name.lower() or ".libsvm" in name.lower() for name in options.files)
     return read_batches(
-        options.files, None, columns=options.columns, batch_size=options.batch_size, n_hashed=options.n_hashed,
-        frames=known is not None, words=words_of(known, options.keep), delimiter=options.delimiter,
+        options.files, None, columns=options.columns, frames=known is not None, words=words_of(known, options.keep),
         mismatch="fill" if known is not None and options.fill else "raise",
-        encoding=options.encoding, n_features=model.n_features_in_ if is_svmlight else None,
-        zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
+        n_features=model.n_features_in_ if is_svmlight else None, **reading(options),
     )  # fmt: skip
 
 

@@ -19,6 +19,8 @@ from ..preprocessing import DateEncoder, NumberReader, OnlinePipeline, prepare
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
 from ..preprocessing._numbers import NumberForm
 from ..preprocessing._prepare import KINDS, LEFT_OUT, TEXT, choose
+from ..streams._read import _check_encoding
+from ..streams._sources import check_names
 
 LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
@@ -148,8 +150,8 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     for place, name in enumerate(others):
         is_one = of_columns[place].endswith("one value only")
         if is_one and len({value for value in rows[name].dropna() if not isinstance(value, str)}) > 1:
-            keep = f"kinds={{{name!r}: 'words'}} keeps them"
-            of_columns[place] = f"{name!r}: left out: whole numbers that are one as float64 ({keep})"
+            why = f"whole numbers that are one as float64 (kinds={{{name!r}: 'words'}} keeps them)"
+            of_columns[place] = f"{name!r}: left out: {why}"
     time = None if choices.shuffle else choices.time or _time(rows[others], kinds, choices.drop)
     if time is not None:
         rows = rows.iloc[np.argsort(_moments(rows[time], kinds.get(time)), kind="stable")]
@@ -185,6 +187,14 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     )  # fmt: skip
 
 
+def add_choices(add):
+    """Add options that say what is made of columns."""
+    add("--columns", nargs="+", metavar="NAME", help="columns that are features (all others)")
+    add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out")
+    add("--as", nargs="+", default=[], metavar="NAME=KIND", dest="kinds",
+        help=f"what columns are, of {', '.join(KINDS)}; the target is numbers or words")  # fmt: skip
+
+
 def kinds_of(said, target):
     """What columns are, by name, from what the command line says: a list of NAME=KIND."""
     kinds = {}
@@ -207,9 +217,7 @@ def _as_option(kept):
 def _check_choices(choices, frame, path, target):
     """Raise ValueError for names that are no columns, and choices that do not go together."""
     named = [*(choices.columns or ()), *choices.drop, *choices.kinds, *filter(None, [choices.time])]
-    for name in (target, *named):
-        if name not in frame:
-            raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(map(repr, frame.columns))}.")
+    check_names([*frame], [target, *named], path)
     if target in choices.drop:
         raise ValueError(f"{target!r} is the column to predict; --drop must not name it.")
     if choices.time is not None and choices.shuffle:
@@ -260,6 +268,7 @@ def _read(path, encoding, words, target):
         import pandas as pd
     except ImportError:
         raise ValueError(f"reading a CSV file needs pandas: {how_to_install('csv')}") from None
+    _check_encoding(encoding)
     try:
         lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole ones, of which quotes are a part
         header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, **lines).columns))
@@ -281,10 +290,6 @@ def _read(path, encoding, words, target):
                     if texts[name].str.fullmatch(LEADING_ZERO).any():
                         frame[frame.columns[place]] = texts[name]
                         options["dtype"][frame.columns[place]] = "str"
-    except LookupError:
-        raise ValueError(
-            f"there is no encoding {encoding!r}; well known are utf-8, latin-1, cp1252 and utf-16."
-        ) from None
     except UnicodeError:
         raise ValueError(
             f"{path} is not text in {encoding}; name its encoding, such as --encoding latin-1, cp1252 or utf-16."

@@ -27,11 +27,11 @@ from .. import estimators
 from .._extras import how_to_install
 from ..preprocessing._frames import NUMBERS, WORDS
 from ..preprocessing._numbers import is_missing_word
-from ..preprocessing._prepare import KINDS, TEXT, are_numbers
+from ..preprocessing._prepare import TEXT, are_numbers
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import ROWS_SHOWN, open_batches
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .tables import LEADING_ZERO, MOST_CLASSES, kinds_of
+from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, kinds_of
 from .wording import as_options, in_a_line
 
 PROGRAM = "python -m sklearn_nag train"
@@ -50,11 +50,7 @@ def parse(arguments):
     add = parser.add_argument
     add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
     add("--target", metavar="NAME", help="column to predict; not for svmlight, where each line begins with it")
-    add("--columns", nargs="+", metavar="NAME", help="columns that are features (all others)")
-    add("--prepare", action="store_true", help=argparse.SUPPRESS)  # as is done in any case
-    add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out")
-    add("--as", nargs="+", default=[], metavar="NAME=KIND", dest="kinds",
-        help=f"what columns are, of {', '.join(KINDS)}")  # fmt: skip
+    add_choices(add)
     add("--fill", action="store_true",
         help="go on where later rows lack columns, have new ones or other things in them, with a warning; what cannot "
         "be read is missing, also where the model predicts")  # fmt: skip
@@ -69,13 +65,9 @@ def parse(arguments):
     add("--changed-files", action="store_true", help="go on from the checkpoint though rows of the files were mended")
     add("--model", type=Path, default=Path("model.joblib"), metavar="FILE",
         help="where to save the model, in the format of its suffix: .joblib, .pkl or .skops (%(default)s)")  # fmt: skip
-    add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
     add("--n-hashed", type=int, default=2**16, metavar="N", help="columns that words are hashed to (%(default)s)")
-    add("--delimiter", help="of CSV files (what the header has most of: comma, semicolon, tab or bar)")
-    add("--encoding", default="utf-8", help="of CSV files (%(default)s)")
     add("--n-features", type=int, metavar="N", help="number of features of svmlight files, which do not say")
-    add("--max-row-bytes", type=int, default=2**25, metavar="BYTES", help="most bytes of a row of text (%(default)s)")
-    add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
+    add_reading(add)
     options = parser.parse_args(arguments)
     if options.model.suffix not in SUFFIXES:
         parser.error(f"--model {options.model}: its name must end in {', '.join(SUFFIXES)}")
@@ -83,6 +75,21 @@ def parse(arguments):
         if path is not None and not path.parent.is_dir():
             parser.error(f"there is no folder {path.parent} for {path.name}")
     return parser, options
+
+
+def add_reading(add):
+    """Add options that say how files are read."""
+    add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
+    add("--delimiter", help="of CSV files (what the header has most of: comma, semicolon, tab or bar)")
+    add("--encoding", default="utf-8", help="of CSV files (%(default)s)")
+    add("--max-row-bytes", type=int, default=2**25, metavar="BYTES", help="most bytes of a row of text (%(default)s)")
+    add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
+
+
+def reading(options):
+    """What these say, as parameters of `read_batches`."""
+    names = "batch_size", "n_hashed", "delimiter", "encoding", "max_row_bytes"
+    return {name: getattr(options, name) for name in names} | {"zero_based": not options.one_based}
 
 
 def main(arguments):
@@ -109,23 +116,7 @@ def noting(job, options):
 
 
 def train(options):
-    """Train and save a model.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        What `parse` returns.
-
-    Returns
-    -------
-    str
-        What was done, in a few lines.
-
-    Raises
-    ------
-    ValueError, OSError, EOFError, ImportError, NotImplementedError, zlib.error
-        For files that cannot be read or learnt from, as `read_batches` and `fit_stream` say.
-    """
+    """Train and save a model; return what was done, in a few lines. Raises `WHAT_FILES_DO` for those of no use."""
     clear_beside(options.model)
     check_writable(options.model)
     batches_of(options, options.columns)  # to check them
@@ -173,11 +164,9 @@ def batches_of(options, columns, words=()):
     words = [*words, *(name for name, kind in kinds.items() if kind in (WORDS, TEXT))]
     return read(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
-        missing_target="drop" if is_table else "raise", batch_size=options.batch_size, n_hashed=options.n_hashed,
-        transformer=None, frames=is_table, words=words,
+        missing_target="drop" if is_table else "raise", transformer=None, frames=is_table, words=words,
         mismatch="fill" if options.fill and is_table and columns is None else "raise",
-        delimiter=options.delimiter, encoding=options.encoding,
-        n_features=options.n_features, zero_based=not options.one_based, max_row_bytes=options.max_row_bytes,
+        n_features=options.n_features, **reading(options),
     )  # fmt: skip
 
 
@@ -202,14 +191,15 @@ def learner(options):
     kind = kinds_of(options.kinds, options.target).get(options.target)
     if kind == NUMBERS and classes is None:
         name = name or "NAGRegressor"
-    if classes is not None and name is not None and name.endswith("Regressor"):
+    of_quantities = name is not None and name.endswith("Regressor")
+    if classes is not None and of_quantities:
         raise ValueError(f"--classes is for classifiers; --estimator is {name}.")
     what = target_of(options)
-    may_be_codes = kind is None and options.target is not None and not (name or "").endswith("Regressor")
+    may_be_codes = kind is None and options.target is not None and not of_quantities
     if may_be_codes:
-        keep_codes(options, ROWS_SHOWN)
+        keep_codes(options, -(-ROWS_SHOWN // options.batch_size))
     targets = targets_of(batches_of(options, None if options.target is None else []), what)
-    if name is not None and name.endswith("Regressor"):
+    if of_quantities:
         if next(targets, np.empty(0)).dtype.kind in "US":
             raise ValueError(f"{name} needs numbers as targets; {what} holds words.")
     elif classes is not None:
@@ -222,14 +212,14 @@ def learner(options):
     return getattr(estimators, name)().set_params(**dict(map(parameter, options.set))), classes
 
 
-def keep_codes(options, most_rows=None):
-    """Let a target be words where it has digits with a leading zero, as numbers would merge them; return whether."""
-    n_batches = None if most_rows is None else -(-most_rows // options.batch_size)
+def keep_codes(options, n_batches=None):
+    """Let a target be words if it has digits with leading zeros, which numbers would merge; return whether it has."""
     targets = (y.tolist() for _, y, *_ in islice(batches_of(options, [], [options.target]), n_batches))
-    found = (str(word) for words in chain([options.classes or ()], targets) for word in set(words))
-    are_codes = any(re.fullmatch(LEADING_ZERO, word) for word in found)
-    options.kinds = [*options.kinds, *[f"{options.target}={WORDS}"] * are_codes]
-    return are_codes
+    words = (str(word) for some in chain([options.classes or ()], targets) for word in set(some))
+    has_codes = any(re.fullmatch(LEADING_ZERO, word) for word in words)
+    if has_codes:
+        options.kinds = [*options.kinds, f"{options.target}={WORDS}"]
+    return has_codes
 
 
 def target_of(options):
@@ -277,21 +267,9 @@ def as_targets(words, targets):
 
 
 def find_classes(batches, what, surely):
-    """Classes among targets; None for quantities.
+    """Classes among batches of targets, sorted; None for quantities. Errors call them ``what``.
 
-    Parameters
-    ----------
-    batches : iterable of ndarray
-        Targets, one at least.
-    what : str
-        What errors call them.
-    surely : bool
-        Whether they are classes, however many there are and whatever they look like.
-
-    Returns
-    -------
-    ndarray or None
-        The classes, sorted.
+    They may ``surely`` be classes, however many there are and whatever they look like.
     """
     found, n_rows = None, 0
     for targets in batches:

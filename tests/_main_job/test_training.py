@@ -238,7 +238,6 @@ def test_prepared_columns(run):
         "rows.csv",
         "--target",
         "sold",
-        "--prepare",
         "--as",
         "town=words",
         "--drop",
