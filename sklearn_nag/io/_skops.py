@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 
 from .. import estimators, preprocessing
@@ -32,8 +31,7 @@ _ENSEMBLES = {
 
 def learners():
     """All public estimators whose model is one of the kernel's."""
-    public = (getattr(estimators, name) for name in estimators.__all__)
-    return [thing for thing in public if inspect.isclass(thing) and issubclass(thing, OnlineLinear)]
+    return [kind for kind in vars(estimators).values() if isinstance(kind, type) and issubclass(kind, OnlineLinear)]
 
 
 def trusted_types() -> list[str]:
@@ -75,8 +73,7 @@ def trusted_types() -> list[str]:
         *_below(LinearRule),
         *_below(LinearState),
     }
-    steps = (getattr(preprocessing, name) for name in preprocessing.__all__)
-    types.update(step for step in steps if isinstance(step, type))
+    types.update(kind for kind in vars(preprocessing).values() if isinstance(kind, type))
     types.update(*(_states_of(step) for step in _below(OnlineTransformer)))
     names = {f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{PACKAGE}.")}
     return sorted(names | _ENSEMBLES)
