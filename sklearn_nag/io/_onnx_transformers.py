@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from .. import preprocessing
-from ..preprocessing import NumberReader, OnlineColumnTransformer, OnlineImputer, OnlineOneHotEncoder, OnlinePipeline
+from ..preprocessing import NumberReader, OnlineColumnTransformer, OnlineImputer, OnlineOneHotEncoder
 from ..preprocessing._base import OnlineTransformer
 from ..preprocessing._frames import DATES, WORDS
+from ..preprocessing._steps import is_left_out
 
 
 class Nodes:
@@ -39,19 +39,22 @@ class Nodes:
         self.container.add_node(kind, list(inputs), [output], name=name, **attributes)
         return output
 
+    def double(self, name):
+        """Name of values in float64."""
+        from onnx import TensorProto
+
+        return self.add("Cast", name, to=TensorProto.DOUBLE)
+
     def output(self, variable, name):
         """Make the float64 values under a name the output that a variable stands for, of the variable's type."""
-        from onnx import TensorProto
-        from skl2onnx.common.data_types import DoubleTensorType
-
-        kind = TensorProto.DOUBLE if isinstance(variable.type, DoubleTensorType) else TensorProto.FLOAT
-        self.add("Cast", name, output=variable.full_name, to=kind)
+        self.add("Cast", name, output=variable.full_name, to=variable.type.to_onnx_type().tensor_type.elem_type)
 
 
 def as_known(estimator: Any) -> Any:
-    """An estimator with pipelines and column transformers of scikit-learn, which skl2onnx knows, in place of ours."""
-    if isinstance(estimator, OnlinePipeline):
-        return Pipeline([(name, as_known(step)) for name, step in estimator.steps])
+    """An estimator as skl2onnx knows it: with scikit-learn's column transformers, and no steps that let rows pass."""
+    if isinstance(estimator, Pipeline):
+        steps = [(name, as_known(step)) for name, step in estimator.steps if not is_left_out(step)]
+        return estimator if type(estimator) is Pipeline and steps == estimator.steps else Pipeline(steps)
     if isinstance(estimator, OnlineColumnTransformer):
         names = getattr(estimator, "feature_names_in_", None)
         steps = [
@@ -65,24 +68,17 @@ def as_known(estimator: Any) -> Any:
 
 
 def inputs_of(estimator: Any) -> list[tuple[str, Any]]:
-    """Names and types of the inputs of a graph: one of float64 rows or, where columns have names, one for each.
-
-    Raises
-    ------
-    TypeError
-        For columns of dates, which ONNX does not have.
-    """
+    """Names and types of the inputs of a graph: one of float64 rows or, where columns have names, one for each."""
     from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
 
-    first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator
+    first = estimator
+    while isinstance(first, Pipeline):
+        first = next(step for _, step in first.steps if not is_left_out(step))
     if not (isinstance(first, OnlineColumnTransformer) and hasattr(first, "feature_names_in_")):
-        return [("X", DoubleTensorType([None, estimator.n_features_in_]))]
+        return [("X", DoubleTensorType([None, first.n_features_in_]))]
     used = [(name, kind) for name, kind in zip(first.feature_names_in_, first._state.kinds) if kind]
     if dates := [name for name, kind in used if kind == DATES]:
-        raise TypeError(
-            f"ONNX has no dates, and the column {dates[0]!r} holds some: export the steps behind the columns alone, as "
-            "to_onnx(pipeline[-1]), and let pipeline[:-1] transform the rows."
-        )
+        _raise_for(first, f"takes dates, as in {dates[0]!r}, which ONNX has not")
     return [(name, (StringTensorType if kind == WORDS else DoubleTensorType)([None, 1])) for name, kind in used]
 
 
@@ -93,18 +89,13 @@ def register(update: Any) -> None:
         OnlineOneHotEncoder: (_shapes_of_one_hot, _convert_one_hot),
         NumberReader: (_shapes_of_reader, _convert_reader),
     }
-    public = (getattr(preprocessing, name) for name in preprocessing.__all__)
-    for kind in public:
-        if inspect.isclass(kind) and issubclass(kind, OnlineTransformer):
-            update(kind, f"SklearnNag{kind.__name__}", *converters.get(kind, (_refuse, _convert_none)))
+    for kind in vars(preprocessing).values():
+        if isinstance(kind, type) and issubclass(kind, OnlineTransformer):
+            update(kind, f"SklearnNag{kind.__name__}", *converters.get(kind, (_refuse, _convert_reader)))
 
 
 def _refuse(operator):
     _raise_for(operator.raw_operator, "has none")
-
-
-def _convert_none(scope, operator, container):
-    _refuse(operator)
 
 
 def _raise_for(transformer, why):
@@ -120,42 +111,37 @@ def _of_doubles(operator, n_columns):
     operator.outputs[0].type = DoubleTensorType([operator.inputs[0].get_first_dimension(), n_columns])
 
 
-def _holds_words(operator):
+def _holds_words(column):
     from skl2onnx.common.data_types import StringTensorType
 
-    return any(isinstance(variable.type, StringTensorType) for variable in operator.inputs)
+    return isinstance(column.type, StringTensorType)
 
 
 def _doubles(nodes, operator):
     """Name of all columns that go in, side by side in float64."""
-    from onnx import TensorProto
-
-    parts = [nodes.add("Cast", variable.full_name, to=TensorProto.DOUBLE) for variable in operator.inputs]
-    return parts[0] if len(parts) == 1 else nodes.add("Concat", *parts, axis=1)
+    return nodes.add("Concat", *(nodes.double(variable.full_name) for variable in operator.inputs), axis=1)
 
 
 def _shapes_of_imputer(operator):
     imputer = operator.raw_operator
-    if imputer._state.holds_words or _holds_words(operator):
-        _raise_for(imputer, "fills words, of which ONNX has no missing ones")
+    if imputer._state.holds_words or any(map(_holds_words, operator.inputs)):
+        _raise_for(imputer, "takes numbers alone there")
     _of_doubles(operator, imputer.n_features_in_ * (2 if imputer.add_indicator else 1))
 
 
 def _convert_imputer(scope, operator, container):
-    from onnx import TensorProto
-
     imputer, nodes = operator.raw_operator, Nodes(scope, container)
     rows = _doubles(nodes, operator)
     missing = nodes.add("IsNaN", rows)
     filled = nodes.add("Where", missing, nodes.constant(imputer.statistics_.astype(np.float64)), rows)
     if imputer.add_indicator:
-        filled = nodes.add("Concat", filled, nodes.add("Cast", missing, to=TensorProto.DOUBLE), axis=1)
+        filled = nodes.add("Concat", filled, nodes.double(missing), axis=1)
     nodes.output(operator.outputs[0], filled)
 
 
 def _shapes_of_reader(operator):
-    if _holds_words(operator):
-        _raise_for(operator.raw_operator, "reads words; it takes columns of numbers in a graph")
+    if any(map(_holds_words, operator.inputs)):
+        _raise_for(operator.raw_operator, "takes numbers alone there")
     _of_doubles(operator, operator.raw_operator.n_features_in_)
 
 
@@ -165,28 +151,28 @@ def _convert_reader(scope, operator, container):
 
 
 def _shapes_of_one_hot(operator):
-    encoder = operator.raw_operator
-    if not _holds_words(operator):
-        _raise_for(encoder, "takes words: give its columns as inputs of StringTensorType")
+    encoder, columns = operator.raw_operator, operator.inputs
+    for other in operator.scope_inst.operators.values():
+        if other.type == "SklearnConcat" and columns[0] in other.outputs:
+            columns = other.inputs  # of which it makes words, and not as the model does
+    for column in columns:
+        if not _holds_words(column):
+            _raise_for(encoder, f"takes words of categories_ as StringTensorType, which {column.raw_name!r} is not")
     _of_doubles(operator, encoder.n_features_in_ * int(encoder.max_categories))
 
 
 def _convert_one_hot(scope, operator, container):
-    from onnx import TensorProto
-
     encoder, nodes = operator.raw_operator, Nodes(scope, container)
-    words = [variable.full_name for variable in operator.inputs]
-    words = words[0] if len(words) == 1 else nodes.add("Concat", *words, axis=1)
+    words = nodes.add("Concat", *(variable.full_name for variable in operator.inputs), axis=1)
     width, blocks = int(encoder.max_categories), []
     for i, known in enumerate(encoder.categories_):
         places = {word: place for place, word in enumerate(known.tolist())}
         if None in places:  # ONNX has no missing words; empty ones stand for them
             places.setdefault("", places.pop(None))
-        column = nodes.add("Gather", words, nodes.constant(np.array([i])), axis=1)
+        column = nodes.add("Gather", words, nodes.constant([i]), axis=1)
         code = nodes.add(
             "LabelEncoder", column, keys_strings=list(places), values_int64s=list(places.values()),
             default_int64=width - 1, op_domain="ai.onnx.ml", op_version=2,
         )  # fmt: skip
-        ones = nodes.add("Equal", code, nodes.constant(np.arange(width)[None]))
-        blocks.append(nodes.add("Cast", ones, to=TensorProto.DOUBLE))
-    nodes.output(operator.outputs[0], blocks[0] if len(blocks) == 1 else nodes.add("Concat", *blocks, axis=1))
+        blocks.append(nodes.double(nodes.add("Equal", code, nodes.constant(np.arange(width)[None]))))
+    nodes.output(operator.outputs[0], nodes.add("Concat", *blocks, axis=1))

@@ -216,8 +216,42 @@ def test_transformers_that_graphs_cannot_hold_are_named():
     with pytest.raises(TypeError, match="this OnlineTfidf has none: export the steps behind it alone, as to_onnx"):
         to_onnx(texts)
     words = make_online_pipeline(OnlineOneHotEncoder(4), NAGRegressor()).partial_fit([["a"], ["c"]], [0.0, 1.0])
-    with pytest.raises(TypeError, match="OnlineOneHotEncoder takes words: give its columns as inputs of StringTensor"):
+    with pytest.raises(TypeError, match="takes words of categories_ as StringTensorType, which 'X' is not: export the"):
         to_onnx(words)
+
+
+@pytest.mark.parametrize("names", [["town", "rooms"], ["rooms", "town"]])
+def test_words_beside_numbers_are_refused_unless_they_are_words_as_well(run, names):
+    pd = pytest.importorskip("pandas")
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+
+    frame = pd.DataFrame({"town": ["u", "v"] * 100, "rooms": [1.0, 123456.789, np.nan, 1 / 3] * 50})[names]
+    words = OnlineColumnTransformer([("words", OnlineOneHotEncoder(20), names)])
+    model = make_online_pipeline(words, NAGRegressor()).partial_fit(frame, frame["rooms"].isna())
+    types = [(name, StringTensorType([None, 1])) for name in names]
+    for name, given in (("rooms", None), (names[1], [types[0], (names[1], DoubleTensorType([None, 1]))])):
+        with pytest.raises(TypeError, match=f"takes words of categories_ as StringTensorType, which {name!r} is not"):
+            to_onnx(model, initial_types=given)
+    known = dict(zip(names, model[0].named_transformers_["words"].categories_))
+    given = {name: frame[name].astype(object).to_numpy()[:, None] for name in names}
+    given["rooms"] = np.array([[word or ""] for word in known["rooms"][[0, 1, 2, 3] * 50]], dtype=object)
+    got = run(to_onnx(model, initial_types=types), given)[0][:, 0]
+    np.testing.assert_allclose(got, model.predict(frame), rtol=1e-12, atol=1e-12)
+
+
+def test_steps_that_let_rows_pass(run):
+    pd = pytest.importorskip("pandas")
+    X, y = CANCER
+    imputer = make_online_pipeline("passthrough", OnlineImputer(), None)
+    for steps in (["passthrough", imputer], [imputer, "passthrough"], [StandardScaler(), None]):
+        for make in (make_pipeline, make_online_pipeline):
+            model = make(*steps, NAGRegressor(**QUICK)).fit(X, y)
+            np.testing.assert_allclose(run(to_onnx(model), X)[0], expected(model, X)[0], rtol=1e-6)
+    frame = pd.DataFrame(X[:, :2], columns=["size", "price"])
+    columns = OnlineColumnTransformer([("gaps", imputer, ["size"]), ("rest", "passthrough", ["price"])])
+    model = make_online_pipeline("passthrough", columns, NAGRegressor()).partial_fit(frame, y)
+    got = run(to_onnx(model), {name: frame[[name]].to_numpy() for name in frame})
+    np.testing.assert_allclose(got[0], expected(model, frame)[0], rtol=1e-9)
 
 
 def test_options(run):
