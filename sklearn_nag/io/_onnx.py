@@ -72,7 +72,8 @@ def to_onnx(
     TypeError
         For what graphs cannot hold of this package: models made of others, and some transformers; it says what to do.
     ValueError
-        For classes that are neither strings nor integers below 2**63, as ONNX has no others.
+        For classes that are neither strings nor integers below 2**63, as ONNX has no others. For inputs without a name
+        or with that of an output.
 
     Warns
     -----
@@ -86,7 +87,13 @@ def to_onnx(
     """
     register_onnx()
     check_is_fitted(estimator)
-    _check_linear(learner_of(estimator))
+    last = learner_of(estimator)
+    if type(last).__module__.startswith(f"{PACKAGE}.") and not isinstance(last, (*learners(), OnlineTransformer)):
+        raise TypeError(
+            f"graphs of ONNX hold a single linear model, and this {type(last).__name__} is made of others: export one "
+            "of these, which its attributes have."
+        )
+    from onnx import compose
     from skl2onnx import to_onnx as convert
 
     if initial_types is None:
@@ -94,17 +101,17 @@ def to_onnx(
     estimator = _onnx_transformers.as_known(estimator)
     if options is None and is_classifier(estimator):
         options = {id(estimator): {"zipmap": False}}
-    return convert(estimator, initial_types=initial_types, options=options, target_opset=target_opset)
-
-
-def _check_linear(last):
-    """Raise for an estimator of this package whose model is made of others."""
-    kind = type(last)
-    if kind.__module__.startswith(f"{PACKAGE}.") and not isinstance(last, (*learners(), OnlineTransformer)):
-        raise TypeError(
-            f"graphs of ONNX hold a single linear model, and this {kind.__name__} is made of others: export one of "
-            "these, which its attributes have."
+    names, taken = [name for name, _ in initial_types], {""}
+    if "" not in names:
+        model = convert(estimator, initial_types=initial_types, options=options, target_opset=target_opset)
+        taken = {output.name for output in model.graph.output}
+    for name in taken.intersection(names):
+        raise ValueError(
+            f"inputs cannot have the name {name!r}, which is empty or an output's: rename the column, and fit again."
         )
+    names = {column.name: name for column, name in zip(model.graph.input, names)}  # skl2onnx makes identifiers of names
+    compose.add_prefix_graph(model.graph, "", rename_edges=False, rename_inputs=False, inplace=True, name_map=names)
+    return model
 
 
 def register_onnx() -> None:
@@ -138,12 +145,12 @@ def _between_calls(convert):
 
     @functools.wraps(convert)
     def wrapped(*args):
-        operator = next(arg for arg in args if hasattr(arg, "raw_operator"))
-        turn = turn_of(operator.raw_operator)
+        model = next(arg.raw_operator for arg in args if hasattr(arg, "raw_operator"))
+        turn = turn_of(model)
         with turn.lock:
-            if turn.seen(operator.raw_operator) is not operator.raw_operator:
+            if turn.seen(model) is not model:
                 raise RuntimeError("a signal handler cannot export a model that is learning: export it after the call.")
-            check_is_fitted(operator.raw_operator)
+            check_is_fitted(model)
             return convert(*args)
 
     return wrapped
@@ -154,16 +161,12 @@ def _decision_values(scope, operator, container):
 
     All is computed in float64, by nodes that every runtime has: those made for linear models know float32 only.
     """
-    from onnx import TensorProto
-    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    from skl2onnx.common.data_types import FloatTensorType
 
-    model, (x, kind) = operator.raw_operator, (operator.inputs[0].full_name, operator.inputs[0].type)
-    nodes = Nodes(scope, container)
-    if isinstance(kind, FloatTensorType):
+    model, x, nodes = operator.raw_operator, operator.inputs[0], Nodes(scope, container)
+    if isinstance(x.type, FloatTensorType):
         _warn_of_float32(model)
-    if not isinstance(kind, DoubleTensorType):
-        x = nodes.add("Cast", x, to=TensorProto.DOUBLE)
-    return nodes, _linear_function(nodes, model._state, x)
+    return nodes, _linear_function(nodes, model._state, nodes.double(x.full_name))
 
 
 def _linear_function(nodes, state, x):
@@ -235,7 +238,7 @@ def _convert_regressor(scope, operator, container):
         low, high = map(nodes.constant, ends)
         decision = nodes.add("Min", nodes.add("Max", decision, low), high)
     if operator.raw_operator._log_link:
-        decision = nodes.add("Exp", nodes.add("Min", decision, nodes.constant(np.array([losses.MOST_LOG]))))
+        decision = nodes.add("Exp", nodes.add("Min", decision, nodes.constant([losses.MOST_LOG])))
     nodes.output(operator.outputs[0], decision)
 
 
@@ -249,9 +252,9 @@ def _convert_classifier(scope, operator, container):
     nodes, decision = _decision_values(scope, operator, container)
     n_classes = len(model.classes_)
     if n_classes == 2:
-        above = nodes.add("Greater", decision, nodes.constant(np.zeros(1)))
-        code = nodes.add("Reshape", nodes.add("Cast", above, to=TensorProto.INT64), nodes.constant(np.array([-1])))
-        decision = nodes.add("MatMul", decision, nodes.constant(np.array([[-1.0, 1.0]])))
+        above = nodes.add("Greater", decision, nodes.constant([0.0]))
+        code = nodes.add("Reshape", nodes.add("Cast", above, to=TensorProto.INT64), nodes.constant([-1]))
+        decision = nodes.add("MatMul", decision, nodes.constant([[-1.0, 1.0]]))
     else:
         code = nodes.add("ArgMax", decision, axis=1, keepdims=0)
     nodes.add("Gather", nodes.constant(_labels(model.classes_)), code, output=operator.outputs[0].full_name, axis=0)
@@ -287,7 +290,7 @@ def _probabilities(nodes, model, decision, n_classes):
             decision = nodes.add("Sub", nodes.add("Min", decision, nodes.constant([0.0])), rest)
         factor, offset = probabilities.line(model._known(model._evidence), model._calibrated["has_unit"])
         factor = 0.5 * factor if n_classes == 2 else factor
-        scaled = nodes.add("Mul", decision, nodes.constant(np.array([factor])))
+        scaled = nodes.add("Mul", decision, nodes.constant([factor]))
         return nodes.add("Softmax", nodes.add("Add", scaled, nodes.constant(offset)), axis=1)
     if model._state.rule.coupled:
         return nodes.add("Softmax", decision, axis=1)

@@ -239,6 +239,26 @@ def test_words_beside_numbers_are_refused_unless_they_are_words_as_well(run, nam
     np.testing.assert_allclose(got, model.predict(frame), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("learner", [NAGRegressor(), NAGClassifier()])
+def test_inputs_have_the_names_of_their_columns(run, learner):
+    pd = pytest.importorskip("pandas")
+    import onnx
+
+    names = ["a b", "a_b", "a_b1", "unit price", "size (m)", "1", "a=b", "\u00e9 1", "constant", "cast"]
+    frame = pd.DataFrame(CANCER[0][:, : len(names)] * np.arange(1, 1 + len(names)), columns=names)
+    given = {name: frame[[name]].to_numpy() for name in names}
+    more = {"classes": [0, 1]} if is_classifier(learner) else {}
+    model = prepare(frame, learner).partial_fit(frame, CANCER[1], **more)
+    graph = to_onnx(model)
+    onnx.checker.check_model(graph, full_check=True)
+    assert [known.name for known in graph.graph.input] == names
+    np.testing.assert_allclose(run(graph, given)[-1], expected(model, frame)[-1], rtol=1e-9, atol=1e-12)
+    for name in ("", "label" if more else "variable"):
+        model = prepare(other := frame.rename(columns={"a b": name}), learner).partial_fit(other, CANCER[1], **more)
+        with pytest.raises(ValueError, match=f"cannot have the name {name!r}, which is empty or an output's: rename"):
+            to_onnx(model)
+
+
 def test_steps_that_let_rows_pass(run):
     pd = pytest.importorskip("pandas")
     X, y = CANCER
