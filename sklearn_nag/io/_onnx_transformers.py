@@ -56,11 +56,8 @@ def as_known(estimator: Any) -> Any:
         steps = [(name, as_known(step)) for name, step in estimator.steps if not is_left_out(step)]
         return estimator if type(estimator) is Pipeline and steps == estimator.steps else Pipeline(steps)
     if isinstance(estimator, OnlineColumnTransformer):
-        names = getattr(estimator, "feature_names_in_", None)
-        steps = [
-            (name, as_known(step), places if names is None else names[places].tolist())
-            for name, step, places in estimator.transformers_
-        ]
+        names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
+        steps = [(name, as_known(step), names[places].tolist()) for name, step, places in estimator.transformers_]
         known = ColumnTransformer(steps)
         known.transformers_ = steps
         return known
@@ -76,7 +73,7 @@ def inputs_of(estimator: Any) -> list[tuple[str, Any]]:
         first = next(step for _, step in first.steps if not is_left_out(step))
     if not (isinstance(first, OnlineColumnTransformer) and hasattr(first, "feature_names_in_")):
         return [("X", DoubleTensorType([None, first.n_features_in_]))]
-    used = [(name, kind) for name, kind in zip(first.feature_names_in_, first._state.kinds) if kind]
+    used = [(name, kind) for name, kind in zip(first.feature_names_in_, first.kinds_) if kind]
     if dates := [name for name, kind in used if kind == DATES]:
         _raise_for(first, f"takes dates, as in {dates[0]!r}, which ONNX has not")
     return [(name, (StringTensorType if kind == WORDS else DoubleTensorType)([None, 1])) for name, kind in used]
@@ -90,7 +87,7 @@ def register(update: Any) -> None:
         NumberReader: (_shapes_of_reader, _convert_reader),
     }
     for kind in vars(preprocessing).values():
-        if isinstance(kind, type) and issubclass(kind, OnlineTransformer):
+        if isinstance(kind, type) and issubclass(kind, OnlineTransformer):  # _refuse raises before others convert
             update(kind, f"SklearnNag{kind.__name__}", *converters.get(kind, (_refuse, _convert_reader)))
 
 
@@ -126,7 +123,7 @@ def _shapes_of_imputer(operator):
     imputer = operator.raw_operator
     if imputer._state.holds_words or any(map(_holds_words, operator.inputs)):
         _raise_for(imputer, "takes numbers alone there")
-    _of_doubles(operator, imputer.n_features_in_ * (2 if imputer.add_indicator else 1))
+    _of_doubles(operator, imputer.n_features_in_ * (1 + imputer.add_indicator))
 
 
 def _convert_imputer(scope, operator, container):
