@@ -27,7 +27,7 @@ from ..estimators._parameters import learner_of
 from ..preprocessing import OnlineColumnTransformer
 from ..preprocessing._frames import WORDS
 from ..streams import read_batches
-from ..streams._progress import progress_bar
+from ..streams._fit import progress_bar
 from ..streams._read import SIZES
 from ..streams._sources import import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole

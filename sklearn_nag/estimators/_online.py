@@ -34,8 +34,7 @@ from ._parameters import (
 )
 from ._passes import LEARNT_ANEW, CallbackSupportMixin, Passes, with_callbacks
 from ._reading import ReadableMixin
-from ._saved import check_attributes, check_begun_with, check_features, damaged
-from ._state_versions import STATE_VERSION, of_this_version
+from ._saved import STATE_VERSION, check_attributes, check_begun_with, check_features, damaged, of_this_version
 from ._undo import undo_of
 from ._validation import (
     Rows,

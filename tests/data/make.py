@@ -28,7 +28,7 @@ from sklearn_nag import (
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
 )
-from sklearn_nag.estimators._state_versions import STATE_VERSION
+from sklearn_nag.estimators._saved import STATE_VERSION
 from sklearn_nag.kernels.state import placed
 from sklearn_nag.preprocessing import (
     DateEncoder,

@@ -22,8 +22,8 @@ from sklearn_nag import (
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
 )
-from sklearn_nag.estimators import _state_versions
-from sklearn_nag.estimators._state_versions import READERS, STATE_VERSION
+from sklearn_nag.estimators import _saved
+from sklearn_nag.estimators._saved import READERS, STATE_VERSION
 from sklearn_nag.io import trusted_types
 from sklearn_nag.preprocessing import (
     DateEncoder,
@@ -240,7 +240,7 @@ def test_every_version_that_is_read_has_frozen_models():
 
 def test_a_model_passes_through_the_readers_of_each_version(monkeypatch):
     saved = NAGClassifier().partial_fit(*WINE, [0, 1, 2]).__getstate__()
-    monkeypatch.setattr(_state_versions, "STATE_VERSION", STATE_VERSION + 2)
+    monkeypatch.setattr(_saved, "STATE_VERSION", STATE_VERSION + 2)
     monkeypatch.setitem(READERS, STATE_VERSION, lambda old: {**old, "eta0": old["eta0"] * 10})
     monkeypatch.setitem(READERS, STATE_VERSION + 1, lambda old: {**old, "eta0": old["eta0"] + 1})
     loaded = NAGClassifier.__new__(NAGClassifier)
