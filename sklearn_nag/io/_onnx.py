@@ -72,8 +72,8 @@ def to_onnx(
     TypeError
         For what graphs cannot hold of this package: models made of others, and some transformers; it says what to do.
     ValueError
-        For classes that are neither strings nor integers below 2**63, as ONNX has no others. For inputs without a name
-        or with that of an output.
+        For classes that are neither strings nor integers below 2**63, as ONNX has no others, and for names of inputs
+        that are empty or an output's.
 
     Warns
     -----
@@ -88,10 +88,11 @@ def to_onnx(
     register_onnx()
     check_is_fitted(estimator)
     last = learner_of(estimator)
-    if type(last).__module__.startswith(f"{PACKAGE}.") and not isinstance(last, (*learners(), OnlineTransformer)):
+    kind = type(last)
+    if kind.__module__.startswith(f"{PACKAGE}.") and not isinstance(last, (*learners(), OnlineTransformer)):
         raise TypeError(
-            f"graphs of ONNX hold a single linear model, and this {type(last).__name__} is made of others: export one "
-            "of these, which its attributes have."
+            f"graphs of ONNX hold a single linear model, and this {kind.__name__} is made of others: export one of "
+            "these, which its attributes have."
         )
     from onnx import compose
     from skl2onnx import to_onnx as convert

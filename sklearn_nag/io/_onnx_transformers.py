@@ -40,13 +40,13 @@ class Nodes:
         return output
 
     def double(self, name):
-        """Name of values in float64."""
+        """Name of named values in float64."""
         from onnx import TensorProto
 
         return self.add("Cast", name, to=TensorProto.DOUBLE)
 
     def output(self, variable, name):
-        """Make the float64 values under a name the output that a variable stands for, of the variable's type."""
+        """Make named values the output that a variable stands for, of its type."""
         self.add("Cast", name, output=variable.full_name, to=variable.type.to_onnx_type().tensor_type.elem_type)
 
 
@@ -87,7 +87,7 @@ def register(update: Any) -> None:
         NumberReader: (_shapes_of_reader, _convert_reader),
     }
     for kind in vars(preprocessing).values():
-        if isinstance(kind, type) and issubclass(kind, OnlineTransformer):  # _refuse raises before others convert
+        if isinstance(kind, type) and issubclass(kind, OnlineTransformer):  # where _refuse comes first, it raises
             update(kind, f"SklearnNag{kind.__name__}", *converters.get(kind, (_refuse, _convert_reader)))
 
 
