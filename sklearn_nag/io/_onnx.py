@@ -110,8 +110,8 @@ def to_onnx(
         raise ValueError(
             f"inputs cannot have the name {name!r}, which is empty or an output's: rename the column, and fit again."
         )
-    names = {column.name: name for column, name in zip(model.graph.input, names)}  # skl2onnx makes identifiers of names
-    compose.add_prefix_graph(model.graph, "", rename_edges=False, rename_inputs=False, inplace=True, name_map=names)
+    given = {column.name: name for column, name in zip(model.graph.input, names)}  # skl2onnx makes identifiers of names
+    compose.add_prefix_graph(model.graph, "", rename_edges=False, rename_inputs=False, inplace=True, name_map=given)
     return model
 
 

@@ -53,8 +53,8 @@ class Nodes:
 def as_known(estimator: Any) -> Any:
     """An estimator as skl2onnx knows it: with scikit-learn's column transformers, and no steps that let rows pass."""
     if isinstance(estimator, Pipeline):
-        steps = [(name, as_known(step)) for name, step in estimator.steps if not is_left_out(step)]
-        return estimator if type(estimator) is Pipeline and steps == estimator.steps else Pipeline(steps)
+        kept = [(name, as_known(step)) for name, step in estimator.steps if not is_left_out(step)]
+        return estimator if type(estimator) is Pipeline and kept == estimator.steps else Pipeline(kept)
     if isinstance(estimator, OnlineColumnTransformer):
         names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
         steps = [(name, as_known(step), names[places].tolist()) for name, step, places in estimator.transformers_]
