@@ -144,13 +144,19 @@ class Trial:
         """Lines of Python that show the table and the pipeline."""
         return [f"# columns = {self.columns!r}", f"# pipeline = {self.pipeline!r}", f"# batches = {self.batches}"]
 
-    def learn(self, model, rows=slice(None), frame=None):
+    def learn(self, model, rows=slice(None), frame=None, typed=lambda frame: frame):
         options = {} if self.classes is None else {"classes": self.classes}
         frame = self.frame if frame is None else frame
         with sklearn_nag.config_context(kernel="numpy"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.partial_fit(frame.iloc[rows], self.y[rows], **options)
+            model.partial_fit(typed(frame.iloc[rows]), self.y[rows], **options)
         return model
+
+    def guessed(self, frame):
+        """A part of the frame whose columns without a value have any type, as readers of files guess it."""
+        types = {name: str(self.rng.choice(["float", "object", "str", "datetime64[us]"])) for name in frame}
+        empty = [name for name in frame if frame[name].isna().all()]
+        return frame.assign(**{name: pd.Series([None] * len(frame), frame.index, types[name]) for name in empty})
 
     def shown(self, model, frame=None):
         """What the pipeline makes of the table, dense, and its decision values."""
@@ -169,7 +175,7 @@ def trial_of(case):
     return Trial(case) if all(HAVE.values()) else None
 
 
-@promise("tables: batches, pickles, clones and failed calls change no bit, and rows are finite", every=3, shrinks=False)
+@promise("tables: batches, types of empty columns, pickles, clones and failed calls change no bit; rows are finite", every=3, shrinks=False)
 def tables_resume(case):
     trial = trial_of(case)
     if trial is None:
@@ -184,7 +190,14 @@ def tables_resume(case):
             parts = pickle.loads(pickle.dumps(parts))
             refuse(trial, parts)
         trial.learn(parts, rows)
+    guessed = clone(trial.pipeline)
     try:
+        for rows in trial.batches:
+            trial.learn(guessed, rows, typed=trial.guessed)
+    except Exception as error:
+        trial.fails(f"a column without a value of another type is refused: {described(error)}")
+    try:
+        expect_same(image(whole), image(guessed), "whatever types columns without a value have")
         expect_same(image(whole), image(parts), "in one call and in several")
         expect_same(image(whole), image(trial.learn(clone(whole))), "of a clone")
         expect_equal(trial.shown(whole), trial.shown(parts), "rows")
