@@ -175,7 +175,11 @@ def trial_of(case):
     return Trial(case) if all(HAVE.values()) else None
 
 
-@promise("tables: batches, types of empty columns, pickles, clones and failed calls change no bit; rows are finite", every=3, shrinks=False)
+@promise(
+    "tables: batches, types of empty columns, pickles, clones and failed calls change no bit; rows are finite",
+    every=3,
+    shrinks=False,
+)
 def tables_resume(case):
     trial = trial_of(case)
     if trial is None:
