@@ -201,8 +201,8 @@ def tables_resume(case):
     except Exception as error:
         trial.fails(f"a column without a value of another type is refused: {described(error)}")
     try:
-        expect_same(image(whole), image(guessed), "whatever types columns without a value have")
         expect_same(image(whole), image(parts), "in one call and in several")
+        expect_same(image(whole), image(guessed), "whatever types columns without a value have")
         expect_same(image(whole), image(trial.learn(clone(whole))), "of a clone")
         expect_equal(trial.shown(whole), trial.shown(parts), "rows")
     except Broken as error:

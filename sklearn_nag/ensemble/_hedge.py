@@ -16,7 +16,7 @@ from ..estimators._calls import between_calls, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._online import OnlineLinear
-from ..estimators._rates import score_by_common
+from ..estimators._rates import common_deviance, score_by_common
 from ..estimators._saved import (
     check_known_classes,
     check_outputs,
@@ -43,7 +43,8 @@ _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
 _DOCS = ALL | entries("""
 eta0 : float, default=1.0
     Rate of ``"hedge"`` and ``"weighted_majority"``, over the unit of the loss. With ``"hedge"``, the log loss and the
-    rate 1 the mixture is Bayes's, which never loses more than the logarithm of the number of forecasts to the best.
+    rate 1 the mixture is Bayes's: where no row weighs more than 1 it never loses more than the logarithm of the number
+    of forecasts to the best.
 blend : bool, default=True
     With ``update="adahedge"``, whether one more expert blends the forecasts of the others, by AdaHedge on the slopes of
     the loss. It does nearly as well as the best fixed blend of them, which can be better than all, and it has no vote
@@ -698,5 +699,7 @@ class HedgeRegressor(RegressorMixin, Mixture):
         width = quantiles.widths(known, coverages)
         with np.errstate(over="ignore"):
             interval = np.stack([mixed[:, :, None] - width, mixed[:, :, None] + width], axis=2)
+        if common_deviance([expert for _, expert in self._named()]) is not None:
+            interval = np.maximum(interval, 0.0)
         interval = interval[:, 0] if self._n_outputs is None else interval
         return interval if np.ndim(coverage) else interval[..., 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -638,13 +638,14 @@ def _places(columns, X, table, name):
         if len(wanted) != n:
             raise ValueError(f"the columns of {name!r} are a mask of {len(wanted)} entries; X has {n} columns.")
         return [place for place, chosen in enumerate(wanted) if chosen], False
-    return [_place(column, table, name) for column in wanted], single
+    places = {column: place for place, column in reversed(list(enumerate(table.names or ())))}
+    return [_place(column, table, places, name) for column in wanted], single
 
 
-def _place(column, table, name):
+def _place(column, table, places, name):
     """Place of the column of that name, or number."""
-    if table.names is not None and column in table.names:
-        return table.names.index(column)
+    if isinstance(column, Hashable) and column in places:
+        return places[column]
     n = len(table.columns)
     if isinstance(column, int | np.integer) and -n <= column < n:
         return int(column) % n

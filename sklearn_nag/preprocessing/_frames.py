@@ -290,7 +290,7 @@ class _OfPandas(Column):
         if self.is_arrow:
             return self.values.coded()
         if hasattr(self.values.dtype, "categories"):
-            return _present(self.values.cat.codes.to_numpy(), self.values.cat.categories.tolist())
+            return _present(self.values.cat.codes.to_numpy(), self.values.cat.categories)
         if type(self.values.dtype).__name__ == "StringDtype" and len(self.values) > _FEW:
             codes, words = self.values.factorize()
             return _present(codes, words.tolist())
@@ -455,7 +455,8 @@ def _present(codes, dictionary):
         codes = new[codes]
     present = used[used >= 0]
     if len(present) < n and hasattr(dictionary, "take"):
-        dictionary = (dictionary.cast("string") if _is_string_view(dictionary.type) else dictionary).take(present)
+        is_view = hasattr(dictionary, "type") and _is_string_view(dictionary.type)
+        dictionary = (dictionary.cast("string") if is_view else dictionary).take(present)
     elif len(present) < n:
         dictionary = [dictionary[i] for i in present]
     words = _as_words(dictionary)

@@ -502,11 +502,11 @@ def prepare(
     table = read_table(frame)
     names = list(range(len(table.columns))) if table.names is None else table.names
     kinds = dict(kinds or {})
-    wanted = names if columns is None else list(columns)
-    drop = list(drop)
+    places = {name: place for place, name in enumerate(names)}
+    wanted, drop = dict.fromkeys(names if columns is None else columns), dict.fromkeys(drop)
     for parameter, given in (("columns", wanted), ("drop", drop), ("kinds", kinds)):
         for name in given:
-            if name not in names:
+            if name not in places:
                 raise ValueError(f"{parameter} has {as_given(name)}, which is no column; they are {shown(names)}.")
     for name, kind in kinds.items():
         if kind not in KINDS:
@@ -518,7 +518,7 @@ def prepare(
         if count > 1:
             raise ValueError(f"the table has {count} columns {as_given(name)}; names must differ.")
         asked = LEFT_OUT if name in drop else kinds.get(name)
-        choice = choose(_column(table, names.index(name)), asked, least=LEAST_READ)
+        choice = choose(_column(table, places[name]), asked, least=LEAST_READ)
         made, group = _made(choice)
         beside = _by_number(group) if hasattr(learner, "set_numeric_columns") else []
         if say is not None:

@@ -16,7 +16,7 @@ from sklearn.preprocessing import normalize
 from ..estimators._parameters import check_flag, check_number, check_option
 from ._base import OnlineTransformer, table_in
 from ._frames import as_word, read_table
-from ._words import encoded
+from ._words import added_up, encoded
 
 
 class Documents(NamedTuple):
@@ -198,8 +198,7 @@ class OnlineTfidf(OnlineTransformer):
         return Documents(state.n - base.n, state.counts - base.counts, words)
 
     def _merge_states(self, states):
-        total, n = sum((Counter(state.words) for state in states), Counter()), int(self.max_names)
-        words = dict(sorted(total.items()))
+        words, n = dict(sorted(added_up(state.words for state in states).items())), int(self.max_names)
         counts = np.sum([state.counts for state in states], axis=0)
         return Documents(sum(state.n for state in states), counts, _most(words, n) if len(words) > 2 * n else words)
 

@@ -377,9 +377,16 @@ class HashingEncoder(_OfWords):
 
     def _merge_states(self, states):
         n = int(self.max_names)
-        total = [sum(map(Counter, of_column), Counter()) for of_column in zip(*(state.counts for state in states))]
-        counts = tuple(map(dict, total))
+        counts = tuple(added_up(of_column) for of_column in zip(*(state.counts for state in states)))
         return Remembered(_seen_most(counts, n) if sum(map(len, counts)) > 2 * n else counts)
+
+
+def added_up(parts):
+    """Counts of words in several parts together."""
+    total: Counter = Counter()
+    for counts in parts:
+        total.update(counts)
+    return dict(total)
 
 
 def remembered(counts: tuple, rows: Coded, n: int) -> tuple:

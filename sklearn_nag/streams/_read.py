@@ -134,7 +134,8 @@ class Batches:
     def _prepared(self, first, learner, options):
         """As `prepare`, by a ``first`` table."""
         pipeline = prepare(first, learner, **options)
-        unused = [name for name in self._names() if name not in first.schema.names]
+        features = set(first.schema.names)
+        unused = [name for name in self._names() if name not in features]
         return pipeline.set_params(columns__unused=unused)
 
 

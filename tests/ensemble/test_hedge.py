@@ -702,3 +702,11 @@ def test_first_rows_may_all_have_weight_0(make, estimators):
     assert parts.progressive_loss_ == whole.progressive_loss_
     with pytest.raises(ValueError, match="zero for all rows"):
         make(estimators).fit(X, y, sample_weight=np.zeros(60))
+
+
+def test_intervals_of_counts_are_not_below_0(rng):
+    X = rng.normal(size=(400, 2))
+    reg = HedgeRegressor([("a", NAGRegressor("poisson")), ("b", NAGRegressor("poisson", eta0=0.1))])
+    interval = reg.partial_fit(X, rng.poisson(np.exp(X[:, 0]))).predict_interval(X, [0.5, 0.9])
+    assert interval.min() == 0.0
+    assert (interval[:, 1] > interval[:, 0]).all()

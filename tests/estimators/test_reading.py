@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 from sklearn_nag._extras import how_to_install
+from sklearn_nag.kernels.vectorized import prediction
 
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
 TWO_OUTPUTS = DIABETES[0], np.column_stack([DIABETES[1], -3.0 * DIABETES[1] ** 2])
@@ -193,3 +194,12 @@ def test_copies_learn_by_themselves(rng):
     np.testing.assert_array_equal(model.predict(X), before)
     assert copied.n_features_in_ == 3
     assert clone(copied).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_float32_rows_are_predicted_some_at_a_time(make, monkeypatch, rng):
+    X = rng.normal(size=(50, 7)).astype(np.float32)
+    clf = NAGClassifier().partial_fit(X, X[:, 0] > 0, classes=[False, True])
+    expected = clf.decision_function(make(X))
+    monkeypatch.setattr(prediction, "CONVERTED", 20)
+    np.testing.assert_allclose(clf.decision_function(make(X)), expected, rtol=1e-12)

@@ -135,6 +135,10 @@ class MixedState(State):
         others = tuple(other.moved(places) for other in self.others)
         return replace(super().moved(places), others=others)
 
+    def part(self, features):
+        """As of any model."""
+        return replace(super().part(features), others=tuple(other.part(features) for other in self.others))
+
     def latest(self):
         """As of any model."""
         return replace(super().latest(), others=tuple(other.latest() for other in self.others), cached=None)

@@ -10,6 +10,7 @@ from ..state.placed import PlacedState, named_by, pieces_of
 from .blocks import dense_blocks
 
 AT_ONCE = 2**22  # numbers of columns that are looked up at once, where not all are
+CONVERTED = 2**20  # numbers of rows that become float64 at once
 WIDE = 1024  # from so many columns on, sparse rows are predicted on the columns that they name
 
 
@@ -33,7 +34,8 @@ def predict(state, X):
         return _mean(predict, models, X)
     if state.has_many:
         return _predict_by_parts(state, X)
-    if state.cached is None and state.rule.columnwise and not (is_narrow(state) or isinstance(X, np.ndarray)):
+    columnwise = all(model.rule.columnwise for model in state.others or [state])
+    if state.cached is None and columnwise and not (is_narrow(state) or isinstance(X, np.ndarray)):
         # To look up the weight of an entry takes about as long as to make that of a column. Once as much time has gone
         # into looking up as making all of them takes, they are made.
         state.looked_up += X.nnz
@@ -79,10 +81,18 @@ def _by_weights(state, X):
     coef, intercept, reach = state.linear()
     with np.errstate(all="ignore"):
         if reach:
-            p = X @ coef.T + intercept
+            p = _products(X, coef) + intercept
             if all_finite(p):
                 return clipped(state, p)
         return predict_unit_free(state, X)
+
+
+def _products(X, coef):
+    """``X coef^T``, of so many rows at a time that their copies in float64 are small."""
+    if X.dtype == np.float64 or X.size <= CONVERTED:
+        return X @ coef.T
+    n = max(1, X.shape[0] * CONVERTED // X.size)
+    return np.concatenate([X[i : i + n] @ coef.T for i in range(0, X.shape[0], n)])
 
 
 def _predict_by_parts(state, X):
@@ -133,7 +143,9 @@ def part_of_rows(state, X):
 
     So a model that learns between predictions does not go through all of its columns for each.
     """
-    features, X = named_by(X, state.followed() if state.rule.selective else None)
+    models = state, *state.others
+    followed = np.concatenate([model.followed() for model in models]) if state.rule.selective else None
+    features, X = named_by(X, followed)
     return state.part(features), X
 
 

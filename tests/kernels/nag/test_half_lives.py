@@ -317,3 +317,14 @@ def test_weights_given_are_those_of_all_models(rng):
     model.set_coef([1.0, 2.0, 3.0], 4.0)
     np.testing.assert_allclose(model.coef_, [1.0, 2.0, 3.0], rtol=1e-9)
     np.testing.assert_allclose(model.predict(np.eye(3)), [5.0, 6.0, 7.0], rtol=1e-6)
+
+
+def test_sparse_rows_are_predicted_by_the_columns_that_they_name(kernel):
+    """To blend the weights of all columns takes time for each of them, after each row learnt."""
+    X = sparse.random(60, 5000, 0.01, format="csr", random_state=0)
+    y = np.arange(60) % 3
+    clf = NAGClassifier(half_life="auto").partial_fit(X, y, classes=[0, 1, 2])
+    found = clf.decision_function(X)
+    assert clf._state.cached is None
+    np.testing.assert_allclose(found, X @ clf.coef_.T + clf.intercept_, rtol=1e-9, atol=1e-12)
+    assert np.array_equal(clf.decision_function(X), found)
