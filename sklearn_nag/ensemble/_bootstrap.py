@@ -20,12 +20,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .. import kernels
 from .._decorators import available_if
-from ..estimators._calls import between_calls, turn_of, unchanged_on_error
+from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._online import OnlineLinear
 from ..estimators._parameters import check_number, learner_of
 from ..estimators._rates import score_by_common
-from ..estimators._undo import part_of
 from ..estimators._validation import Rows, check_coverage, check_fitted, check_weights
 from ..merging import merge
 from ..model_selection._before import LearnsInPlace

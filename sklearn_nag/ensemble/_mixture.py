@@ -13,7 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_consistent_length, check_random_state, get_tags
 
 from .. import kernels
-from ..estimators._calls import turn_of, unchanged_on_error
+from ..estimators._calls import part_of, turn_of, unchanged_on_error
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
 from ..estimators._parameters import check_as_begun, check_flag, check_number, check_option, check_seed, parameter_names
 from ..estimators._saved import (
@@ -22,7 +22,6 @@ from ..estimators._saved import (
     check_begun_with,
     check_features,
 )
-from ..estimators._undo import part_of
 from ..estimators._validation import (
     Rows,
     as_numpy,

@@ -12,14 +12,17 @@ import functools
 import os
 import threading
 from contextlib import contextmanager
-from typing import cast
+from contextvars import ContextVar
+from typing import Any, cast
 
+from .. import kernels
 from .._beside import Beside
 from .._decorators import Method
 
 # Beside the estimators, as attributes that are not parameters would be copied, compared and pickled with the others.
 _turns = Beside()
 _making = threading.RLock()  # a handler may come meanwhile that asks for the turn of another
+_whole: ContextVar[Any] = ContextVar("sklearn_nag_whole", default=None)
 
 
 class Turn:
@@ -187,3 +190,26 @@ def _forget():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
+
+
+# -- who undoes what a learner learns: its own call or, where it is part of another estimator, the call of that
+
+
+@contextmanager
+def part_of(whole):
+    """A ``with`` block in which ``whole``, unless it is None, undoes what those learn that it ``has``.
+
+    It is asked for ``whole.has(learner)``, and then for ``whole.undo(state, loss, named)``, which is to return what
+    `sklearn_nag.kernels.undo` does. Threads that are started inside know of it if they run in a copy of the context.
+    """
+    token = _whole.set(whole)
+    try:
+        yield
+    finally:
+        _whole.reset(token)
+
+
+def undo_of(learner, state, loss, named):
+    """`Undo` of what a learner is going to learn, as `sklearn_nag.kernels.undo` returns it."""
+    whole = _whole.get()
+    return (kernels if whole is None or not whole.has(learner) else whole).undo(state, loss, named)

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from .. import kernels, losses
 from .._beside import Beside
-from ._calls import named_publicly, renewed, turn_of, unchanged_on_error, view_of
+from ._calls import named_publicly, renewed, turn_of, unchanged_on_error, undo_of, view_of
 from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
 from ._parameters import (
@@ -35,7 +35,6 @@ from ._parameters import (
 from ._passes import LEARNT_ANEW, CallbackSupportMixin, Passes, with_callbacks
 from ._reading import ReadableMixin
 from ._saved import STATE_VERSION, check_attributes, check_begun_with, check_features, damaged, of_this_version
-from ._undo import undo_of
 from ._validation import (
     Rows,
     Targets,

@@ -17,11 +17,10 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators._calls import between_calls, turn_of, unchanged_on_error
+from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._parameters import check_as_begun, check_number, check_option, shown
 from ..estimators._rates import common_deviance
-from ..estimators._undo import part_of
 from ..estimators._validation import (
     Rows,
     as_floats,

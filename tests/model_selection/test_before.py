@@ -10,7 +10,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
 
 from sklearn_nag import FTRLClassifier, HedgeClassifier, NAGClassifier, OnlineBootstrap
-from sklearn_nag.estimators._undo import part_of
+from sklearn_nag.estimators._calls import part_of
 from sklearn_nag.model_selection import ProgressiveSearch
 from sklearn_nag.model_selection._before import Before, Thrown
 from sklearn_nag.preprocessing import make_online_pipeline
