@@ -367,7 +367,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         """Half-widths of the intervals of each row, for each output and coverage, where errors are normal."""
         raise ValueError(
             "method='gaussian' is for update='least_squares' of ScaleInvariantRegressor, with "
-            "target_normalization='standard', which keeps what it takes."
+            "target_normalization='standard' and without half_life."
         )
 
     @property

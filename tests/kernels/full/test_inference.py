@@ -53,5 +53,6 @@ def test_dependent_columns_and_few_rows():
 def test_other_models_have_none():
     reg = model(X, Y, target_normalization=None)
     assert "standard_error" not in reg.coefficients(as_frame=False)
-    with pytest.raises(ValueError, match="method='gaussian' is for update='least_squares'"):
-        reg.predict_interval(X, method="gaussian")
+    for other in (reg, model(X, Y, half_life=50)):
+        with pytest.raises(ValueError, match="method='gaussian' is for update='least_squares'.*without half_life"):
+            other.predict_interval(X, method="gaussian")
