@@ -96,7 +96,7 @@ class IntervalDisplay:
         return cls(interval[:, 0], interval[:, 1], y, coverages).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the bands and the targets; the legend has the share of targets within each.
+        """Draw the bands, infinite ones over all the axes, and the targets; the legend has the share within each.
 
         Parameters
         ----------
@@ -114,11 +114,17 @@ class IntervalDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         rows, order = np.arange(len(self.y)), np.argsort(-self.coverage)
         shades = 1.0 - np.outer(np.linspace(0.3, 0.7, len(order)), 1.0 - np.array(to_rgb("C0")))  # wider ones are paler
+        ends = np.stack([self.low, self.high])
+        values = np.append(ends, self.y)
+        ax.update_datalim(np.column_stack([np.zeros(len(values)), values]))
+        ax.autoscale_view()
+        bound = ax.get_ybound()
+        low, high = np.where(np.isinf(ends), np.clip(ends, *bound), ends)
         self.bands_ = [
             ax.fill_between(
                 rows,
-                self.low[:, i],
-                self.high[:, i],
+                low[:, i],
+                high[:, i],
                 step="mid",
                 color=shade,
                 linewidth=0,
@@ -128,5 +134,6 @@ class IntervalDisplay:
         ]
         self.line_: Line2D = ax.plot(rows, self.y, ".", color="black", markersize=3, label="target")[0]
         ax.set(xlabel="row", ylabel="target")
+        ax.set_ybound(*bound)
         ax.legend()
         return self

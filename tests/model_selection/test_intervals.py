@@ -62,6 +62,25 @@ def test_display():
         IntervalDisplay([[0.0]], [[1.0]], [0.0, 1.0], [0.9])
 
 
+def test_infinite_intervals_fill_the_axes():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    y = [0.0, 1.0, 2.0, 3.0, 4.0]
+    whole = IntervalDisplay([[-np.inf]] * 5, [[np.inf]] * 5, y, [0.9]).plot()
+    half = IntervalDisplay([[-9.0]] * 5, [[np.inf]] * 4 + [[7.0]], y, [0.9]).plot()
+    upside_down = pyplot.subplots()[1]
+    upside_down.invert_yaxis()
+    for display in (whole, half, IntervalDisplay(whole.low, whole.high, y, [0.9]).plot(upside_down)):
+        display.figure_.canvas.draw()
+        bottom, top = display.ax_.get_ybound()
+        (path,) = display.bands_[0].get_paths()
+        ends = path.vertices[:, 1]
+        assert (ends.min(), ends.max()) == (-9.0 if display is half else bottom, top)
+        assert bottom < min(ends.min() + 1e-9, 0.0) < 4.0 < top < 10.0
+    assert 7.0 in half.bands_[0].get_paths()[0].vertices
+    assert upside_down.yaxis_inverted()
+
+
 def test_whiskers():
     pytest.importorskip("matplotlib").use("agg")
     exact = ScaleInvariantRegressor(invariance="full").partial_fit(X, Y)
