@@ -28,6 +28,7 @@ from ..estimators._rates import score_by_common
 from ..estimators._validation import Rows, check_coverage, check_fitted, check_weights
 from ..merging import merge
 from ..model_selection._before import LearnsInPlace
+from ..model_selection._displays import _learner_and_names
 from ..preprocessing._steps import transformed
 from ..uncertainty.perturbation import exponential_weights
 
@@ -69,14 +70,16 @@ def _named_weights(estimator, method, weight):
     return {"sample_weight": weight}
 
 
-def _unclipped(model, X):
-    """What a regressor predicts, far from all targets too."""
+def _decisions(model, X):
+    """What a regressor predicts, far from all targets too, or its logarithm where it has a log link."""
     learner = learner_of(model)
-    if not (isinstance(learner, OnlineLinear) and isinstance(learner.clip, str)):
+    if not isinstance(learner, OnlineLinear):
         return model.predict(X)
     if isinstance(model, Pipeline):
         X = transformed((step for _, step in model.steps[:-1]), X)
-    return learner._interpret(kernels.predict(learner._state.unclipped(), learner._rows_to_predict(X)))
+    state = learner._state.unclipped() if isinstance(learner.clip, str) else learner._state
+    decision = kernels.predict(state, learner._rows_to_predict(X))
+    return decision[:, 0] if learner._n_outputs is None else decision
 
 
 class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
@@ -343,6 +346,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
         It grows smaller with more rows. The target itself is farther off: see `NAGRegressor.predict_interval`. Unlike
         predictions these are not clipped to the range of the targets: a row far from all others has a wide interval.
+        Those of mixtures are within the clips of their members. With ``loss="poisson"``, ``"gamma"`` and ``"tweedie"``
+        of linear learners it is the interval of the logarithm, exponentiated.
 
         Parameters
         ----------
@@ -354,14 +359,21 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            Lower and upper ends; for several coverages of shape (..., 2, n_coverages).
+            Lower and upper ends, infinite before any row is learnt; for several coverages (..., 2, n_coverages).
         """
         coverages = check_coverage(coverage)
         check_fitted(self)
-        spread = np.stack([_unclipped(model, X) for model in self.estimators_]).std(axis=0, ddof=1)[..., None]
+        learner = learner_of(self.estimator_)
+        spread = np.stack([_decisions(model, X) for model in self.estimators_]).std(axis=0, ddof=1)[..., None]
+        if not spread.any() and getattr(learner, "t_", 1) == 0:  # all rows had weight 0
+            spread += np.inf
         width = spread * stdtrit(len(self.estimators_) - 1, 0.5 + 0.5 * coverages)
-        middle = _unclipped(self.estimator_, X)[..., None]
-        interval = np.stack([middle - width, middle + width], axis=-2)
+        middle = _decisions(self.estimator_, X)[..., None]
+        low, high = middle - width, middle + width
+        if getattr(learner, "_log_link", False):
+            with np.errstate(over="ignore"):
+                low, high = learner._mean(low), np.exp(high)
+        interval = np.stack([low, high], axis=-2)
         return interval if np.ndim(coverage) else interval[..., 0]
 
     @between_calls
@@ -386,7 +398,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
             For a learner of another package, which has no such table.
         """
         check_fitted(self)
-        table = self.estimator_.coefficients(feature_names, as_frame=as_frame)
+        names = _learner_and_names(self.estimator_)[1] if feature_names is None else feature_names
+        table = learner_of(self.estimator_).coefficients(names, as_frame=as_frame)
         errors = np.stack([np.ravel(learner_of(model).coef_) for model in self.estimators_]).std(axis=0, ddof=1)
         if isinstance(table, Bunch):
             table.standard_error = errors

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
+from scipy.stats import kstest, t
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor, merge
@@ -91,6 +91,10 @@ def test_coefficients_of_the_last_step():
     alone = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y).coefficients(as_frame=False)
     pipeline = OnlineBootstrap(make_online_pipeline(OnlineImputer(), NAGRegressor()), 3).partial_fit(X, Y)
     np.testing.assert_array_equal(pipeline.coefficients(as_frame=False).standard_error, alone.standard_error)
+    plain = OnlineBootstrap(make_pipeline(PolynomialFeatures(2, include_bias=False), NAGRegressor()), 3).fit(X, Y)
+    table = plain.coefficients(as_frame=False)
+    assert table.feature.tolist() == plain.estimator_[0].get_feature_names_out().tolist()
+    assert table.standard_error.shape == table.feature.shape
 
 
 @pytest.mark.parametrize(
@@ -200,6 +204,35 @@ def test_intervals_of_what_is_best_are_not_clipped(rng, piped):
     np.testing.assert_allclose(
         intervals(counts, loss="poisson", clip=None), intervals(counts, loss="poisson"), rtol=0.5
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"clip": None}, {"clip": (0.0, 50.0)}])
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+def test_intervals_of_rates_are_those_of_their_logarithms(rng, loss, options):
+    rows = rng.normal(size=(300, 2))
+    y = rng.poisson(np.exp(rows[:, 0] - 3.0)) + 0.1 * (loss == "gamma")
+    boot = OnlineBootstrap(NAGRegressor(loss, **options)).partial_fit(rows, y)
+    low, high = boot.confidence_interval(rows, 0.8).T
+    assert (low > 0.0).all()
+    if options == {"clip": None}:
+        first, *copies = [np.log(model.predict(rows)) for model in (boot.estimator_, *boot.estimators_)]
+        width = np.std(copies, axis=0, ddof=1) * t(len(copies) - 1).ppf(0.9)
+        np.testing.assert_allclose(np.log([low, high]), first + [[-1], [1]] * width, rtol=1e-9)
+    far = boot.confidence_interval([[1e9, 0.0], [-1e9, 0.0]])
+    assert (far[:, 0] <= far[:, 1]).all()
+    assert np.isfinite(far[:, 0]).all()
+
+
+@pytest.mark.parametrize("learner", [NAGRegressor(), HedgeRegressor(), make_online_pipeline(NAGRegressor())])
+def test_intervals_are_infinite_before_any_row_is_learnt(learner):
+    boot = OnlineBootstrap(learner, 2).partial_fit(X, Y, sample_weight=np.zeros(len(Y)))
+    assert boot.confidence_interval(X[:1]).tolist() == [[-np.inf, np.inf]]
+    assert np.isfinite(boot.partial_fit(X, Y).confidence_interval(X[:1])).all()
+
+
+def test_intervals_of_rates_begin_at_0_before_any_row_is_learnt():
+    boot = OnlineBootstrap(NAGRegressor("poisson"), 2).partial_fit(X, Y, sample_weight=np.zeros(len(Y)))
+    assert boot.confidence_interval(X[:1], [0.5, 0.9]).tolist() == [[[0.0, 0.0], [np.inf, np.inf]]]
 
 
 def test_threads_learn_nothing_any_more_when_a_call_has_failed():
