@@ -97,12 +97,13 @@ class CoefficientsDisplay:
         CoefficientsDisplay
             The display, drawn.
         """
-        learner, names = _learner_and_names(estimator)
-        if not hasattr(learner, "coefficients"):
+        model, names = _learner_and_names(estimator)
+        learner, names = _learner_and_names(getattr(model, "estimator_", model), names)  # of OnlineBootstrap its own
+        if not (hasattr(model, "coefficients") and hasattr(learner, "coefficients")):
             raise TypeError(
-                f"estimator must be a learner of this package, or a Pipeline that ends with one; got {learner!r}."
+                f"estimator must be a learner of this package, or a Pipeline that ends with one; got {model!r}."
             )
-        table = learner.coefficients(names, as_frame=False)
+        table = model.coefficients(names, as_frame=False)
         weights = table.unit_free_weight.reshape(-1, learner.n_features_in_)
         if len(weights) > 1:
             targets = learner._names_of_targets

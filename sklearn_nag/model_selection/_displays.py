@@ -70,12 +70,12 @@ def _least(errors):
     return int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))
 
 
-def _learner_and_names(estimator):
-    """The learner, which may be the last step of a pipeline, and the names of its features, None where unknown."""
+def _learner_and_names(estimator, names=None):
+    """The learner, which may be the last step of a pipeline, and its features' names, None where unknown."""
     learner = learner_of(estimator)
     if hasattr(learner, "feature_names_in_"):
         return learner, learner.feature_names_in_
-    return learner, None if learner is estimator else estimator[:-1].get_feature_names_out()
+    return learner, names if learner is estimator else estimator[:-1].get_feature_names_out(names)
 
 
 class EtaSweepDisplay:

@@ -5,10 +5,11 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
-from sklearn_nag import NAGClassifier
+from sklearn_nag import NAGClassifier, NAGRegressor, OnlineBootstrap
 from sklearn_nag.model_selection import CoefficientsDisplay
+from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 
 
 @pytest.fixture
@@ -56,6 +57,35 @@ def test_names_from_a_pipeline_and_axes_of_ones_own(pyplot):
     assert labels(CoefficientsDisplay.from_estimator(NAGClassifier().partial_fit(X, y, [0, 1]), max_features=1))
 
 
+@pytest.mark.usefixtures("pyplot")
+def test_whiskers_of_copies_of_learners():
+    X, y = load_wine(return_X_y=True)
+    X, target = X[:, :3], X[:, 3:5]
+    poly = PolynomialFeatures(2, include_bias=False)
+    for boot, t, n_targets in (
+        (OnlineBootstrap(NAGRegressor(), 3), target, 2),
+        (OnlineBootstrap(NAGClassifier(), 3), y, 3),
+        (OnlineBootstrap(make_pipeline(poly, NAGClassifier()), 3), y > 0, 1),
+        (OnlineBootstrap(make_online_pipeline(OnlineImputer(), NAGRegressor()), 3), target[:, 0], 1),
+        (make_pipeline(poly, OnlineBootstrap(NAGRegressor(), 3)), target, 2),
+        (make_pipeline(poly, OnlineBootstrap(make_pipeline(poly, NAGClassifier()), 3)), y, 3),
+    ):
+        display = CoefficientsDisplay.from_estimator(boot.fit(X, t), max_features=100)
+        table = getattr(boot, "steps", [(0, boot)])[-1][1].coefficients(as_frame=False)
+        assert display.weights.ravel().tolist() == table.unit_free_weight.tolist()
+        assert display.errors.ravel().tolist() == (table.standard_error * table.scale).tolist()
+        assert len(display.whiskers_) == len(display.targets) == n_targets
+        assert display.names[:3] == ["x0", "x1", "x2"]
+    assert display.names[9:11] == ["x0^2", "x0 x1"]
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "c"])
+    for boot in (
+        OnlineBootstrap(make_pipeline(poly, NAGRegressor()), 3),
+        make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), OnlineBootstrap(NAGRegressor(), 3)),
+    ):
+        display = CoefficientsDisplay.from_estimator(boot.fit(frame, target[:, 0]))
+        assert display.names[:3] == ["a", "b", "c"]
+
+
 def test_errors():
     with pytest.raises(ValueError, match=r"weights has shape \(2,\); .* each of 1 names"):
         CoefficientsDisplay([1.0, 2.0], ["a"])
@@ -63,3 +93,5 @@ def test_errors():
         CoefficientsDisplay([1.0]).plot(max_features=0)
     with pytest.raises(TypeError, match=r"estimator must be a learner of this package.*SGDClassifier"):
         CoefficientsDisplay.from_estimator(SGDClassifier())
+    with pytest.raises(TypeError, match=r"estimator must be a learner of this package.*SGDClassifier"):
+        CoefficientsDisplay.from_estimator(OnlineBootstrap(SGDClassifier(), 2).fit([[0.0], [1.0]], [0, 1]))
