@@ -115,8 +115,7 @@ class IntervalDisplay:
         rows, order = np.arange(len(self.y)), np.argsort(-self.coverage)
         shades = 1.0 - np.outer(np.linspace(0.3, 0.7, len(order)), 1.0 - np.array(to_rgb("C0")))  # wider ones are paler
         ends = np.stack([self.low, self.high])
-        values = np.append(ends, self.y)
-        ax.update_datalim(np.column_stack([np.zeros(len(values)), values]))
+        ax.update_datalim([(0, value) for value in (*ends.flat, *self.y)])
         ax.autoscale_view()
         bound = ax.get_ybound()
         low, high = np.where(np.isinf(ends), np.clip(ends, *bound), ends)
