@@ -31,8 +31,7 @@ from ..streams._fit import progress_bar
 from ..streams._read import SIZES
 from ..streams._sources import import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .training import SUFFIXES, WHAT_FILES_DO, add_reading, noting, reading
-from .wording import in_a_line
+from .training import SUFFIXES, WHAT_FILES_DO, add_reading, in_a_line, noting, reading
 
 PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
