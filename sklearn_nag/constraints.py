@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 
 __all__ = ["Box", "L2Ball", "Simplex", "WeightedL1Ball"]
 
-STEPS = 100  # of Newton's method, which takes about ten
+STEPS = 100  # of Newton's method, and of projections of what one leaves: both take twenty at most
 SHOWN = 100  # bounds, beyond which only their number is
-FLATTEST = 1e-150  # the least weight of a squared difference, in proportion to the largest
+FLATTEST = 2.0**-500  # the least weight of a squared difference, in proportion to the largest
+ROUNDING = 1e-15  # of a sum, for each of its terms: more tells that a multiplier has lost digits
 
 
 @dataclass(frozen=True)
@@ -344,12 +345,15 @@ def _bound(values):
 def _on_simplex(v, a, radius):
     """Nearest point to ``v`` that is not negative, and whose sum is ``radius``: ``max(v - lambda / a, 0)``.
 
-    Only coordinates with ``a v > lambda`` are positive. ``lambda`` falls with each that is added in falling order of
-    ``a v`` as long as that holds.
+    Only coordinates with ``a v > lambda`` are positive: those that give the largest ``lambda``. Where the point is
+    so far away that ``radius`` is lost in rounding, what ``lambda`` leaves has the same nearest point, and is near.
     """
-    key = a * v
-    order = np.argsort(-key, kind="stable")
-    sums = np.add.accumulate(np.append(-radius, v[order]))[1:]
-    candidates = sums / np.add.accumulate(1.0 / a[order])
-    positive = np.flatnonzero(key[order] > candidates)
-    return np.maximum(v - candidates[positive[-1] if positive.size else 0] / a, 0.0)
+    a = a / FLATTEST  # so that no ``lambda`` is too small for a double
+    for _ in range(STEPS):
+        order = np.argsort(-a * v, kind="stable")
+        sums = np.add.accumulate(np.append(-radius, v[order]))[1:]
+        v = v - (sums / np.add.accumulate(1.0 / a[order])).max() / a
+        u = np.maximum(v, 0.0)
+        if not abs(np.add.reduce(u) - radius) > ROUNDING * np.count_nonzero(u) * radius:
+            break
+    return u

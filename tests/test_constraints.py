@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -101,6 +102,70 @@ def test_no_other_point_of_the_set_is_nearer(kind):
         size = np.linalg.norm(u) if kind is L2Ball else np.abs(u).sum()
         assert size == pytest.approx(2.0, rel=1e-12) or size <= 2.0
         np.testing.assert_allclose(kind(2.0).project(u, a), u, rtol=0, atol=1e-12)
+
+
+def by_fractions(kind, v, a, radius):
+    """The nearest point without any rounding."""
+    size, a = [Fraction(abs(x) if kind is WeightedL1Ball else x) for x in v], [Fraction(x) for x in a]
+    total, inverses, level = -Fraction(radius), 0, None
+    if kind is WeightedL1Ball and sum(size) <= radius:
+        return [Fraction(x) for x in v]
+    for i in sorted(range(len(a)), key=lambda i: -a[i] * size[i]):
+        if level is None or a[i] * size[i] > level:
+            total, inverses = total + size[i], inverses + 1 / a[i]
+            level = total / inverses
+    sign = np.where(np.signbit(v) & (kind is WeightedL1Ball), -1, 1).tolist()
+    return [s * max(x - level / y, 0) for s, x, y in zip(sign, size, a)]
+
+
+@cache
+def compiled_project():
+    numba = pytest.importorskip("numba")
+    from sklearn_nag.kernels.compiled.projections import project
+
+    return numba.njit(lambda table, n, code, radius: project(table, 0, 1, 2, 3, n, code, radius))
+
+
+def compiled(kind, v, a, radius):
+    table = np.array([v, a, v, a])
+    compiled_project()(table, len(v), kind.code, radius)
+    return table[0]
+
+
+def plain(kind, v, a, radius):
+    return kind(radius).project(v, a)
+
+
+@pytest.mark.parametrize("project", [plain, compiled])
+@pytest.mark.parametrize("kind", [WeightedL1Ball, Simplex])
+def test_points_far_away_leave_the_radius_its_digits(kind, project):
+    """However far: against fractions, by the sum, and by the distance, which no rounding of the point can hide."""
+    for v, a, expected in [
+        ([1e16, 5.0], [1.0, 1.0], [1.0, 0.0]),
+        ([1e16, 1e16], [1.0, 1.0], [0.5, 0.5]),
+        ([1e16, 1e16 - 2.0], [1.0, 1.0], [1.0, 0.0]),
+        ([1e300, 1.0, 3.0], [1.0, 1.0, 1.0], [1.0, 0.0, 0.0]),
+        ([1.0, 1.0], [1e-17, 1.0], [0.0, 1.0]),
+        ([1.0, 1.0], [1e-170, 1e170], [0.0, 1.0]),
+    ]:
+        np.testing.assert_allclose(project(kind, np.array(v), np.array(a), 1.0), expected, rtol=0, atol=1e-15)
+    rng = np.random.default_rng(0)
+    for i in range(2000):
+        d = int(rng.integers(1, 9))
+        v, radius = rng.normal(size=d) * 10.0 ** rng.uniform(-20, 20, d), 10.0 ** rng.uniform(-100, 20)
+        if i % 3 == 0:  # ties, and what is nearly one
+            v = abs(v[0]) * (1.0 + rng.integers(-3, 4, d) * 2.0**-52)
+        a = np.ones(d) if i % 2 else 10.0 ** rng.uniform(-1, 1, d) ** (1 + i % 4)
+        u, best = project(kind, v, a, radius), by_fractions(kind, v, a, radius)
+        sums = [sum(abs(Fraction(x)) for x in point) for point in (u, best)]
+        assert abs(sums[0] - sums[1]) <= 1e-14 * radius
+        if i % 2:
+            assert all(abs(Fraction(x) - y) <= 1e-14 * radius for x, y in zip(u.tolist(), best))
+        costs = [
+            sum(Fraction(c) * (Fraction(y) - Fraction(x)) ** 2 for x, y, c in zip(v, point, a)) for point in (u, best)
+        ]
+        assert costs[0] <= costs[1] * Fraction(1 + 1e-13)
+        np.testing.assert_allclose(project(kind, u, a, radius), u, rtol=0, atol=1e-14 * radius)
 
 
 @pytest.mark.parametrize("kind", SETS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints import FLATTEST, STEPS, L2Ball, Simplex
+from ...constraints import FLATTEST, ROUNDING, STEPS, L2Ball, Simplex
 from .columns import lift_of
 from .jit import strict_slow
 
@@ -39,6 +39,24 @@ def threshold(table, key, inverse, n, radius):
         table[key, 0], table[inverse, 0] = table[key, n], table[inverse, n]
         sift(table, key, inverse, 0, n)
     return level
+
+
+@strict_slow
+def shift_to_simplex(table, v, metric, key, inverse, n, radius):
+    """As `_on_simplex`, for a metric of any sign, which the result gets."""
+    for _ in range(STEPS):
+        for i in range(n):
+            table[key, i] = table[v, i] * abs(table[metric, i])
+            table[inverse, i] = 1.0 / abs(table[metric, i])
+        level, total, count = threshold(table, key, inverse, n, radius), 0.0, 0
+        for i in range(n):
+            table[v, i] -= level / abs(table[metric, i])
+            total += max(table[v, i], 0.0)
+            count += table[v, i] > 0.0
+        if not abs(total - radius) > ROUNDING * count * radius:
+            break
+    for i in range(n):
+        table[v, i] = np.copysign(max(table[v, i], 0.0), table[metric, i])
 
 
 @strict_slow
@@ -93,14 +111,10 @@ def project(table, v, metric, key, inverse, n, code, radius):
         shrink_to_ball(table, v, metric, key, n, radius)
     elif code == SIMPLEX or size > radius:
         for i in range(n):
-            value = table[v, i] if code == SIMPLEX else abs(table[v, i])
-            table[key, i] = value * table[metric, i]
-            table[inverse, i] = 1.0 / table[metric, i]
-        level = threshold(table, key, inverse, n, radius)
-        for i in range(n):
-            value = table[v, i] if code == SIMPLEX else abs(table[v, i])
-            left = max(value - level / table[metric, i], 0.0)
-            table[v, i] = -left if table[v, i] < 0.0 and code != SIMPLEX else left
+            table[metric, i] /= FLATTEST
+            if code != SIMPLEX and table[v, i] < 0.0:  # which the metric says from here on
+                table[v, i], table[metric, i] = -table[v, i], -table[metric, i]
+        shift_to_simplex(table, v, metric, key, inverse, n, radius)
     for i in range(n):
         table[v, i] /= power
 
