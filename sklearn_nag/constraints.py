@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 __all__ = ["Box", "L2Ball", "Simplex", "WeightedL1Ball"]
 
-STEPS = 100  # of Newton's method, and of projections of what one leaves: both take twenty at most
+STEPS = 100  # of Newton's method or of projections, of which twenty are many
 SHOWN = 100  # bounds, beyond which only their number is
 FLATTEST = 2.0**-500  # the least weight of a squared difference, in proportion to the largest
-ROUNDING = 1e-15  # of a sum, for each of its terms: more tells that a multiplier has lost digits
+ROUNDING = 1e-15  # of a sum, for each of its terms
 
 
 @dataclass(frozen=True)

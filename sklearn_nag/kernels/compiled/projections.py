@@ -26,36 +26,30 @@ def sift(table, key, inverse, start, n):
 
 
 @strict_slow
-def threshold(table, key, inverse, n, radius):
-    """``lambda`` with ``sum max(key - lambda, 0) * inverse = radius``; only the keys above it are sorted."""
-    for start in range(n // 2 - 1, -1, -1):
-        sift(table, key, inverse, start, n)
-    total, inverses, level = -radius, 0.0, 0.0
-    while n > 0 and (inverses == 0.0 or table[key, 0] > level):
-        total += table[key, 0] * table[inverse, 0]
-        inverses += table[inverse, 0]
-        level = total / inverses
-        n -= 1
-        table[key, 0], table[inverse, 0] = table[key, n], table[inverse, n]
-        sift(table, key, inverse, 0, n)
-    return level
-
-
-@strict_slow
-def shift_to_simplex(table, v, metric, key, inverse, n, radius):
-    """As `_on_simplex`, for a metric of any sign, which the result gets."""
+def shift_to_simplex(table, v, metric, key, inverse, size, radius):
+    """As `_on_simplex`, with the signs of the metric; only the keys above ``level`` are sorted."""
     for _ in range(STEPS):
-        for i in range(n):
+        for i in range(size):
             table[key, i] = table[v, i] * abs(table[metric, i])
             table[inverse, i] = 1.0 / abs(table[metric, i])
-        level, total, count = threshold(table, key, inverse, n, radius), 0.0, 0
-        for i in range(n):
+        for start in range(size // 2 - 1, -1, -1):
+            sift(table, key, inverse, start, size)
+        n, total, inverses, level = size, -radius, 0.0, 0.0
+        while n > 0 and (inverses == 0.0 or table[key, 0] > level):
+            total += table[key, 0] * table[inverse, 0]
+            inverses += table[inverse, 0]
+            level = total / inverses
+            n -= 1
+            table[key, 0], table[inverse, 0] = table[key, n], table[inverse, n]
+            sift(table, key, inverse, 0, n)
+        total, n = 0.0, 0
+        for i in range(size):
             table[v, i] -= level / abs(table[metric, i])
             total += max(table[v, i], 0.0)
-            count += table[v, i] > 0.0
-        if not abs(total - radius) > ROUNDING * count * radius:
+            n += table[v, i] > 0.0
+        if not abs(total - radius) > ROUNDING * n * radius:
             break
-    for i in range(n):
+    for i in range(size):
         table[v, i] = np.copysign(max(table[v, i], 0.0), table[metric, i])
 
 
