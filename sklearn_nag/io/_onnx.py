@@ -99,7 +99,9 @@ def to_onnx(
 
     if initial_types is None:
         initial_types = _onnx_transformers.inputs_of(estimator)
-    estimator = _onnx_transformers.as_known(estimator)
+    given, estimator = estimator, _onnx_transformers.as_known(estimator)
+    if options and id(given) in options:
+        options = {**options, id(estimator): options[id(given)]}
     if options is None and is_classifier(estimator):
         options = {id(estimator): {"zipmap": False}}
     names, taken = [name for name, _ in initial_types], {""}
@@ -110,8 +112,8 @@ def to_onnx(
         raise ValueError(
             f"inputs cannot have the name {name!r}, which is empty or an output's: rename the column, and fit again."
         )
-    given = {column.name: name for column, name in zip(model.graph.input, names)}  # skl2onnx makes identifiers of names
-    compose.add_prefix_graph(model.graph, "", rename_edges=False, rename_inputs=False, inplace=True, name_map=given)
+    own = {column.name: name for column, name in zip(model.graph.input, names)}  # skl2onnx makes identifiers of names
+    compose.add_prefix_graph(model.graph, "", rename_edges=False, rename_inputs=False, inplace=True, name_map=own)
     return model
 
 

@@ -387,10 +387,11 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         if weight is not None and not weight.all():
             if self._classifies():
                 class_codes(y, self.classes_)  # raises for an unknown one, whatever its row weighs
-            rows = np.flatnonzero(weight)
-            if not len(rows):
+            if weight.any():
+                rows = np.flatnonzero(weight)
+                X, y, weight = take_rows(X, rows), y[rows], weight[rows]
+            elif self._takes_tables():  # as transformers would learn them
                 return self
-            X, y, weight = take_rows(X, rows), y[rows], weight[rows]
         alive = [self._candidates[i] for i in self._alive]
         by_row = all(candidate.by_row for candidate in alive)
         n, n_before = count_rows(X), self._n_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -642,10 +642,18 @@ def _places(columns, X, table, name):
     return [_place(column, table, places, name) for column in wanted], single
 
 
+def place_of(name, places):
+    """Place of the column of a name, or None."""
+    try:
+        return places.get(name)
+    except TypeError:  # a list is none
+        return None
+
+
 def _place(column, table, places, name):
     """Place of the column of that name, or number."""
-    if isinstance(column, Hashable) and column in places:
-        return places[column]
+    if (place := place_of(column, places)) is not None:
+        return place
     n = len(table.columns)
     if isinstance(column, int | np.integer) and -n <= column < n:
         return int(column) % n

@@ -56,8 +56,8 @@ class DateEncoder(OnlineTransformer):
         since 1970; by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as
         such since 1970. Times of the day are of 1970-01-01.
     errors : {"raise", "missing"}, default="raise"
-        What happens to a word that is no date: an error, or a missing date, with a warning where ten rows or more hold
-        words and none a date.
+        What happens to a word that is no date, or a number that is far from all: an error, or a missing date,
+        with a warning where ten rows or more hold words and none a date.
     one_hot : bool, default=True
         Whether months, days, weekdays and hours become a column of ones and zeros for each of their values. Else each
         is a number, which curves and cells can cut: weekdays from 0, which is Monday, and NaN for a missing date.

@@ -142,7 +142,10 @@ class Column:
     def has_values(self) -> bool:
         """Whether any value is not missing: a type says what there may be, and readers of files guess it."""
         read = {NUMBERS: self.numbers, DATES: self.dates}.get(self.kind)
-        return any(word is not None for word in self.words()) if read is None else bool(((v := read()) == v).any())
+        if read is None:
+            return self.head().words()[0] is not None or any(word is not None for word in self.coded()[1])
+        values = read()
+        return bool((values == values).any())
 
     @property
     def is_mixed(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..estimators._parameters import InvalidParameterError, check_option, shown
 from ..estimators._validation import as_given
-from ._column_transformer import OnlineColumnTransformer
+from ._column_transformer import OnlineColumnTransformer, place_of
 from ._dates import DateEncoder, read_date
 from ._frames import DATES, NUMBERS, WORDS, Column, read_table
 from ._imputer import OnlineImputer
@@ -503,21 +503,22 @@ def prepare(
     names = list(range(len(table.columns))) if table.names is None else table.names
     kinds = dict(kinds or {})
     places = {name: place for place, name in enumerate(names)}
-    wanted, drop = dict.fromkeys(names if columns is None else columns), dict.fromkeys(drop)
+    wanted, drop = list(names if columns is None else columns), list(drop)
     for parameter, given in (("columns", wanted), ("drop", drop), ("kinds", kinds)):
         for name in given:
-            if name not in places:
+            if place_of(name, places) is None:
                 raise ValueError(f"{parameter} has {as_given(name)}, which is no column; they are {shown(names)}.")
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InvalidParameterError(f"kinds[{name!r}]", f"one of {', '.join(map(repr, KINDS))}", shown(kind))
+    chosen, dropped = set(wanted), set(drop)
     groups: dict[Any, list] = {}
     for name, count in Counter(names).items():
-        if name not in wanted:
+        if name not in chosen:
             continue
         if count > 1:
             raise ValueError(f"the table has {count} columns {as_given(name)}; names must differ.")
-        asked = LEFT_OUT if name in drop else kinds.get(name)
+        asked = LEFT_OUT if name in dropped else kinds.get(name)
         choice = choose(_column(table, places[name]), asked, least=LEAST_READ)
         made, group = _made(choice)
         beside = _by_number(group) if hasattr(learner, "set_numeric_columns") else []

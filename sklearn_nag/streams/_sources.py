@@ -243,20 +243,23 @@ def join_tables(tables):
     do dates beside numbers.
     """
     pyarrow = import_pyarrow()
+    types = pyarrow.types
     tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
     names = dict.fromkeys(name for table in tables for name in table.schema.names)
     for name in names if len({table.schema for table in tables}) > 1 else ():
-        kinds = [table.schema.field(name).type for table in tables if name in table.schema.names]
-        if any(map(pyarrow.types.is_dictionary, kinds)) and not all(map(pyarrow.types.is_dictionary, kinds)):
+        kinds = {table.schema.field(name).type for table in tables if name in table.schema.names} - {pyarrow.null()}
+        if any(map(types.is_dictionary, kinds)) and not all(map(types.is_dictionary, kinds)):
             change = _as_words
-        elif any(map(pyarrow.types.is_boolean, kinds)) and any(map(_is_number, kinds)):
+        elif len(kinds) > 1 and any(map(types.is_decimal, kinds)) and all(map(_is_number, kinds - {pyarrow.bool_()})):
+            change = _as_doubles
+        elif any(map(_is_number, kinds)) and any(map(types.is_boolean, kinds)):
             change = _as_numbers
         else:
             try:
                 pyarrow.unify_schemas([pyarrow.schema({"": kind}) for kind in kinds], promote_options="permissive")
                 continue
-            except pyarrow.ArrowTypeError:
-                are_dates = all(pyarrow.types.is_date(kind) or pyarrow.types.is_timestamp(kind) for kind in kinds)
+            except (pyarrow.ArrowTypeError, pyarrow.ArrowInvalid):
+                are_dates = all(types.is_date(kind) or types.is_timestamp(kind) for kind in kinds)
                 change = _as_dates if are_dates else _as_words
         tables = [change(table, name) if name in table.schema.names else table for table in tables]
     return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
@@ -289,7 +292,13 @@ def _as_numbers(table, name):
     column = table.column(name)
     if not import_pyarrow().types.is_boolean(column.type):
         return table
-    return table.set_column(table.schema.get_field_index(name), name, column.cast(import_pyarrow().float64()))
+    return table.set_column(table.schema.get_field_index(name), name, column.cast(import_pyarrow().int8()))
+
+
+def _as_doubles(table, name):
+    """A table in which a column of numbers holds float64."""
+    column = table.column(name).cast(import_pyarrow().float64(), safe=False)
+    return table.set_column(table.schema.get_field_index(name), name, column)
 
 
 def check_names(names, columns, where):

@@ -485,3 +485,11 @@ def test_columns_of_which_nothing_can_be_read_any_more_are_told_of():
         pipeline.transform(frame.assign(price="sold out"))
     with pytest.warns(UserWarning, match="column 'sold' holds no dates in this table, but words such as 'next week'"):
         pipeline.transform(frame.assign(sold="next week"))
+
+
+def test_a_list_is_no_name_of_a_column():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, 1.0]})
+    with pytest.raises(ValueError, match=r"columns has \['a'\], which is no column; they are \['a', 'b'\]"):
+        prepare(frame, columns=[["a"]])
+    with pytest.raises(ValueError, match="X has no column"):
+        OnlineColumnTransformer([("x", OnlineImputer(), [["a"]])]).fit(frame)

@@ -652,9 +652,11 @@ DAY, TIME = datetime.date(2024, 1, 2), datetime.datetime(2024, 1, 2, 3, 4, 5)
         (pa.array([TIME], pa.timestamp("s", "UTC")), pa.array([TIME], pa.timestamp("ms")), [TIME, TIME]),
         (pa.array([1], pa.int64()), pa.array([DAY], pa.date32()), ["1", "2024-01-02"]),
         (pa.array([True], pa.bool_()), pa.array([Decimal("2.5")], pa.decimal128(5, 2)), [1.0, 2.5]),
+        (pa.array([2], pa.int64()), pa.array([Decimal("2.5")], pa.decimal128(5, 2)), [2.0, 2.5]),
+        (pa.array([True], pa.bool_()), pa.array([2**60 + 1], pa.int64()), [1, 2**60 + 1]),
     ],
 )
 def test_tables_are_joined_whatever_their_types(first, later, expected):
-    joined = join_tables([pa.table({"a": values}) for values in (first, later)])
-    found = joined.column("a").to_pylist()
+    tables = [pa.table({"a": values}) for values in (first, pa.nulls(1), later)]
+    found = [value for value in join_tables(tables).column("a").to_pylist() if value is not None]
     assert found == (np.array(expected, dtype="datetime64[us]").tolist() if expected[1] is TIME else expected)

@@ -91,8 +91,8 @@ def _products(X, coef):
     """``X coef^T``, of so many rows at a time that their copies in float64 are small."""
     if X.dtype == np.float64 or X.size <= CONVERTED:
         return X @ coef.T
-    n = max(1, X.shape[0] * CONVERTED // X.size)
-    return np.concatenate([X[i : i + n] @ coef.T for i in range(0, X.shape[0], n)])
+    n, weight = max(1, X.shape[0] * CONVERTED // X.size), np.ascontiguousarray(coef.T)
+    return np.concatenate([X[i : i + n] @ weight for i in range(0, X.shape[0], n)])
 
 
 def _predict_by_parts(state, X):
