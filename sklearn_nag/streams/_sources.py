@@ -245,12 +245,16 @@ def join_tables(tables):
     pyarrow = import_pyarrow()
     types = pyarrow.types
     tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
-    names = dict.fromkeys(name for table in tables for name in table.schema.names)
-    for name in names if len({table.schema for table in tables}) > 1 else ():
-        kinds = {table.schema.field(name).type for table in tables if name in table.schema.names} - {pyarrow.null()}
+    known: dict[str, set] = {}
+    for field in (field for table in tables for field in table.schema):
+        known.setdefault(field.name, set()).add(field.type)
+    for name, kinds in known.items():
+        kinds.discard(pyarrow.null())
+        if len(kinds) < 2:
+            continue
         if any(map(types.is_dictionary, kinds)) and not all(map(types.is_dictionary, kinds)):
             change = _as_words
-        elif len(kinds) > 1 and any(map(types.is_decimal, kinds)) and all(map(_is_number, kinds - {pyarrow.bool_()})):
+        elif any(map(types.is_decimal, kinds)) and all(map(_is_number, kinds - {pyarrow.bool_()})):
             change = _as_doubles
         elif any(map(_is_number, kinds)) and any(map(types.is_boolean, kinds)):
             change = _as_numbers
@@ -261,7 +265,7 @@ def join_tables(tables):
             except (pyarrow.ArrowTypeError, pyarrow.ArrowInvalid):
                 are_dates = all(types.is_date(kind) or types.is_timestamp(kind) for kind in kinds)
                 change = _as_dates if are_dates else _as_words
-        tables = [change(table, name) if name in table.schema.names else table for table in tables]
+        tables = [table if table.schema.get_field_index(name) < 0 else change(table, name) for table in tables]
     return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
 
 

@@ -659,4 +659,6 @@ DAY, TIME = datetime.date(2024, 1, 2), datetime.datetime(2024, 1, 2, 3, 4, 5)
 def test_tables_are_joined_whatever_their_types(first, later, expected):
     tables = [pa.table({"a": values}) for values in (first, pa.nulls(1), later)]
     found = [value for value in join_tables(tables).column("a").to_pylist() if value is not None]
+    others = join_tables([pa.table({"a": pa.nulls(1)}), pa.table({"a": pa.nulls(1), "b": [1]})])
+    assert pa.types.is_null(others.schema.field("a").type)
     assert found == (np.array(expected, dtype="datetime64[us]").tolist() if expected[1] is TIME else expected)
