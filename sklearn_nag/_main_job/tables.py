@@ -19,7 +19,7 @@ from ..preprocessing import DateEncoder, NumberReader, OnlinePipeline, prepare
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
 from ..preprocessing._numbers import NumberForm
 from ..preprocessing._prepare import KINDS, LEFT_OUT, TEXT, choose
-from ..streams._read import _check_encoding
+from ..streams._read import check_encoding
 from ..streams._sources import check_names
 
 LARGEST = 1e150  # of a number in a file: scalers and scores take squares
@@ -268,7 +268,7 @@ def _read(path, encoding, words, target):
         import pandas as pd
     except ImportError:
         raise ValueError(f"reading a CSV file needs pandas: {how_to_install('csv')}") from None
-    _check_encoding(encoding)
+    check_encoding(encoding)
     try:
         lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole ones, of which quotes are a part
         header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, **lines).columns))

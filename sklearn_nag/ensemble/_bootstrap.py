@@ -78,8 +78,7 @@ def _decisions(model, X):
     if isinstance(model, Pipeline):
         X = transformed((step for _, step in model.steps[:-1]), X)
     state = learner._state.unclipped() if isinstance(learner.clip, str) else learner._state
-    decision = kernels.predict(state, learner._rows_to_predict(X))
-    return decision[:, 0] if learner._n_outputs is None else decision
+    return learner._in_shape(kernels.predict(state, learner._rows_to_predict(X)))
 
 
 class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):

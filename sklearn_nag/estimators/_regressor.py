@@ -346,7 +346,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
             np.clip(interval, *map(float, self.clip), out=interval)
         if self._log_link:
             np.maximum(interval, 0.0, out=interval)
-        interval = interval[:, 0] if self._n_outputs is None else interval
+        interval = self._in_shape(interval)
         return interval if np.ndim(coverage) else interval[..., 0]
 
     def _widths(self, X, coverages):
@@ -376,8 +376,11 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     def _interpret(self, decision):
         """The predictions that decision values stand for, in the shape of the targets."""
-        decision = self._mean(decision)
-        return decision[:, 0] if self._n_outputs is None else decision
+        return self._in_shape(self._mean(decision))
+
+    def _in_shape(self, values):
+        """Values for each row and output, in the shape of the targets."""
+        return values[:, 0] if self._n_outputs is None else values
 
     def _mean(self, decision):
         """What decision values predict: themselves, or what they are the logarithms of."""

@@ -87,12 +87,16 @@ def register(update: Any) -> None:
         NumberReader: (_shapes_of_reader, _convert_reader),
     }
     for kind in vars(preprocessing).values():
-        if isinstance(kind, type) and issubclass(kind, OnlineTransformer):  # where _refuse comes first, it raises
-            update(kind, f"SklearnNag{kind.__name__}", *converters.get(kind, (_refuse, _convert_reader)))
+        if isinstance(kind, type) and issubclass(kind, OnlineTransformer):
+            update(kind, f"SklearnNag{kind.__name__}", *converters.get(kind, (_refuse, _convert_none)))
 
 
 def _refuse(operator):
     _raise_for(operator.raw_operator, "has none")
+
+
+def _convert_none(scope, operator, container):
+    _refuse(operator)
 
 
 def _raise_for(transformer, why):

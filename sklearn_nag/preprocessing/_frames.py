@@ -141,9 +141,11 @@ class Column:
     @property
     def has_values(self) -> bool:
         """Whether any value is not missing: a type says what there may be, and readers of files guess it."""
+        if any(word is not None for word in self.head().words()):  # mostly the first one tells
+            return True
         read = {NUMBERS: self.numbers, DATES: self.dates}.get(self.kind)
         if read is None:
-            return self.head().words()[0] is not None or any(word is not None for word in self.coded()[1])
+            return any(word is not None for word in self.coded()[1])
         values = read()
         return bool((values == values).any())
 

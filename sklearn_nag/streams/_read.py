@@ -268,7 +268,7 @@ def read_batches(
     _check_transformer(transformer)
     if columns is not None:
         columns = _checked_columns(columns, target, sample_weight)
-    _check_encoding(encoding)
+    check_encoding(encoding)
     if isinstance(words, str) or not all(isinstance(name, str) for name in words):
         raise TypeError(f"words is {words!r}; it must be a list of names of columns.")
     check_option("mismatch", mismatch, ("raise", "fill"))
@@ -295,7 +295,7 @@ def _can_separate(delimiter):
     return isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n'
 
 
-def _check_encoding(encoding):
+def check_encoding(encoding):
     """Raise unless Python knows an encoding of text by this name."""
     try:
         "".encode(encoding)

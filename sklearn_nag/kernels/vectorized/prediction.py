@@ -34,8 +34,8 @@ def predict(state, X):
         return _mean(predict, models, X)
     if state.has_many:
         return _predict_by_parts(state, X)
-    columnwise = all(model.rule.columnwise for model in state.others or [state])
-    if state.cached is None and columnwise and not (is_narrow(state) or isinstance(X, np.ndarray)):
+    by_name = state.cached is None and not (isinstance(X, np.ndarray) or is_narrow(state))
+    if by_name and all(model.rule.columnwise for model in state.others or [state]):
         # To look up the weight of an entry takes about as long as to make that of a column. Once as much time has gone
         # into looking up as making all of them takes, they are made.
         state.looked_up += X.nnz
