@@ -65,7 +65,8 @@ from .targets import read_row
 from .vectors import ask_for, ask_for_entry
 
 AHEAD = 4  # how many rows before it is learnt a row is asked for, whose turn is not that of its place in memory
-LINES = 16  # of the cache, that are asked for: what follows the processor finds out by itself
+LINES = 16  # of the cache, that are asked for of a dense row: what follows the processor finds out by itself
+MOST_LINES = 64  # of a sparse one, between whose entries it reads columns from all over, and forgets where it was
 
 settle = predict = must_wait = step = note = named = UNBOUND  # of a family
 take = move = takes_ahead = UNBOUND  # of one that tells scales from weights
@@ -168,15 +169,21 @@ def ask_for_dense(X, y, codes, weights, order, place):
 
 @fast
 def ask_for_sparse(data, indices, indptr, y, codes, weights, order, place):
-    """As `ask_for_dense`, of a CSR row, and where one to come after that is."""
-    place += AHEAD
-    if place + AHEAD < order.size:
-        row = order[place + AHEAD]
-        ask_for(indptr, row)
-        ask_for_targets(y, codes, weights, row)
-    if place < order.size:
-        start, stop = indptr[order[place]], indptr[order[place] + 1]
-        for i in range(start, min(stop, start + LINES * LINE), LINE):
+    """Ask for a CSR row to come: the next one, or where rows do not come as they lie in memory, one after it.
+
+    Then also for where another one after that is, and its target.
+    """
+    row, end = place + 1, indptr.size - 1
+    if order.size > 0:
+        place += AHEAD
+        if place + AHEAD < order.size:
+            row = order[place + AHEAD]
+            ask_for(indptr, row)
+            ask_for_targets(y, codes, weights, row)
+        row = order[place] if place < order.size else end
+    if row < end:
+        start, stop = indptr[row], indptr[row + 1]
+        for i in range(start, min(stop, start + MOST_LINES * LINE), LINE):
             ask_for(data, i)
             ask_for(indices, i)
 
