@@ -11,22 +11,26 @@ from ..estimators._parameters import InvalidParameterError, check_flag, check_op
 from ..estimators._validation import as_given
 from ._base import OnlineTransformer, checked_numbers, names_in, table_in
 from ._frames import EMPTY, NUMBERS, as_word
-from ._numpy_rows import means
+from ._numpy_rows import HUGE, LIFT, means
 from ._rows import loops
 
 _MOST_VALUES = 10_000  # different values of a column that are counted
 
 
 class Means(NamedTuple):
-    """Numbers of a column so far: how many, the sum of the ordinary ones, and that of the huge ones, scaled down."""
+    """Numbers of a column so far: how many, the first one, and the sums of the distances from it.
+
+    The sum of huge distances is apart, and scaled down.
+    """
 
     n_values: np.ndarray
     total: np.ndarray
     huge: np.ndarray
+    origin: np.ndarray = np.zeros(())  # of what was saved when there was none
 
     @classmethod
     def new(cls, n_columns):
-        return cls(np.zeros(n_columns, dtype=np.int64), np.zeros(n_columns), np.zeros(n_columns))
+        return cls(np.zeros(n_columns, dtype=np.int64), *np.zeros((3, n_columns)))
 
     def values(self):
         """The mean of each column; 0 where there is no number yet."""
@@ -34,23 +38,36 @@ class Means(NamedTuple):
 
     def learn_and_fill(self, rows, marked):
         """What is known after the rows, and these, filled; see `_numpy_rows.filled_by_means`."""
-        filled, *known = loops().filled_by_means(rows, *self, marked)
+        origin = np.broadcast_to(self.origin, self.total.shape)
+        filled, *known = loops().filled_by_means(rows, *self[:3], origin, marked)
         return Means(*known), filled
 
     def fill(self, rows, missing):
         rows[missing] = np.broadcast_to(self.values(), rows.shape)[missing]
 
+    def seen_from(self, origin):
+        """The same by distances from ``origin``."""
+        lifted = self.origin * LIFT - origin * LIFT
+        with np.errstate(over="ignore"):
+            apart = self.origin - origin
+        is_huge = np.abs(apart) > HUGE
+        total = self.total + self.n_values * np.where(is_huge, 0.0, apart)
+        return Means(self.n_values, total, self.huge + self.n_values * np.where(is_huge, lifted, 0.0), origin)
+
     def less(self, base):
         """What has been learnt since ``base``."""
-        return Means(*(own - before for own, before in zip(self, base)))
+        base = base.seen_from(self.origin)
+        return Means(*(own - before for own, before in zip(self[:3], base)), self.origin)
 
     @staticmethod
     def merged(states):
-        return Means(*(np.sum(field, axis=0) for field in zip(*states)))
+        *sums, (origin, *_) = zip(*_from_one_origin(states))
+        return Means(*(np.sum(field, axis=0) for field in sums), origin)
 
     @staticmethod
     def between(states, base):
         """The mean of their means, by the numbers of each since ``base``, whose own count once."""
+        base, *states = _from_one_origin([base, *states])
         since = np.array([state.n_values - base.n_values for state in states])
         new = since.sum(axis=0)
         n_values = base.n_values + new
@@ -59,8 +76,15 @@ class Means(NamedTuple):
         def sums(own, before):
             return np.where(new > 0, np.sum(factors * own, axis=0), before)
 
-        _, total, huge = map(np.array, zip(*states))
-        return Means(n_values, sums(total, base.total), sums(huge, base.huge))
+        _, total, huge, _ = map(np.array, zip(*states))
+        return Means(n_values, sums(total, base.total), sums(huge, base.huge), base.origin)
+
+
+def _from_one_origin(states):
+    """`Means` by distances from the least origin of each column, whatever the order of the models."""
+    origins = [np.where(state.n_values > 0, state.origin, np.inf) for state in states]
+    least = np.min(origins, axis=0)
+    return [state.seen_from(np.where(np.isinf(least), 0.0, least)) for state in states]
 
 
 class Counts(NamedTuple):

@@ -14,7 +14,6 @@ from ._numpy_rows import (
     HOUR_OF_DAY,
     HUGE,
     LARGEST,
-    LARGEST_LIFTED,
     LIFT,
     MISSING,
     MIX,
@@ -231,35 +230,47 @@ def ratio(x, y):
 
 
 @strict
-def mean_of(n, total, huge):
+def mean_of(n, total, huge, origin):
     """As `means`, for one column."""
     n = max(n, 1)
-    return within(min(max(huge / n, -LARGEST_LIFTED), LARGEST_LIFTED) / LIFT + total / n)
+    found = origin + total / n
+    if huge == 0.0:
+        return found
+    return 2.0 * min(max(0.5 * (huge / n) / LIFT + 0.5 * found, -LARGEST / 2), LARGEST / 2)
+
+
+@strict
+def less(x, y):
+    """Their difference."""
+    return x - y
 
 
 @entry
-def fill_by_means(X, marked, n_values, total, huge, out):
+def fill_by_means(X, marked, n_values, total, huge, origin, out):
     """As `filled_by_means`, to rows that have room; what is known is changed."""
     width = X.shape[1]
     for start in range(0, X.shape[0], NEAR):  # which stay near the processor while it goes through the columns
         stop = min(start + NEAR, X.shape[0])
         for j in range(width):
-            n, ordinary, lifted = n_values[j], total[j], huge[j]
+            n, ordinary, lifted, first = n_values[j], total[j], huge[j], origin[j]
             for i in range(start, stop):
                 x = X[i, j]
                 missing = np.isnan(x)
                 if missing:
-                    x = mean_of(n, ordinary, lifted)
+                    x = mean_of(n, ordinary, lifted, first)
                 else:
+                    if n == 0:
+                        first = x
                     n += 1
-                    if abs(x) > HUGE:
-                        lifted = sum_of(lifted, x * LIFT)
+                    apart = less(x, first)
+                    if abs(apart) <= HUGE:
+                        ordinary = sum_of(ordinary, apart)
                     else:
-                        ordinary = sum_of(ordinary, x)
+                        lifted = sum_of(lifted, less(x * LIFT, first * LIFT))
                 out[i, j] = x
                 if marked:
                     out[i, width + j] = missing
-            n_values[j], total[j], huge[j] = n, ordinary, lifted
+            n_values[j], total[j], huge[j], origin[j] = n, ordinary, lifted, first
 
 
 @strict
@@ -495,9 +506,9 @@ def joined(blocks):
     return data, indices, ends.astype(indices.dtype)
 
 
-def filled_by_means(X, n_values, total, huge, marked):
+def filled_by_means(X, n_values, total, huge, origin, marked):
     """As `_numpy_rows.filled_by_means`."""
-    known = n_values.copy(), total.copy(), huge.copy()
+    known = n_values.copy(), total.copy(), huge.copy(), origin.copy()
     out = np.empty((len(X), X.shape[1] * (2 if marked else 1)))
     fill_by_means(constant(X), marked, *known, out)
     return out, *known

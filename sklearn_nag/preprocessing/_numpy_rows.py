@@ -11,7 +11,6 @@ MISSING = -1  # instead of the number of a gap, where the value is missing
 ONCE = 2**18  # numbers that are worked on at a time, to bound memory
 HUGE = 2.0**900  # sums of numbers up to here stay in range for 2**123 rows
 LIFT = 2.0**-120  # of larger ones, whose sums are kept apart
-LARGEST_LIFTED = LARGEST * LIFT
 HOUR = 3_600_000_000  # microseconds
 DAY = 24 * HOUR
 DAYS, MONTH, DAY_OF_MONTH, WEEKDAY, HOUR_OF_DAY = range(5)  # parts of a date
@@ -179,22 +178,25 @@ def room_of(ends, blocks):
     return np.empty(ends[-1]), np.empty(ends[-1], np.int32 if max(int(ends[-1]), width) < 2**31 else np.int64)
 
 
-def means(n_values, total, huge):
-    """Means of columns: of how many values, the sum of the ordinary ones, and that of huge ones times `LIFT`."""
+def means(n_values, total, huge, origin):
+    """Means of columns of so many values, by the sums of their distances from ``origin``: huge ones times `LIFT`."""
     n = np.maximum(n_values, 1)
     with np.errstate(over="ignore"):
-        found = np.clip(huge / n, -LARGEST_LIFTED, LARGEST_LIFTED) / LIFT + total / n
-    return np.clip(found, -LARGEST, LARGEST)
+        found = np.where(n_values > 0, origin, 0.0) + total / n
+        far = 2.0 * np.clip(0.5 * (huge / n) / LIFT + 0.5 * found, -LARGEST / 2, LARGEST / 2)
+    return np.where(huge == 0, found, far)
 
 
-def filled_by_means(X, n_values, total, huge, marked):
+def filled_by_means(X, n_values, total, huge, origin, marked):
     """Rows with the mean of the rows up to each for what is missing, and what is known after the last one.
+
+    Distances are from the first value of a column, so that equal values have no other mean.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns)
         NaN is missing.
-    n_values, total, huge : ndarray of shape (n_columns,)
+    n_values, total, huge, origin : ndarray of shape (n_columns,)
         What is known before, as `means` takes it. They are not changed.
     marked : bool
         Whether for each column another one, behind all, has a 1 where a value is missing.
@@ -202,18 +204,22 @@ def filled_by_means(X, n_values, total, huge, marked):
     Returns
     -------
     tuple of ndarray
-        The rows, and the three others after them.
+        The rows, and the four others after them.
     """
     missing = np.isnan(X)
-    present = np.where(missing, 0.0, X)
-    is_huge = np.abs(present) > HUGE
-    lifted = np.where(is_huge, present, 0.0) * LIFT
-    present[is_huge] = 0.0
+    first = X[missing.argmin(axis=0), np.arange(X.shape[1])]
+    origin = np.where((n_values > 0) | np.isnan(first), origin, first)
+    present = np.where(missing, origin, X)
+    with np.errstate(over="ignore"):
+        apart = present - origin
+    is_huge = np.abs(apart) > HUGE
+    lifted = np.where(is_huge, present * LIFT - origin * LIFT, 0.0)
+    apart[is_huge] = 0.0
     # Row by row, so that cuts of a stream change no bit.
-    total, huge = (np.add.accumulate(np.vstack(both), axis=0)[1:] for both in ((total, present), (huge, lifted)))
+    total, huge = (np.add.accumulate(np.vstack(both), axis=0)[1:] for both in ((total, apart), (huge, lifted)))
     n_values = np.add.accumulate(~missing, axis=0, dtype=np.int64) + n_values
-    filled = np.where(missing, means(n_values, total, huge), X)
-    last = n_values[-1].copy(), total[-1].copy(), huge[-1].copy()
+    filled = np.where(missing, means(n_values, total, huge, origin), X)
+    last = n_values[-1].copy(), total[-1].copy(), huge[-1].copy(), origin
     return np.hstack([filled, missing]) if marked else filled, *last
 
 

@@ -228,11 +228,14 @@ class OnlineProducts(OfNumbers):
             raise ValueError("it has no parameters that it was begun with")
         state = self._state
         fits = type(state) is Centre and len(state) == 4
-        if not (fits and all(type(known) is Means and len(known) == 3 for known in state[1:3])):
+        if not (fits and all(type(known) is Means and len(known) == 4 for known in state[1:3])):
             raise ValueError("what it knows is not what such transformers keep")
-        columns, kinds = state.columns, (np.integer, np.floating, np.floating)
-        own = (columns, np.integer), (state.unit, np.floating)
-        for array, kind in (*own, *zip(state.known, kinds), *zip(state.spread, kinds)):
+        columns, kinds = state.columns, (np.integer, *[np.floating] * 3)
+        own = [(columns, np.integer), (state.unit, np.floating)]
+        for known in state[1:3]:
+            known = known._replace(origin=np.broadcast_to(known.origin, columns.shape))
+            own += zip(known, kinds)
+        for array, kind in own:
             fits = isinstance(array, np.ndarray) and array.shape == (len(columns),)
             if not fits or not np.issubdtype(array.dtype, kind) or not np.isfinite(array).all():
                 raise ValueError("its means are not those of its columns")

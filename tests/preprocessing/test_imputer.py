@@ -12,9 +12,12 @@ from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import sklearn_nag
 from sklearn_nag import NAGRegressor
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.preprocessing._base import merged
+
+from ..kernels.helpers import KERNELS
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -56,6 +59,32 @@ def test_means_of_the_rows_so_far(rows):
     size = np.nan_to_num(np.abs(X)).max(axis=0)
     assert np.isfinite(got).all()
     assert (np.abs(got / 4 - expected / 4) <= 1e-14 * size).all()
+
+
+CONSTANTS = np.array([0.1, -1e300 / 3, 1.7e308, 1e-310 / 7])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_equal_values_have_no_other_mean(kernel):
+    """Or what is filled differs by rounding, and a learner without units takes that for what the column holds."""
+    X = np.tile(CONSTANTS, (400, 1))
+    X[5::10] = NAN
+    with sklearn_nag.config_context(kernel=kernel):
+        parts = [OnlineImputer().partial_fit(rows) for rows in (X[:5], X[5:40], X[40:])]
+        at_once, together = OnlineImputer().fit(X), merged([*parts, copy.deepcopy(parts[0])])
+        further = merged([copy.deepcopy(at_once).partial_fit(X), copy.deepcopy(at_once)], at_once)
+    for imputer in (at_once, together, further):
+        np.testing.assert_array_equal(imputer.statistics_, CONSTANTS)
+        np.testing.assert_array_equal(imputer.transform(X), np.tile(CONSTANTS, (400, 1)))
+
+
+def test_merged_means_of_far_values():
+    """Whose distances, or sums of them, are beyond float64."""
+    ends = [-1.7e308, 1.7e308, 1.0, 1.6e308]
+    shards = [OnlineImputer().fit(np.array([[one], [other]])) for one in ends for other in ends]
+    expected = float(sum(map(Fraction, ends)) / 4)
+    for order in (shards, shards[::-1]):
+        np.testing.assert_allclose(merged(order).statistics_, [expected], rtol=1e-14)
 
 
 @given(NUMBERS, st.integers(0, 12), st.sampled_from(["mean", "most_frequent", "constant"]))

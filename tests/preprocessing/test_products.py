@@ -84,6 +84,19 @@ def test_names_are_those_of_the_products():
     assert names == ["x0", "x1", "x2", "bounded(x2)", "bounded(x2)^2"]
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("bounded", [False, True])
+def test_equal_values_do_not_deviate(kernel, bounded):
+    varying, constant = np.linspace(0.0, 1.0, 200), np.full(200, 0.1)
+    with sklearn_nag.config_context(kernel=kernel):
+        shards = [OnlineProducts(bounded=bounded).fit(np.column_stack([varying, one])) for one in (constant, varying)]
+        out = shards[0].transform(np.column_stack([varying, constant]))[:, 2:]
+        of_first = [0, 2] if bounded else [0]  # what the column that varies is in alone
+        assert out[:, of_first].any(axis=0).all()
+        assert not np.delete(out, of_first, axis=1).any()
+        assert merge(shards).means_[1] == pytest.approx(0.3)
+
+
 @pytest.mark.parametrize("cut", [1, 7, 33])
 def test_cuts_and_pickles_change_no_bit(cut, rng):
     X = rows_with_gaps(rng)

@@ -73,7 +73,7 @@ def test_means_fill_gaps(rows, marked, rng):
     X[rng.random(X.shape) < 0.05] = np.finfo(float).max
     X[rng.random(X.shape) < 0.2] = np.nan
     X[:, 4] = np.nan
-    known = np.zeros(5, np.int64), np.zeros(5), np.zeros(5)
+    known = np.zeros(5, np.int64), *np.zeros((3, 5))
     found = rows.filled_by_means(X, *known, marked)
     assert_same(found, _numpy_rows.filled_by_means(X, *known, marked))
     assert not any(part.any() for part in known)
