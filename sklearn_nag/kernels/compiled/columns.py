@@ -13,7 +13,7 @@ from ..state.fields import ROUNDING
 from ..state.frequent import ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
 from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
-from .constants import AUTO, COUNTS_ENTRIES, HAS_RARE, HOLDS_SCALES, IS_CENTRED, IS_SELECTIVE, NORM, RMS
+from .constants import AUTO, COUNTS_ENTRIES, DROPS_ROUNDING, HAS_RARE, IS_CENTRED, IS_SELECTIVE, NORM, RMS
 from .jit import fast, slow, strict
 from .transposing import SIDE, fetch_block, put_block
 from .vectors import WIDTH, anywhere, lane, load, load_first, maximum, nowhere, sqrt, store, where
@@ -92,7 +92,7 @@ def relative(table, f, i, times, bias, may_be_bias=True):
             frequent = load(table, f.frequent, i) > 0.0
             mean, share = where(frequent, mean, 0.0), where(frequent, kept, 1.0)
         deviation = x - mean
-        if HOLDS_SCALES:
+        if DROPS_ROUNDING:
             deviation = where(abs(deviation) > ROUNDING * abs(x), deviation, 0.0)
         store(table, f.sum, i, where(own, 0.0, sums + c * x))
         x = where(own, 1.0, deviation * share)

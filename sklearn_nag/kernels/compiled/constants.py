@@ -30,6 +30,7 @@ SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
 HAS_TARGET_UNIT = UNBOUND
 IS_DAMPED = UNBOUND  # whether first steps of rare columns are smaller where gradients are
 HOLDS_SCALES = UNBOUND  # whether scales of centred columns fall slowly while a model forgets
+DROPS_ROUNDING = UNBOUND  # whether deviations that may be rounding count as 0
 FADES_ON_THE_WAY = UNBOUND  # whether compiled loops let what was learnt fade
 OF_MARGIN = UNBOUND  # whether the loss is a function of ``y p``, not of ``p - y``
 OF_RATE = UNBOUND  # whether predictions are logarithms of what is predicted

@@ -214,7 +214,7 @@ class Constants(NamedTuple):
     is_lifted: bool
     counts_entries: bool
     has_target_unit: bool
-    holds_scales: bool
+    drops_rounding: bool
     of_margin: bool
     of_rate: bool
     is_coupled: bool
@@ -279,6 +279,6 @@ def compiled_constants(rule, loss):
         is_lifted=rule.lifted,
         counts_entries=rule.counts_entries,
         has_target_unit=rule.target_unit,
-        holds_scales=rule.holds_scales,
+        drops_rounding=rule.drops_rounding,
         **loss_constants(loss),
     )

@@ -303,7 +303,7 @@ class Constants(NamedTuple):
     has_bounds: bool
     is_lifted: bool
     fades_on_the_way: bool
-    holds_scales: bool
+    drops_rounding: bool
     counts_entries: bool
     has_target_unit: bool
     of_margin: bool
@@ -383,7 +383,7 @@ def compiled_constants(rule, loss):
         has_bounds=rule.bounded,
         is_lifted=rule.lifted,
         fades_on_the_way=rule.forgets,
-        holds_scales=rule.holds_scales,
+        drops_rounding=rule.drops_rounding,
         counts_entries=rule.counts_entries,
         has_target_unit=rule.target_unit,
         **loss_constants(loss),

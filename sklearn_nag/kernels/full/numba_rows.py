@@ -36,7 +36,7 @@ from ..state.fading import EVERY, fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LOWEST, TINY
 from ..state.model import Diverged
 from .forgetting import FAINT
-from .rule import ROUNDING, Rule
+from .rule import ROUNDING, SOME, Rule
 
 POTENTIAL, LEAST_SQUARES = range(2)
 AGE, FADED = 3, 4  # further entries of ``clock``; the last is read by `factor_due`
@@ -94,7 +94,7 @@ def prepare(X, weights, order, step, table, f, factor, bias, rows, noise):
             table[f.largest, i] = largest
             table[f.deviation, i] = deviation
             rows[b, i] = root * value
-            noise[b, i] = root * (ROUNDING * (16.0 * n * deviation + 2.0 * largest * lift))
+            noise[b, i] = root * (SOME * n * deviation + 2.0 * ROUNDING * largest * lift)
     return n_rows
 
 
@@ -170,7 +170,7 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
             end, turned = min(four + FOUR, last), 0
             for b in range(four, end):
                 value = x[b, i]
-                if value == 0.0:
+                if value == 0.0 or (FADES_ON_THE_WAY and abs(value) <= SOME * n * abs(rows[first + b, i])):
                     continue
                 if diagonal == 0.0:
                     if abs(value) <= noise[first + b, i]:

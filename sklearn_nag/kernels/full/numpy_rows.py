@@ -15,7 +15,7 @@ from ..state.model import Diverged
 from ..vectorized.blocks import learn_in_blocks
 from ..vectorized.bounded import suffer
 from ..vectorized.targets import count_losses, read_targets
-from .rule import played_factor, rank_tolerance, solve
+from .rule import SOME, played_factor, rank_tolerance, solve
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -106,9 +106,11 @@ def rotate_in(state, x, root):
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
+    # Once all but the latest rows is forgotten, rounding would be what is known of a column that stays the same.
+    nothing = SOME * len(x) * np.abs(x) if state.rule.forgets else np.zeros(len(x))
     v, rest, rest_q, rest_past, is_new = np.zeros(len(x)), 1.0, np.zeros(len(q)), np.zeros(len(q)), False
     for i in range(len(x)):
-        if x[i] == 0.0 or (factor[i, i] == 0.0 and is_rounding(factor, x, i, rounding)):
+        if abs(x[i]) <= nothing[i] or (factor[i, i] == 0.0 and is_rounding(factor, x, i, rounding)):
             continue
         is_new = factor[i, i] == 0.0
         length = np.hypot(factor[i, i], x[i])

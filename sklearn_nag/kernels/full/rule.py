@@ -20,6 +20,7 @@ from ..state.lifts import TINY, positive
 from ..state.rule import LinearRule
 
 ROUNDING = np.finfo(np.float64).eps
+SOME = 16.0 * ROUNDING  # of a value, times the number of columns: so much of it may be rounding, once others are taken off
 # What is kept of each column; `State` says what weights are. They and their average are relative to the factor.
 FIELDS = (
     ORIGIN._replace(needed=always),
@@ -216,4 +217,4 @@ def solve(factor, q):
 def rank_tolerance(columns):
     """How far rounding may have moved values of each column: in proportion to deviations, and to distance from 0."""
     n_columns = columns.lift.size
-    return ROUNDING * (16.0 * n_columns * columns.deviation + 2.0 * columns.largest * columns.lift)
+    return SOME * n_columns * columns.deviation + 2.0 * ROUNDING * columns.largest * columns.lift

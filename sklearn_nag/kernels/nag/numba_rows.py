@@ -795,6 +795,7 @@ class Constants(NamedTuple):
     is_coupled: bool
     fades_on_the_way: bool
     holds_scales: bool
+    drops_rounding: bool
     is_damped: bool
 
 
@@ -932,6 +933,7 @@ def compiled_constants(rule, loss):
         has_target_unit=rule.target_unit,
         fades_on_the_way=rule.fades_on_the_way,
         holds_scales=rule.holds_scales,
+        drops_rounding=rule.drops_rounding,
         is_damped=rule.damps,
         **loss_constants(loss),
     )

@@ -103,6 +103,11 @@ class LinearRule:
         return self.half_life < np.inf
 
     @property
+    def drops_rounding(self):
+        """Whether deviations that may be rounding count as 0: all else that is known of a column may be forgotten."""
+        return self.forgets and self.centred
+
+    @property
     def selective(self):
         """Whether only frequent columns are centred."""
         return self.centred and self.normalization == "auto"

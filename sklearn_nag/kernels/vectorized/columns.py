@@ -184,7 +184,7 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
         sums[:, bias] = 0.0
         kept = (t[:-1] / t[1:])[:, None]
         deviation[:, frequent] -= sums[:-1, frequent] * (1.0 / np.maximum(t[:-1, None], TINY))
-        if rule.holds_scales:
+        if rule.drops_rounding:
             deviation[np.abs(deviation) <= ROUNDING * np.abs(lifted - columns.origin)] = 0.0
         lifted = deviation.copy()
         lifted[:, frequent] *= kept

@@ -24,12 +24,12 @@ VALUES = {
         **dict.fromkeys(["is_adaptive", "is_lifted", "is_lazy", "is_averaged", "is_centred", "is_selective"], BOTH),
         **dict.fromkeys(["is_importance_aware", "has_l1", "has_l2", "shares_g", "counts_entries"], BOTH),
         **dict.fromkeys(["has_constraint", "has_bounds", "has_targets", "has_target_unit", "fades_on_the_way"], BOTH),
-        **dict.fromkeys(["holds_scales", "of_margin", "of_rate", "is_coupled"], BOTH),
+        **dict.fromkeys(["holds_scales", "drops_rounding", "of_margin", "of_rate", "is_coupled"], BOTH),
     },
     "ftrl": {
         "norm": {0, 1, 2, 3},
         "regularizer": {0, 1, 2},
-        **dict.fromkeys(["is_centred", "is_selective", "counts_entries", "has_target_unit"], BOTH),
+        **dict.fromkeys(["is_centred", "is_selective", "counts_entries", "has_target_unit", "drops_rounding"], BOTH),
         **dict.fromkeys(["has_constraint", "has_bounds", "of_margin", "is_coupled", "fades_on_the_way"], BOTH),
     },
     "coordinatewise": {

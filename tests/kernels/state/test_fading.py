@@ -43,6 +43,18 @@ def test_five_half_lives_after_a_flip_all_is_as_before(model, noise):
     assert before > 0.6
 
 
+@pytest.mark.parametrize("model", MODELS[2:3] + MODELS[4:], ids=repr)
+def test_a_column_that_got_stuck_means_no_more_than_before(model):
+    """Its mean is another number by rounding, which would be all that is left of it once the rest is forgotten."""
+    rng = np.random.default_rng(0)
+    z, stuck = rng.normal(size=3000), np.full(3000, 0.1)
+    stuck[0] = 0.0
+    own = type(model)(**model.get_params()).partial_fit(np.column_stack([z, stuck]), z + 0.3 * rng.normal(size=3000))
+    assert abs(own.coef_[1]) < 30.0
+    as_ever, moved = own.predict([[0.0, 0.1], [0.0, 0.1001]])
+    assert abs(moved - as_ever) < 0.01
+
+
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_batches_and_pickles_change_no_bit(model):
     X, z, *_ = flip(0, 1.0, 200, 50)
