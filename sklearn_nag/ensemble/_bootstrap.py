@@ -23,7 +23,7 @@ from .._decorators import available_if
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import check_number, learner_of
+from ..estimators._parameters import check_number, check_parameters, learner_of
 from ..estimators._rates import score_by_common
 from ..estimators._validation import Rows, check_coverage, check_fitted, check_weights
 from ..merging import merge
@@ -115,6 +115,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         The classes, for classifiers.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where the input had them.
 
     See Also
     --------
@@ -185,7 +187,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
-        self._check_parameters()
+        check_parameters(self)
         models = self._new_models()
         self._learn("fit", models, X, y, sample_weight, {}, begin=0)
         return self
@@ -213,7 +215,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         self : object
             The estimator.
         """
-        self._check_parameters()
+        check_parameters(self)
         if not hasattr(self, "estimators_"):
             models, begin = self._new_models(), 0
         elif len(self.estimators_) != self.n_models:

@@ -15,7 +15,15 @@ from sklearn.utils import check_consistent_length, check_random_state, get_tags
 from .. import kernels
 from ..estimators._calls import part_of, turn_of, unchanged_on_error
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
-from ..estimators._parameters import check_as_begun, check_flag, check_number, check_option, check_seed, parameter_names
+from ..estimators._parameters import (
+    check_as_begun,
+    check_flag,
+    check_number,
+    check_option,
+    check_parameters,
+    check_seed,
+    parameter_names,
+)
 from ..estimators._saved import (
     CheckedWhenLoaded,
     check_attributes,
@@ -65,7 +73,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     def _begin(self, first):
         """Check the parameters; make new experts and a new mixture for a new model, else keep what they are now."""
-        self._check_parameters()
+        check_parameters(self)
         if first:
             self._experts = [Expert(name, estimator, self._apart) for name, estimator in self._named()]
             is_other, kind = (is_regressor, "regressor") if is_classifier(self) else (is_classifier, "classifier")

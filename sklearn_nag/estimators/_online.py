@@ -27,6 +27,7 @@ from ._parameters import (
     check_flag,
     check_number,
     check_option,
+    check_parameters,
     check_seed,
     parameter_names,
     reader_of_parameters,
@@ -175,10 +176,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Call `_check_parameters`, unless all are as they were when something was last made of them."""
         made = vars(self).get("_made")
         if made is None or _differ(made.values, self._values()):
-            try:
-                self._check_parameters()
-            except InvalidParameterError as error:
-                raise error.of(type(self).__name__) from None
+            check_parameters(self)
             vars(self).pop("_made", None)
 
     def _make(self, centred):
@@ -206,7 +204,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         )
         names = parameter_names(type(self))  # not all families have all parameters
         if "average" in names and not isinstance(self.average, np.bool_):
-            check_number("average", self.average, Integral, min_val=0, options=("auto",))
+            check_number("average", self.average, Integral, min_val=0, options=(True, False, "auto"))
         check_number("verbose", self.verbose, Integral, min_val=0)
         check_seed(self.random_state)
         if "n_jobs" in names and self.n_jobs is not None:

@@ -56,6 +56,14 @@ class InvalidParameterError(ValueError, TypeError):
         return InvalidParameterError(*self.args[:4], owner)
 
 
+def check_parameters(model):
+    """Call ``_check_parameters``, and let errors name the class."""
+    try:
+        model._check_parameters()
+    except InvalidParameterError as error:
+        raise error.of(type(model).__name__) from None
+
+
 def _is_among(value, options):
     return any(value is option or (isinstance(value, str) and value == option) for option in options)
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
-from ..estimators._parameters import check_as_begun, check_number, check_option, shown
+from ..estimators._parameters import check_as_begun, check_number, check_option, check_parameters, shown
 from ..estimators._rates import common_deviance
 from ..estimators._validation import (
     Rows,
@@ -142,8 +142,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     min_rows : int, default=1000
         Rows after which the first half leaves.
     batch_size : int, default=100
-        Rows that learners of other packages predict before they learn the first of them. Learners of this package
-        predict each row just before they learn it; it has no effect where all candidates are such.
+        Rows that learners of other packages predict before they learn the first of them. Those of this package predict
+        each row just before they learn it.
 
     Attributes
     ----------
@@ -166,6 +166,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         Rows of the stream.
     classes_ : ndarray of shape (n_classes,)
         The classes, of classifiers.
+    n_features_in_ : int
+        Number of features.
 
     See Also
     --------
@@ -311,11 +313,14 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     def _settings(self):
         return {"loss": self.loss, "min_rows": int(self.min_rows), "batch_size": int(self.batch_size)}
 
-    def _begin(self):
-        """Make the candidates, after a check of the parameters."""
+    def _check_parameters(self):
         check_option("loss", self.loss, LOSSES)
         check_number("min_rows", self.min_rows, Integral, min_val=1)
         check_number("batch_size", self.batch_size, Integral, min_val=1)
+
+    def _begin(self):
+        """Make the candidates, after a check of the parameters."""
+        check_parameters(self)
         grid = ParameterGrid({} if self.param_grid is None else self.param_grid)
         if not len(grid):
             raise ValueError(

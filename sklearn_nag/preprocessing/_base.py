@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..estimators._calls import unchanged_on_error
-from ..estimators._parameters import InvalidParameterError, check_as_begun, parameter_names, shown
+from ..estimators._parameters import check_as_begun, check_parameters, parameter_names, shown
 from ..estimators._validation import as_given, check_sparse, converted, is_plain
 from ._frames import Table, read_table
 
@@ -207,10 +207,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     def _learn(self, X, transform, first=False):
         """Learn rows, as the ``first`` ones or after others, and return them transformed where that is asked for."""
         first = first or not self.__sklearn_is_fitted__()
-        try:
-            self._check_parameters()
-        except InvalidParameterError as error:
-            raise error.of(type(self).__name__) from None
+        check_parameters(self)
         parameters = {name: getattr(self, name) for name in parameter_names(type(self))}
         if not first:
             self._check_begun_with(parameters)

@@ -15,7 +15,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from ..estimators._calls import unchanged_on_error
-from ..estimators._parameters import InvalidParameterError, check_flag, check_option, parameter_names, shown
+from ..estimators._parameters import (
+    InvalidParameterError,
+    check_flag,
+    check_option,
+    check_parameters,
+    parameter_names,
+    shown,
+)
 from ..estimators._validation import as_given
 from ._base import OnlineTransformer, check_some
 from ._dates import read_date
@@ -279,10 +286,7 @@ class OnlineColumnTransformer(OnlineTransformer):
 
     def _learn(self, X, transform, first=False, y=None):
         refits, first = first, first or not self.__sklearn_is_fitted__()
-        try:
-            self._check_parameters()
-        except InvalidParameterError as error:
-            raise error.of(type(self).__name__) from None
+        check_parameters(self)
         table = read_table(X)
         check_some(table)
         if first:

@@ -153,7 +153,7 @@ def test_pipelines(routed):
 
 
 def test_what_cannot_be():
-    with pytest.raises(ValueError, match="n_models"):
+    with pytest.raises(ValueError, match="'n_models' parameter of OnlineBootstrap must be"):
         OnlineBootstrap(NAGRegressor(), 1).fit(X, Y)
     boot = OnlineBootstrap(NAGRegressor(), 2).partial_fit(X, Y)
     with pytest.raises(ValueError, match="n_models was 2"):

@@ -478,10 +478,10 @@ def test_what_a_model_is_made_of_may_not_change():
     assert pickle.dumps(model.set_params(columns="auto")) == before
     with pytest.raises(ValueError, match="Invalid parameter 'estimators'"):
         model.set_params(estimators=[])
-    with pytest.raises(ValueError, match="'focus_rows' parameter must be None or an int"):
+    with pytest.raises(ValueError, match="'focus_rows' parameter of NAGCellsRegressor must be None or an int"):
         NAGCellsRegressor(focus_rows=0).fit(X, Y)
     for first_rows in (-(2**70), np.array([1.0, 2.0])):  # before it is read
-        with pytest.raises(ValueError, match="'first_rows' parameter must be an int"):
+        with pytest.raises(ValueError, match="'first_rows' parameter of NAGCellsRegressor must be an int"):
             NAGCellsRegressor(first_rows=first_rows).fit(X, Y)
     with pytest.raises(ValueError, match="'n_trees' parameter of OnlineCells .* must be an int"):
         NAGCellsRegressor(n_trees=0).fit(X, Y)
@@ -542,7 +542,7 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
     assert {pipeline[-1].loss for pipeline in model.estimators_} == {"poisson"}
     model = NAGCellsRegressor(**SMALL, loss="huber").partial_fit(X, Y)
     assert model._begun_with["loss"] == "absolute_error"
-    with pytest.raises(ValueError, match="The 'loss' parameter must be one of 'squared_error'"):
+    with pytest.raises(ValueError, match="The 'loss' parameter of NAGCellsRegressor must be one of 'squared_error'"):
         NAGCellsRegressor(**SMALL, loss="quantile").fit(X, Y)
     rare = (Y > np.quantile(Y, 0.9)).astype(int)
     plain, weighted = (NAGCellsClassifier(**SMALL, class_weight=w).fit(X, rare) for w in (None, {0: 1.0, 1: 9.0}))
@@ -634,7 +634,7 @@ def test_fit_finds_out_how_many_passes_help():
         model = NAGCellsRegressor(n_trees=50, random_state=0).fit(Z[:300], both)
         assert (0.02 < model.validation_losses_).all()
         assert (model.validation_losses_ < 0.2).all()
-    with pytest.raises(ValueError, match="'max_iter' parameter must be 'auto' or an int"):
+    with pytest.raises(ValueError, match="'max_iter' parameter of NAGCellsRegressor must be 'auto' or an int"):
         NAGCellsRegressor(max_iter="all").fit(Z, smooth)
 
 

@@ -318,6 +318,8 @@ def test_auto_for_several_outputs_and_classes():
         ValueError, match=r"'eta0' .* must be 'auto' or a float in the range \(0, inf\). Got 'best' instead"
     ):
         NAGClassifier(eta0="best").fit(X, y)
+    with pytest.raises(ValueError, match="'average' .* must be True or False or 'auto' or an int in the range"):
+        NAGClassifier(average="yes").fit(X, y)
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e150])

@@ -153,8 +153,8 @@ def test_what_cannot_be_used():
     X, y = DIGITS
     for options, message in [
         ({"loss": "squared_error"}, "loss='squared_error' does not suit classifiers; it must be 'auto', 'log_loss' or"),
-        ({"loss": "brier"}, "The 'loss' parameter must be one of"),
-        ({"min_rows": 0}, "The 'min_rows' parameter must be"),
+        ({"loss": "brier"}, "The 'loss' parameter of ProgressiveSearch must be one of"),
+        ({"min_rows": 0}, "The 'min_rows' parameter of ProgressiveSearch must be"),
     ]:
         with pytest.raises(ValueError, match=message):
             search(**options).fit(X, y)
