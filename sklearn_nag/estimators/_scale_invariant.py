@@ -26,6 +26,7 @@ class _InvariantRule(OnlineLinear):
     def _check_parameters(self):
         check_option("invariance", self.invariance, ("coordinatewise", "full"))
         check_option("update", self.update, self._updates)
+        check_flag("average", self.average)
         super()._check_parameters()  # the loss depends on them
         allowed = tuple(name for name in self._updates if name not in ("scinol1", "scinol2"))
         if self.invariance == "full" and self.update not in allowed:
@@ -37,7 +38,6 @@ class _InvariantRule(OnlineLinear):
             )
         check_number("potential_alpha", self.potential_alpha, min_val=LEAST_ALPHA, include_boundaries="neither")
         check_number("epsilon", self.epsilon, min_val=0, options=self._epsilon_options)
-        check_flag("average", self.average)
 
     @property
     def _update(self):
@@ -101,8 +101,9 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
     """Linear classifier learnt online without a learning rate, from features in any units.
 
     The weights are a function of the sums of past gradients, not the end of a path of steps, so there is no rate to
-    choose, and regret is bounded against every comparator, however large. ``partial_fit`` is one pass in the order
-    given; ``fit`` makes passes until the loss settles. Read more in the :ref:`user guide <scale_invariant>`.
+    choose. Except for ``"scinol2"``, the default, regret is bounded against every comparator, however large.
+    ``partial_fit`` is one pass in the order given; ``fit`` makes passes until the loss settles. Read more in the
+    :ref:`user guide <scale_invariant>`.
 
     Parameters
     ----------
@@ -235,8 +236,8 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     """Linear regression learnt online without a learning rate, from features and targets in any units.
 
     The weights are a function of the sums of past gradients, not the end of a path of steps, so there is no rate to
-    choose, and regret is bounded against every comparator, however large. With several outputs all of them are learnt
-    in one pass. Read more in the :ref:`user guide <scale_invariant>`.
+    choose. Except for ``"scinol2"``, the default, regret is bounded against every comparator, however large. With
+    several outputs all of them are learnt in one pass. Read more in the :ref:`user guide <scale_invariant>`.
 
     Parameters
     ----------

@@ -140,6 +140,10 @@ def test_parameters_out_of_range(options, message):
 def test_average_is_a_flag():
     with pytest.raises(TypeError, match="'average' parameter of ScaleInvariantRegressor must be True or False. Got 10"):
         ScaleInvariantRegressor(average=10).fit([[0.0], [1.0]], [0.0, 1.0])
+    with pytest.raises(
+        ValueError, match="'average' parameter of ScaleInvariantClassifier must be True or False. Got 'a"
+    ):
+        ScaleInvariantClassifier(average="always").fit([[0.0], [1.0]], [0, 1])
 
 
 def test_full_invariance_is_for_dense_rows():
