@@ -1,8 +1,8 @@
 """A laboratory for regret: recorded runs, the best comparator in hindsight, the bounds of theorems, and adversaries.
 
 Regret is the total loss of a learner's predictions, each made before its row was learnt, less that of fixed weights
-``u``. Bounds are curves: an entry for each row, for the rows up to there. Runs may be stacked: arrays with more axes in
-front are as many runs, and every function here works on all of them at once.
+``u``, that of a constant column last. Bounds are curves: an entry for each row, for the rows up to there. Runs may be
+stacked: arrays with more axes in front are as many runs, and every function here works on all of them at once.
 """
 
 from ._adversaries import expert_game, many_rates, margin_data, scaling_adversary, unlearnable

@@ -168,8 +168,8 @@ def many_rates(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     turn: a step back and forth costs half the rate a row, and nothing is gained. Then the ``n_rows ** (1/3)`` others
     come one after another, all with the target 1: a path of length 1, which costs the more the shorter its steps. So
     with one rate for all features, whatever it is, regret grows as ``n_rows ** (2/3)``; with a rate for each, that
-    falls by its own gradients, as ``n_rows ** (1/2)``. That such problems exist is what Streeter and McMahan show
-    [1]_; these rows are of our own making.
+    falls by its own gradients, as ``n_rows ** (1/2)``. Streeter and McMahan show that there are such problems [1]_;
+    these rows are our own.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.n
     and is measured in the unit of that interval. Whatever the answers are, one vector ``u`` gives all of them by
     margins between 2/3 and 4/3. Where each answer is against the learner's prediction, its total linear loss
     (``-y * prediction``) is above that of ``u`` by `full_lower_bound` or more, and so for every multiple of ``u``: no
-    bound in terms of ``|u|_S`` alone can grow slower. This is what Theorem 6 of [1]_ says, by rows of our own making.
+    bound in terms of ``|u|_S`` alone can grow slower. This is Theorem 6 of [1]_, by rows of our own.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.n
 
     See Also
     --------
-    full_lower_bound : What every learner loses.
+    full_lower_bound : The regret that no learner avoids.
 
     References
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
-from ._run import Run, dot
+from ._run import Run, dot, of_columns
 
 
 def _gradients(run):
@@ -18,9 +18,9 @@ def _gradients(run):
     return run.gradients[..., None] * run.X
 
 
-def _column(u):
-    """``u`` with an axis for rows."""
-    return np.asarray(u, dtype=np.float64)[..., None, :]
+def _square(run, u):
+    """``|u|^2``, with an axis for rows."""
+    return (of_columns(run.X, u) ** 2).sum(axis=-1)[..., None]
 
 
 def _norm(run, u):
@@ -74,7 +74,7 @@ def ogd_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
     True
     """
     squares = np.cumsum((_gradients(run) ** 2).sum(axis=-1), axis=-1)
-    return (np.asarray(u, dtype=np.float64) ** 2).sum(axis=-1)[..., None] / (2 * eta0) + eta0 / 2 * squares
+    return _square(run, u) / (2 * eta0) + eta0 / 2 * squares
 
 
 def entropy_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
@@ -113,8 +113,7 @@ def entropy_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
     >>> entropy_bound(run, [0.5, 0.5], 0.1)
     array([0.05, 0.1 ])
     """
-    u = np.asarray(u, dtype=np.float64)
-    divergence = xlogy(u, u).sum(axis=-1) + np.log(u.shape[-1])
+    divergence = xlogy(weights := of_columns(run.X, u), weights).sum(axis=-1) + np.log(run.X.shape[-1])
     largest = np.abs(_gradients(run)).max(axis=-1)
     return divergence[..., None] / eta0 + eta0 / 2 * np.cumsum(largest**2, axis=-1)
 
@@ -277,7 +276,7 @@ def perceptron_bound(run: Run, u: ArrayLike) -> np.ndarray:
     hinge = np.where(run.mistakes, np.maximum(0.0, 1.0 - run.y * dot(run.X, u)), 0.0)
     loss = np.cumsum(hinge, axis=-1)
     lengths = np.where(run.mistakes, (run.X**2).sum(axis=-1), 0.0)
-    size = np.maximum.accumulate(lengths, axis=-1) * (np.asarray(u, dtype=np.float64) ** 2).sum(axis=-1)[..., None]
+    size = np.maximum.accumulate(lengths, axis=-1) * _square(run, u)
     return loss + np.sqrt(size * loss) + size
 
 
@@ -382,7 +381,7 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
     array([2.83, 4.  , 4.9 , 5.66])
     """
     if scale is not None:
-        squares = np.cumsum((_gradients(run) / _column(scale)) ** 2, axis=-2)
+        squares = np.cumsum((_gradients(run) / np.asarray(scale)[..., None, :]) ** 2, axis=-2)
         return 2 * np.sqrt(2) * radius * np.sqrt(squares).sum(axis=-1)
     last = np.maximum.accumulate(np.abs(run.X), axis=-2)
     first = np.where(last > 0, last, np.inf).min(axis=-2, keepdims=True)
@@ -432,7 +431,7 @@ def potential_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
     True
     """
     T, d = _clock(run), run.X.shape[-1]
-    size = np.abs(_column(u)) * np.sqrt(np.cumsum(run.X**2, axis=-2))
+    size = np.abs(of_columns(run.X, u)[..., None, :]) * np.sqrt(np.cumsum(run.X**2, axis=-2))
     kappa = np.exp(1 / (2 * (alpha - 9 / 8)))
     roots = np.sqrt(alpha * np.log1p(alpha * (d * T[:, None] * size) ** 2))
     return (size * roots).sum(axis=-1) + kappa * (1 + np.log(T))
@@ -474,8 +473,7 @@ def full_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
     -----
     Neither the bound nor what is played changes under an invertible linear map of the rows, even while there are fewer
     of them than features: a row is in the span of the rows up to it, which is all that ``S`` and its pseudo-inverse
-    are needed for. The first row in a new direction is predicted to be 0. What a model predicts afterwards is the same
-    under such a map for rows in the span of those played.
+    are needed for. The first row in a new direction is predicted to be 0.
 
     References
     ----------
@@ -500,7 +498,7 @@ def full_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
 
 
 def full_lower_bound(run: Run, u: ArrayLike) -> np.ndarray:
-    """What every learner loses on `unlearnable` rows if its loss is linear: ``|u|_S sqrt(T / 2)``.
+    """Bound the regret on `unlearnable` rows from below, for the linear loss: ``|u|_S sqrt(T / 2)``.
 
     Parameters
     ----------
@@ -575,7 +573,7 @@ def scinol1_bound(run: Run, u: ArrayLike) -> np.ndarray:
     """
     T, d = _clock(run), run.X.shape[-1]
     squares = np.cumsum(_gradients(run) ** 2, axis=-2) + np.maximum.accumulate(run.X**2, axis=-2)
-    size = 2 * np.abs(_column(u)) * np.sqrt(squares)
+    size = 2 * np.abs(of_columns(run.X, u)[..., None, :]) * np.sqrt(squares)
     return (size * np.log1p(size * T[:, None])).sum(axis=-1) + d * (1 + np.log(T))
 
 
@@ -626,5 +624,4 @@ def least_squares_bound(run: Run, u: ArrayLike, penalty: float = 0.0) -> np.ndar
         leverage = np.einsum("...i,...i->...", run.X, np.linalg.solve(A, run.X[..., None])[..., 0])
     else:
         leverage = _surprise(run)
-    size = penalty * (np.asarray(u, dtype=np.float64) ** 2).sum(axis=-1)[..., None]
-    return 0.5 * (size + np.cumsum(run.y**2 * leverage, axis=-1))
+    return 0.5 * (penalty * _square(run, u) + np.cumsum(run.y**2 * leverage, axis=-1))

@@ -95,15 +95,20 @@ class Run:
         return np.cumsum(self.losses - self.loss_of(u), axis=-1)
 
 
-def dot(X, u):
-    """Products of each row with ``u``, of shape (..., n_rows)."""
+def of_columns(X, u):
+    """``u`` as an array, with a weight for each column."""
     u = np.asarray(u, dtype=np.float64)
     if u.shape[-1:] != X.shape[-1:]:
         raise ValueError(
             f"u must have a weight for each of {X.shape[-1]} columns, the intercept among them where there is one; it "
             f"has shape {u.shape}."
         )
-    return np.einsum("...td,...d->...t", X, u)
+    return u
+
+
+def dot(X, u):
+    """Products of each row with ``u``, of shape (..., n_rows)."""
+    return np.einsum("...td,...d->...t", X, of_columns(X, u))
 
 
 def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:

@@ -6,7 +6,22 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import SGDClassifier
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
-from sklearn_nag.regret import expert_game, margin_data, record, scaling_adversary, unlearnable
+from sklearn_nag.regret import (
+    entropy_bound,
+    expert_game,
+    full_bound,
+    full_lower_bound,
+    least_squares_bound,
+    margin_bound,
+    margin_data,
+    ogd_bound,
+    perceptron_bound,
+    potential_bound,
+    record,
+    scaling_adversary,
+    scinol1_bound,
+    unlearnable,
+)
 
 
 @pytest.mark.parametrize("learner", [NAGClassifier(), ScaleInvariantClassifier(loss="hinge")])
@@ -93,3 +108,17 @@ def test_weights_of_another_length_are_refused():
     with pytest.raises(ValueError, match=r"^u must have a weight for each of 3 columns.*; it has shape \(2,\)\.$"):
         run.regret([1.0, 2.0])
     assert run.regret(np.zeros((4, 3))).shape == (4, 6)
+    for bound, *more in (
+        (ogd_bound, 0.1),
+        (entropy_bound, 0.1),
+        (perceptron_bound,),
+        (margin_bound,),
+        (potential_bound,),
+        (full_bound,),
+        (full_lower_bound,),
+        (scinol1_bound,),
+        (least_squares_bound, 1.0),
+    ):
+        assert bound(run, np.ones(3), *more).shape == (6,)
+        with pytest.raises(ValueError, match="^u must have a weight for each of 3 columns"):
+            bound(run, [0.5, 0.5], *more)
