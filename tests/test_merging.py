@@ -156,7 +156,9 @@ def test_what_cannot_be_merged_says_so(frame, target):
     ftrl = [
         make_online_pipeline(OnlineImputer(), FTRLRegressor()).partial_fit([[1.0], [2.0]], [0, 1]) for _ in range(2)
     ]
-    with pytest.raises(ValueError, match="FTRLRegressor models like these cannot be merged"):
+    with pytest.raises(
+        ValueError, match="FTRLRegressor models like these cannot be merged: let one model learn all rows, or"
+    ):
         merge(ftrl)
 
 

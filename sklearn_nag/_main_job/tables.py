@@ -292,7 +292,8 @@ def _read(path, encoding, words, target):
                         options["dtype"][frame.columns[place]] = "str"
     except UnicodeError:
         raise ValueError(
-            f"{path} is not text in {encoding}; name its encoding, such as --encoding latin-1, cp1252 or utf-16."
+            f"{path} is not text in {encoding}; name its encoding, such as --encoding latin-1, cp1252 or utf-16; for "
+            "Parquet take train."
         ) from None
     except pd.errors.ParserWarning:
         raise ValueError(f"{path} has rows with more fields than its header has names.") from None

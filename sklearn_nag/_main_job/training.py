@@ -145,7 +145,7 @@ def train(options):
     kind = f"{len(learnt.classes_)} classes" if is_classifier(learnt) else "a quantity"
     gaps = [f"{batches.n_left_out} rows left out, which have no {options.target!r}"] if batches.n_left_out else []
     return "\n".join([
-        f"{type(learnt).__name__}, {learnt.n_features_in_} features, {options.target or 'target'}: {kind}",
+        f"{type(learnt).__name__}, up to {learnt.n_features_in_} features, {options.target or 'target'}: {kind}",
         f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows a second" if n_read else
         f"nothing was left to learn: {options.checkpoint} is from a run that has ended",
         *gaps,

@@ -33,7 +33,7 @@ def check_estimator(estimator):
         estimator = learner_of(estimator)
     check_kind("estimator", estimator)
     if isinstance(estimator, FTRLClassifier | FTRLRegressor):
-        raise TypeError(f"estimator is a {type(estimator).__name__}; its models cannot be merged.")
+        raise TypeError(f"estimator is an {type(estimator).__name__}; its models cannot be merged.")
     if getattr(estimator, "half_life", None) is not None:
         raise ValueError(kernels.HAVE_FADED)
 

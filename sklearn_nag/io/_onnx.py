@@ -70,7 +70,7 @@ def to_onnx(
     NotFittedError
         Before fitting.
     TypeError
-        For what graphs cannot hold of this package: models made of others, and some transformers; it says what to do.
+        For what graphs cannot hold of this package: models made of others, and some transformers.
     ValueError
         For classes that are neither strings nor integers below 2**63, as ONNX has no others, and for names of inputs
         that are empty or an output's.
@@ -92,7 +92,7 @@ def to_onnx(
     if kind.__module__.startswith(f"{PACKAGE}.") and not isinstance(last, (*learners(), OnlineTransformer)):
         raise TypeError(
             f"graphs of ONNX hold a single linear model, and this {kind.__name__} is made of others: export one of "
-            "these, which its attributes have."
+            "these, if it has neither curves nor cells."
         )
     from onnx import compose
     from skl2onnx import to_onnx as convert

@@ -286,7 +286,7 @@ def merge(states, base=None, **options):
         return PlacedState.of(merged, features, states[0].n_features)
     family = states[0].rule.family
     if family.merge is None:
-        raise NotImplementedError(f"{family.package} has no way to merge models")
+        raise NotImplementedError("let one model learn all rows, or take NAG")
     if states[0].rule.forgets:
         raise ValueError(HAVE_FADED)
     merged = family.merge(states, base, **options)

@@ -66,7 +66,7 @@ def test_it_is_fit_stream(run, target, estimator, classes, kind):
     assert said[0] == "columns, by the first 400 rows:"
     assert said[1].startswith("  'size': numbers from")
     assert said[2] == "  'town': 3 words, a column for each"
-    assert first == f"{type(estimator).__name__}, 101 features, {target}: {kind}"
+    assert first == f"{type(estimator).__name__}, up to 101 features, {target}: {kind}"
     assert second.startswith("400 rows read in ")
     assert third == (
         f"progressive loss {expected.progressive_loss_:.6g} ({expected.loss}), each row predicted before it was learnt"
@@ -186,7 +186,7 @@ def test_what_the_target_is_can_be_said(run):
     assert joblib.load("model.joblib").classes_.tolist() == ["0.50", "01.5", "1"]
     pd.DataFrame({"x": np.sin(range(90)), "y": ["01", "1", "7"] * 30}).to_csv("rows.csv", index=False)
     for options in (["--as", "y=numbers"], ["--estimator", "NAGRegressor"]):
-        assert "NAGRegressor, 1 features, y: a quantity" in run("rows.csv", "--target", "y", *options)
+        assert "NAGRegressor, up to 1 features, y: a quantity" in run("rows.csv", "--target", "y", *options)
     code, said = run("rows.csv", "--target", "y", "--as", "y=dates")
     assert code == 2
     assert "--as y=dates: the target is numbers or words" in said

@@ -234,7 +234,7 @@ def test_the_plan_names_every_row_once():
     ("estimator", "options", "error", "message"),
     [
         (SGDClassifier(), {}, TypeError, "estimator is a SGDClassifier"),
-        (FTRLClassifier(), {}, TypeError, "estimator is a FTRLClassifier; its models cannot be merged"),
+        (FTRLClassifier(), {}, TypeError, "estimator is an FTRLClassifier; its models cannot be merged"),
         (NAGClassifier(), {"n_shards": 0}, ValueError, "n_shards"),
         (NAGClassifier(), {"rounds": 1.5}, TypeError, "rounds"),
         (
