@@ -643,8 +643,8 @@ def _merged_expert(name, models, base):
 class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[override, misc]
     """Classifier for relations that are not linear: lines, products, curves and cells, mixed by success.
 
-    Nothing needs to be chosen, and one pass over a stream is enough. Units and origins of columns do not matter,
-    and other increasing maps, such as logarithms, to lines and products alone.
+    Nothing needs to be chosen, and one pass over a stream is enough. Units and origins of columns do not matter.
+    Other increasing maps, such as logarithms, change no cells, and curves only between quantiles.
 
     Parameters
     ----------
@@ -752,8 +752,8 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
 class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[override, misc]
     """Regressor for relations that are not linear: lines, products, curves and cells, mixed by success.
 
-    Nothing needs to be chosen, and one pass over a stream is enough. Units and origins of columns do not matter,
-    and other increasing maps, such as logarithms, to lines and products alone.
+    Nothing needs to be chosen, and one pass over a stream is enough. Units and origins of columns do not matter.
+    Other increasing maps, such as logarithms, change no cells, and curves only between quantiles.
 
     Parameters
     ----------

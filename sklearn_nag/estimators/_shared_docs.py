@@ -18,9 +18,8 @@ max_iter : int, default=1000
 shuffle : bool, default=True
     Whether `fit` goes through the rows in a new random order in each pass.
 verbose : int, default=0
-    Above 0, `fit` prints a line for each pass, and both it and `partial_fit` one before code is compiled; above 1, they
-    also print, after 1, 2, 4, 8, ... rows, the rows learnt, their weight, the mean progressive loss of all and of those
-    since the last line, and rows a second. See `report_progress` for the same as numbers.
+    Above 0, `fit` prints a line for each pass, and both it and `partial_fit` one before code is compiled; above 1 also
+    progressive losses, after 1, 2, 4, 8, ... rows. See `report_progress` for the same as numbers.
 random_state : int, RandomState instance or None, default=None
     Order of the rows, and which are held out.
 early_stopping : bool or "auto", default="auto"
@@ -60,8 +59,8 @@ class_weight : dict, "balanced" or None, default=None
 calibration : {"progressive", None}, default=None
     ``"progressive"`` gives every loss probabilities, and sets of classes (`predict_set`), by what predictions made
     before rows were learnt were worth: a temperature and, but for the log loss, an offset for each class. Those of the
-    log loss are then as sure as they are right, also where rows are few for the columns. It takes about 40 ns a row
-    for two classes. A row of weight 0 tells nothing; others count once, whatever their weight. See :doc:`/how_sure`.
+    log loss are then as sure as they are right, also where rows are few for the columns. A row of weight 0 tells
+    nothing; others count once, whatever their weight. See :doc:`/how_sure`.
 classes_ : ndarray of shape (n_classes,) or (n_labels, 2)
     The classes; of several labels ``[0, 1]`` for each.
 coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, n_features)
@@ -152,13 +151,13 @@ average : bool, int or "auto", default="auto"
     total weight of ``average`` have been seen. Row ``t`` counts ``t`` times, so that early rows are soon forgotten.
     What is averaged is ``u``, which has no unit. ``"auto"``: unless there is a penalty, and predictions are by that
     average and the latest weights, with shares that follow the progressive losses of the two (AdaHedge); see
-    :ref:`averaging`. A model that has averaged by fixed shares before goes on with these.
+    :ref:`averaging`.
 half_life : float, "auto" or None, default=None
     Total weight of rows, at least 1, after which what was learnt counts half: means, scales, the unit of a target,
     gradients, averages and shares of learning rates alike. Weights themselves fade to a half in eight half-lives, of
     less than 20 rows in as few as four, so that none grows without end. For streams that change their nature. None
     never forgets. Not with ``normalization="max"``. Four times in each half-life all features are gone through,
-    however sparse rows are.
+    however sparse rows are; with Numba and no penalty once in 200.
     ``"auto"`` learns with half-lives of 20, 80, 320, 1,280, 5,120 and infinity side by side, and mixes their
     predictions by how well each has predicted rows before it learnt them, the last ones above all (fixed share):
     several times the work, and nothing to choose. ``coef_`` is the mean of their weights, by their shares; ``scale_``

@@ -428,8 +428,7 @@ def prepare(
 ) -> OnlinePipeline:
     """Make an `OnlinePipeline` for the columns of a table: what each of them is decides what is made of it.
 
-    The rows shown are looked at, not learnt: give all of them, or as many as one can see at once. Then let the pipeline
-    learn, from these and others.
+    The rows shown are looked at, not learnt: give as many as one can see at once, then let the pipeline learn.
 
     - Numbers and booleans stay as they are, in their units. So do words that are numbers in 99 % of the rows, as
       ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative) or ``1.200,5``, with one unit behind all of them,
@@ -439,14 +438,15 @@ def prepare(
       % of the rows, such as ``28.02.2023 10:00`` or ``28 Feb 2023``; numbers as ``20230228``; and numbers that are
       seconds or milliseconds since 1970, between 2001 and 2036. Times of the day (``10:30``) become parts of a day and
       hours.
-    - Words become columns of ones and zeros: of a vocabulary that grows, for up to 100 words, else by hashing. Digits
+    - Words become columns of ones and zeros: of a vocabulary that grows, for up to 98 words, else by hashing. Digits
       with leading zeros are words, and so are categories of pandas and polars without an order, numbers too.
     - A learner with ``set_numeric_columns``, such as `NAGCellsClassifier`, cuts numbers. It gets words, months,
       weekdays and hours as numbers, too, and so learns how these act together with other columns.
     - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
-    - Left out is what names rows (whole numbers that are all different and count up, have 12 digits or more, or all the
-      same number of digits, from 8 on also where some come again; a column with such a name as ``customer_id``; more
-      words than every second row has), columns of one value or none, and what is neither numbers, words nor dates.
+    - Left out is what names rows: whole numbers that are all different and count up, have 12 digits or more or, in 50
+      rows or more, all the same number of digits, 6 or more, from 8 on also where some come again. So are numbers in a
+      column named as ``customer_id`` is, if more than 100, or half of them, are different, words if both, columns of
+      one value or none, and what is neither numbers, words nor dates.
 
     Parameters
     ----------
