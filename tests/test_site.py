@@ -5,6 +5,10 @@ import itertools
 import re
 from pathlib import Path
 
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+
+from sklearn_nag import NAGClassifier, NAGRegressor
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
@@ -24,6 +28,21 @@ def test_questions_have_places_that_exist():
     assert len(questions) == len({line["question"] for line in questions}) == 48
     wrong = [line["question"] for line in questions if line["section"] not in sections(line["page"])]
     assert not wrong
+
+
+def test_every_script_that_a_page_names_is_in_the_table_of_scripts():
+    named = re.compile(r"benchmarks\.(\w+)")
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in DOCS.glob("*.rst")}
+    table = pages.pop("reproduce").partition("How long they take")[0]
+    missing = {page: [name for name in named.findall(text) if name not in table] for page, text in pages.items()}
+    assert not {page: names for page, names in missing.items() if names}
+
+
+def test_parameters_that_scikit_learn_has_not_are_listed():
+    said = (DOCS / "differences.rst").read_text(encoding="utf-8").partition("New are")[2].partition("(:doc:`user")[0]
+    pairs = (NAGClassifier, SGDClassifier), (NAGRegressor, SGDRegressor)
+    new = [name for own, peer in pairs for name in {*own().get_params()} - {*peer().get_params()}]
+    assert {*re.findall(r"``(\w+)``", said)} == {*new}
 
 
 def figures(name, row, *columns):
