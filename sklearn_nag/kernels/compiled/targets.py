@@ -33,6 +33,7 @@ from .losses import loss_and_gradient, loss_of, margins
 
 ORIGIN, SUM, SPREAD, LEAST, MOST, GROWTH = range(6)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
+LARGEST_WEIGHT = 2  # a further entry of ``clock``, of learners without a learning rate
 
 
 def compiled_clip(rule):
@@ -297,3 +298,23 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
         losses[j] = min(losses[j] + min(loss_of(heads, PLAYED, loss, heads[UNIT, j], 1.0, j, n) * c, LARGEST), LARGEST)
     make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)
+
+
+def compiled_bound(loss):
+    """Lipschitz constant of a loss, -1 if it has none, and whether the unit of the target scales it."""
+    bound = loss.lipschitz(1.0)
+    return -1.0 if bound is None else float(bound), bound is not None and loss.lipschitz(2.0) != bound
+
+
+@fast
+def suffer_bounded(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
+    """As `suffer`, of learners without a learning rate, with derivatives over their bound in ``GRADIENT``."""
+    ok = suffer(heads, rule, loss, clock, before, c, target, losses)
+    for j in range(losses.size):
+        g = heads[GRADIENT, j]
+        bound = rule.bound * heads[UNIT, j] if rule.bound_scaled else rule.bound
+        if bound < 0.0:
+            largest_gradient[j] = max(largest_gradient[j], abs(g))
+            bound = largest_gradient[j]
+        heads[GRADIENT, j] = min(max(g / bound, -1.0), 1.0) if bound > 0 else g
+    return ok

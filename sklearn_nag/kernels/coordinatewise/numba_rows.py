@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.arithmetic import each_exp_minus_1, exp, inverse_sqrt
-from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import inverse_scale, relative, relative_of_rare, roots_of, times_of
 from ..compiled.constants import HAS_RARE, IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
@@ -16,7 +15,7 @@ from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_b
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, new_heads
 from ..compiled.jit import fast, for_rule, strict
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
-from ..compiled.targets import compiled_clip
+from ..compiled.targets import LARGEST_WEIGHT, compiled_bound, compiled_clip, suffer_bounded
 from ..compiled.vectors import WIDTH, copysign, eight, load, maximum, minimum, store, total, where
 from ..state.bounded import LARGEST_POWER
 from ..state.lifts import TINY
@@ -148,7 +147,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
         heads[PREDICTION, k] = p
         heads[CLIPPED, k] = q if rule.averaged else p
     add_credit(table, f, c * t, n)
-    return suffer(heads, rule, model.loss, clock, before, c, model.target, model.losses, model.largest_gradient)
+    return suffer_bounded(heads, rule, model.loss, clock, before, c, model.target, model.losses, model.largest_gradient)
 
 
 @fast

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..state.lifts import positive
 from ..vectorized.blocks import learn_row_by_row
-from ..vectorized.bounded import suffer
 from ..vectorized.columns import are_there, visits
+from ..vectorized.targets import suffer_bounded
 from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 
@@ -36,7 +36,7 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
         q = p = np.add.reduce(contribution, axis=1)
         if rule.averaged:
             q = np.add.reduce(own.past / positive(own.credit) * x, axis=1)
-        g, played[i] = suffer(state, loss, target_rows, i, p, q)
+        g, played[i] = suffer_bounded(state, loss, target_rows, i, p, q)
         weighted_gradient = (c[i] * g)[:, None] * x
         h -= weighted_gradient
         if rule.update != "potential":

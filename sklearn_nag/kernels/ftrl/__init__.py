@@ -1,8 +1,7 @@
 """Follow the regularised leader: FTRL-Proximal, lazy online gradient descent, exponentiated gradient."""
 
 from ..state.rule import Family
-from .forgetting import fading
-from .rule import Rule, State
+from .rule import Rule, State, fading
 
 __all__ = ["Rule", "State"]
 

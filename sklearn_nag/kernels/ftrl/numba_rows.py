@@ -52,9 +52,8 @@ from ..state.columns import rows_of_fields
 from ..state.fading import fades_per_weight
 from ..state.lifts import LARGEST, TINY
 from ..state.model import Diverged
-from .forgetting import fading_powers
 from .numpy_rows import FAR
-from .rule import Rule
+from .rule import Rule, fading_powers
 
 REGULARIZERS = ("proximal", "l2", "entropy")
 PROXIMAL, L2, ENTROPY = range(3)
@@ -241,7 +240,7 @@ def due(rule, clock, c):
 
 @fast
 def fade(table, n, f, rule, model, clock, factor, unseen):
-    """As `forgetting.fade`, of dense rows."""
+    """As `rule.fade`, of dense rows."""
     if FADES_ON_THE_WAY:
         fade_table(table, n, model.fading, factor, 1.0)
         clock[T] *= factor

@@ -14,11 +14,13 @@ printed algorithm, so nothing has to change where ``a`` does, as ``v`` of the pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from ...constraints import Box, L2Ball, Simplex, WeightedL1Ball
+from ..state.fading import fade_rows, learn_and_fade
 from ..state.fields import INPUTS, WEIGHT, Field, once
 from ..state.lifts import LARGEST, positive
 from ..state.model import LinearState
@@ -235,3 +237,33 @@ def entropy_leader(rule, z, size, growth):
     top = np.abs(power).max(axis=1, keepdims=True)
     up, down = np.exp(power - top), np.exp(-power - top)
     return rule.radius * ((up - down) / np.add.reduce(up + down, axis=1, keepdims=True))
+
+
+# -- half-lives: what is followed is the leader of the losses of late. All that is kept is sums over rows, of gradients
+# among others, so it is the definition itself that fades; see `state.fading`
+
+
+def fading(learn_rows, multiply, rule, compiled):
+    """As `sklearn_nag.kernels.state.rule.Family` has it; compiled loops for dense rows fade on their way."""
+    stopping = partial(learn_and_fade, learn_rows, partial(fade, multiply))
+    if not compiled:
+        return stopping
+
+    def learn_fading_rows(state, loss, X, *args):
+        on_the_way = isinstance(X, np.ndarray) or not state.rule.lazy
+        (learn_rows if on_the_way else stopping)(state, loss, X, *args)
+
+    return learn_fading_rows
+
+
+def fading_powers(rule):
+    """By which powers of what sums over rows are multiplied by fields are, by name; ``root`` is the root of a sum."""
+    return {field.name: 1.0 for field in rule.FIELDS if field.fades} | {"weight": 1.0, "root": 0.5}
+
+
+def fade(multiply, state, factor):
+    """Multiply by ``factor``, at most 1, whatever is a sum over rows."""
+    columns, rule = state.columns, state.rule
+    multiply(columns, {name: factor**by for name, by in fading_powers(rule).items() if name in columns.names})
+    fade_rows(state, factor)
+    state.N *= factor

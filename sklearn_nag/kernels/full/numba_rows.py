@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.arithmetic import length
-from ..compiled.bounded import LARGEST_WEIGHT, compiled_bound, suffer
 from ..compiled.columns import finite, lift_of
 from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, UPDATE
 from ..compiled.fading import factor_due
@@ -22,13 +21,16 @@ from ..compiled.jit import entry, fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import compiled_loss, loss_constants, loss_of
 from ..compiled.targets import (
     FREE,
+    LARGEST_WEIGHT,
     SUM,
     clip_alone,
+    compiled_bound,
     compiled_clip,
     fade_targets,
     make_absolute,
     read_row,
     read_targets,
+    suffer_bounded,
 )
 from ..compiled.vectors import WIDTH
 from ..state.bounded import LARGEST_POWER
@@ -370,7 +372,7 @@ def learn_dense(
                     inner *= potential(table, f, rule, clock, Gamma, k)
                     heads[PREDICTION, k] = 0.0 if new else inner / root
                     heads[CLIPPED, k] = averaged[k] / root if rule.averaged else heads[PREDICTION, k]
-                if not suffer(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
+                if not suffer_bounded(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
                     return False
                 for k in range(n_heads):
                     g = heads[GRADIENT, k]

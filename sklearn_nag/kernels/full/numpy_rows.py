@@ -13,8 +13,7 @@ import numpy as np
 from ..state.lifts import LARGEST, lift, needs_lift
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_in_blocks
-from ..vectorized.bounded import suffer
-from ..vectorized.targets import count_losses, read_targets
+from ..vectorized.targets import count_losses, read_targets, suffer_bounded
 from .rule import SOME, played_factor, rank_tolerance, solve
 
 
@@ -45,7 +44,7 @@ def _learn_row(state, loss, target_rows, i, x, c, played):
     state.largest_weight = float(max(state.largest_weight, c))
     factor = played_factor(np.add.reduce(q * q, axis=1) - state.Gamma, state.rule.alpha, state.largest_weight)
     p = factor * inner / root
-    g, played[i] = suffer(state, loss, target_rows, i, p, averaged / root if state.rule.averaged else p)
+    g, played[i] = suffer_bounded(state, loss, target_rows, i, p, averaged / root if state.rule.averaged else p)
     q -= (root * g)[:, None] * v
     state.Gamma += c * g * g * np.add.reduce(v * v)
     average(state, c, v)

@@ -310,3 +310,16 @@ def count_losses(state, loss, target_rows, c, played, first):
             played[0] *= 0.0
             if state.rule.clip not in (None, "targets"):
                 played[0] = np.clip(played[0], *(end * state.targets.lift for end in state.rule.clip))
+
+
+def suffer_bounded(state, loss, target_rows, i, p, played):
+    """As `suffer`, of learners without a learning rate, with derivatives over their bound, between -1 and 1.
+
+    Their model ``state`` is a `BoundedState`, whose largest derivatives are updated.
+    """
+    g, clipped = suffer(loss, target_rows, i, p, played)
+    unit = target_rows.unit[i]
+    bound = loss.lipschitz(unit)
+    if bound is None:
+        bound = np.maximum(state.largest_gradient, np.abs(g), out=state.largest_gradient)
+    return np.clip(g / np.where(bound > 0, bound, 1.0), -1.0, 1.0), clipped
