@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import sklearn_nag
-from sklearn_nag import NAGClassifier, NAGRegressor, merge
+from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, merge
 from sklearn_nag.preprocessing import (
     DateEncoder,
     HashingEncoder,
@@ -296,6 +296,35 @@ def tables_merge(case):
     for one in (merged, from_base):
         _check_merged(trial, one, whole)
         trial.learn(one)  # goes on
+
+
+@promise("tables: a column of equal numbers changes predictions by rounding, whatever is predicted later", every=3)
+def constants_mean_nothing(case):
+    rng = case.rng("constants")
+    n, d = int(rng.integers(4, 300)), int(rng.integers(1, 5))
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-6, 7, d) + rng.normal(size=d)
+    y = X @ (rng.normal(size=d) / X.std(axis=0)) + rng.normal(size=n)
+    X[rng.random(X.shape) < rng.choice([0.0, 0.2])] = np.nan
+    constant = rng.choice([0.1, -1.0 / 3.0, 1e9 / 7.0, 1e300 / 3.0, float(rng.normal())])
+    column = np.where(rng.random(n) < rng.choice([0.0, 0.3]), np.nan, constant)
+    column[0] = constant  # before there is one, gaps are 0
+    half_life = float(rng.choice([10.0, 100.0]))
+    learner = rng.choice([
+        NAGRegressor(), NAGRegressor(half_life=half_life), ScaleInvariantRegressor(),
+        FTRLRegressor(normalization="auto"), FTRLRegressor(normalization="auto", half_life=half_life),
+        ScaleInvariantRegressor(invariance="full"), ScaleInvariantRegressor(invariance="full", half_life=half_life),
+    ])  # fmt: skip
+    first = OnlineImputer() if rng.random() < 0.5 else OnlineProducts(bounded=bool(rng.random() < 0.5))
+    models = [make_online_pipeline(clone(first), clone(learner)) for _ in range(2)]
+    with sklearn_nag.config_context(kernel="numpy"):
+        without, beside = models[0].partial_fit(X, y), models[1].partial_fit(np.column_stack([X, column]), y)
+        expected, found = without.predict(X), beside.predict(np.column_stack([X, np.full(n, constant)]))
+    size = np.abs(expected).max() + np.ptp(y)
+    if not np.abs(found - expected).max() <= 1e-6 * size:
+        raise Broken(
+            f"predictions differ by {np.abs(found - expected).max() / size:.1e} of their size beside a column of "
+            f"{constant!r}: {models[1]!r}, {n} rows"
+        )
 
 
 def _check_merged(trial, merged, whole):
