@@ -273,7 +273,7 @@ class Box:
         """
         ends = {"low": self.low, "high": self.high}
         for name, end in ends.items():
-            if not (isinstance(end, float) or (type(end) is np.ndarray and end.dtype == np.float64)):
+            if not (isinstance(end, float) or (type(end) in (np.ndarray, np.memmap) and end.dtype == np.float64)):
                 raise ValueError(f"{name} must be a real number, or a vector of such; got {type(end).__name__}.")
             if np.ndim(end) > 1 or np.isnan(end).any():
                 got = "NaN among them" if np.ndim(end) < 2 else f"an array of shape {np.shape(end)}"

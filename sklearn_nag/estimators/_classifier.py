@@ -165,7 +165,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         check_known_classes(getattr(self, "classes_", None))
         counts = self._class_counts
         if counts is not None and not (
-            type(counts) is np.ndarray
+            type(counts) in (np.ndarray, np.memmap)
             and counts.dtype == np.float64
             and counts.shape == self.classes_.shape
             and np.isfinite(counts).all()
@@ -255,7 +255,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         codes = self._encode(y)
         if isinstance(self.class_weight, str):  # balanced by the rows that count, over the classes that these have
             counts = np.bincount(codes if weight is None else codes[weight > 0], minlength=len(self.classes_))
-            of_class = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1.0))
+            of_class = counts.sum() / np.maximum(np.count_nonzero(counts) * np.maximum(counts, 1.0), 1.0)
         else:
             of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         return of_class[codes] * (1.0 if weight is None else weight)
@@ -553,5 +553,5 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = self.class_weight is None and self.calibration is None
         return tags

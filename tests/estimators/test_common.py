@@ -33,6 +33,7 @@ OTHER_RULES = [
     FTRLRegressor(loss="huber", regularizer="entropy", max_iter=20),
     NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=3),
     NAGClassifier(half_life=50.0, max_iter=2),
+    NAGClassifier(class_weight="balanced", max_iter=20),
     NAGRegressor(loss="huber", normalization="rms", adaptive=False, max_iter=3),
     NAGRegressor(half_life="auto", max_iter=1),
     ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=5),

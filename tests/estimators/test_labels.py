@@ -215,6 +215,8 @@ def test_each_label_is_learnt_as_alone(classifier, kernel):
     assert clf.decision_function(X).shape == clf.predict_log_proba(X).shape == LABELS.shape
     assert clf.score(X, LABELS) == accuracy_score(LABELS, clf.predict(X)) > 0.3
     assert get_tags(clf).classifier_tags.multi_label
+    for option in ({"class_weight": "balanced"}, {"calibration": "progressive"}):  # with which they are refused
+        assert not get_tags(classifier(**option)).classifier_tags.multi_label
 
 
 def test_labels_of_any_kind():

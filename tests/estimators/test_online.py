@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.exceptions import NotFittedError
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
+from sklearn_nag.constraints import Box
 
 from ..kernels.helpers import flat, on_both
 from ..processes import run_code
@@ -192,9 +193,12 @@ def test_a_pickle_goes_on_in_another_process(tmp_path):
     assert np.array_equal(bits(joblib.load(path)), bits(clf.partial_fit(X[90:], y[90:])))
 
 
-def test_a_memory_mapped_model_goes_on(tmp_path):
+@pytest.mark.parametrize(
+    "options", [{}, {"class_weight": "balanced"}, {"constraint": {0: 1, 3: -1}}, {"constraint": Box(low=-np.ones(13))}]
+)
+def test_a_memory_mapped_model_goes_on(options, tmp_path):
     X, y = load_wine(return_X_y=True)
-    clf = NAGClassifier().partial_fit(X[:90], y[:90], classes=[0, 1, 2])
+    clf = NAGClassifier(**options).partial_fit(X[:90], y[:90], classes=[0, 1, 2])
     joblib.dump(clf, tmp_path / "model.joblib")
     mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
     assert np.array_equal(bits(mapped.partial_fit(X[90:], y[90:])), bits(clf.partial_fit(X[90:], y[90:])))

@@ -131,7 +131,7 @@ def check_rule(rule: Any) -> None:
         value = _part(rule, declared.name, "the rule")
         if not _is_a(value, hints[declared.name], may_be_infinite=declared.default == np.inf):
             shown = f"{value!r:.60}" if isinstance(value, Real | str | tuple) else f"a {type(value).__name__}"
-            raise ValueError(f"the rule has {declared.name}={shown}, which is not {declared.type}")
+            raise ValueError(f"the rule has {declared.name}={shown}, which is no valid {declared.type}")
     for name in rule.not_zero:
         if not getattr(rule, name) > 0:
             raise ValueError(f"the rule has {name}={getattr(rule, name)!r}; it must be positive")
