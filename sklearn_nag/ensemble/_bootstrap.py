@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags
@@ -64,10 +65,12 @@ def _named_weights(estimator, method, weight):
     """Weights of rows as ``method`` of the estimator takes them: a Pipeline of scikit-learn for its last step."""
     if weight is None:
         return {}
-    takes_parameters_of_steps = isinstance(estimator, Pipeline) and not get_config()["enable_metadata_routing"]
-    if takes_parameters_of_steps and method == "fit":
-        return {f"{estimator.steps[-1][0]}__sample_weight": weight}
-    return {"sample_weight": weight}
+    path = ["sample_weight"]
+    if method == "fit" and not get_config()["enable_metadata_routing"]:
+        while isinstance(estimator, Pipeline):
+            last, estimator = estimator.steps[-1]
+            path.insert(-1, last)
+    return {"__".join(path): weight}
 
 
 def _decisions(model, X):
@@ -232,6 +235,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
     def _new_models(self):
         """The learner and its copies; those that shuffle do it alike, and again alike in the next `fit`."""
+        if isinstance(learner_of(self.estimator), FrozenEstimator):
+            raise TypeError("estimator is a FrozenEstimator, which does not learn.")
         models = [clone(self.estimator) for _ in range(int(self.n_models) + 1)]
         seeds = {
             name: int(self.random_state)

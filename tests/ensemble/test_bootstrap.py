@@ -13,6 +13,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.pipeline import make_pipeline
@@ -85,6 +86,15 @@ def test_shapes():
     assert boot.coefficients(as_frame=False).standard_error.shape == (20,)
     with pytest.raises(AttributeError):
         boot.predict_proba(X)
+
+
+def test_a_pipeline_within_a_pipeline_and_what_is_frozen():
+    inner = make_online_pipeline(StandardScaler(), NAGRegressor(shuffle=False))
+    flat = OnlineBootstrap(inner, 3).fit(X, Y, sample_weight=Y - Y.min())
+    nested = OnlineBootstrap(make_online_pipeline("passthrough", inner), 3).fit(X, Y, sample_weight=Y - Y.min())
+    np.testing.assert_array_equal(nested.predict(X), flat.predict(X))
+    with pytest.raises(TypeError, match="estimator is a FrozenEstimator, which does not learn"):
+        OnlineBootstrap(FrozenEstimator(inner.fit(X, Y)), 3).fit(X, Y)
 
 
 def test_coefficients_of_the_last_step():
