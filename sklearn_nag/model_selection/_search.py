@@ -18,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._decorators import share
+from ..estimators._calls import named_publicly
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
 from ..estimators._parameters import InvalidParameterError, shown
@@ -105,7 +106,10 @@ class _EtaSearch(AnswersOfTheBest):
     def _learner(self):
         return self._default() if self.estimator is None else self.estimator
 
-    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    @named_publicly
+    def fit(
+        self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Score every learning rate by cross-validation, then fit with the best one on all rows.
 
         Parameters
@@ -116,6 +120,8 @@ class _EtaSearch(AnswersOfTheBest):
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, in learning and in scores.
+        groups : array-like of shape (n_samples,), optional
+            Groups of the rows, for a ``cv`` that keeps these together.
 
         Returns
         -------
@@ -144,7 +150,7 @@ class _EtaSearch(AnswersOfTheBest):
         self.scorer_ = check_scoring(learner, self.scoring)
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(_score_fold)(clone(learner), eta0s, rows, targets, weight, train, test, self.scorer_)
-            for train, test in cv.split(rows, targets)
+            for train, test in cv.split(rows, targets, groups)
         )
         if not folds:
             raise ValueError("cv gives no folds.")

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import SGDRegressor
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
@@ -115,6 +115,17 @@ def test_a_search_in_which_rates_diverge():
     assert ours.best_params_ == grid.best_params_
     with pytest.raises(ValueError, match="in every fold"):
         NAGRegressorCV(learner, [10.0, 20.0], cv=3).fit(X, y)
+
+
+def test_groups_stay_together():
+    X, y = load_iris(return_X_y=True)
+    groups = np.arange(len(y)) % 7
+    learner = NAGClassifier(max_iter=2, random_state=0)
+    ours = NAGClassifierCV(learner, [0.25, 1.0], cv=GroupKFold(2)).fit(X, y, groups=groups)
+    grid = GridSearchCV(learner, {"eta0": [0.25, 1.0]}, cv=GroupKFold(2)).fit(X, y, groups=groups)
+    assert np.array_equal(ours.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"])
+    with pytest.raises(TypeError, match=r"NAGClassifierCV\.fit\(\) got an unexpected keyword argument 'group'"):
+        ours.fit(X, y, group=groups)
 
 
 def test_errors_of_searches():
