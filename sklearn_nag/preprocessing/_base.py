@@ -314,6 +314,7 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
     known = not first and not hasattr(transformer, "feature_names_in_")
     if not (known and is_plain(X, transformer.n_features_in_, finite=False)):
         X = converted(transformer, X, reset=first, ensure_all_finite=False)
+        X = X.toarray() if sparse.issparse(X) and not allow_sparse else X  # a frame of sparse columns
     values = X.data if sparse.issparse(X) else X
     with np.errstate(all="ignore"):
         finite = np.isfinite(values.sum())

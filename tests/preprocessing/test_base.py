@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import NAGCellsRegressor, NAGRegressor
-from sklearn_nag.preprocessing import OnlineCurves, prepare
+from sklearn_nag.preprocessing import OnlineCurves, OnlineImputer, prepare
 from sklearn_nag.preprocessing._base import OnlineTransformer, merged
 
 from .helpers import Centred
@@ -33,6 +33,13 @@ def test_a_row_is_transformed_by_the_rows_up_to_it(rng):
     X = rng.normal(size=(9, 2))
     expected = np.array([X[t] - X[: t + 1].sum(axis=0) / (t + 1) for t in range(9)])
     np.testing.assert_allclose(Centred().learn_transform(X), expected, rtol=1e-14, atol=1e-15)
+
+
+def test_sparse_columns_of_a_frame_are_read(rng):
+    X = rng.integers(0, 3, (5, 2)).astype(float)
+    frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_array(X), columns=["a", "b"])
+    for kind in (Centred, OnlineImputer):
+        assert kind().fit_transform(frame).tobytes() == kind().fit_transform(X).tobytes()
 
 
 def test_cuts_change_no_bit(rng):
