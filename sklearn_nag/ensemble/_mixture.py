@@ -32,7 +32,6 @@ from ..estimators._saved import (
 )
 from ..estimators._validation import (
     Rows,
-    as_numpy,
     check_fitted,
     check_some_rows,
     check_sparse,
@@ -202,7 +201,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
         check_sparse(X)
         if self._takes_anything():
-            X, y = unconverted(self, X, reset=first), as_numpy(y, "y")
+            X, y = unconverted(self, X, y, reset=first)
             check_consistent_length(X, y)
             check_some_rows(X, self)
             X = X.tocsr() if sparse.issparse(X) else X
@@ -423,6 +422,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             return tags  # as these estimators will be refused
         tags.input_tags.sparse = all(t.input_tags.sparse for t in of_experts)
         tags.target_tags.multi_output = self._multi_output and all(t.target_tags.multi_output for t in of_experts)
+        tags.target_tags.positive_only = any(t.target_tags.positive_only for t in of_experts)
         return tags
 
     # -- attributes

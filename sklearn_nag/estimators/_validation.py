@@ -222,11 +222,20 @@ def _with_nan(X):
     return X.mask(missing, np.nan) if hasattr(X, "mask") else np.where(missing, np.nan, entries)
 
 
-def unconverted(estimator, X, reset):
-    """Rows as they were given, of which `validate_data` looks at the names and number of columns alone."""
+def unconverted(estimator, X, *y, reset):
+    """Rows as they were given, of which `validate_data` looks at the names and number of columns alone; targets too."""
     X = as_numpy(X, "X")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    return X
+    if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # None, or what has __array__ alone
+        X = np.asarray(X)
+        if X.ndim == 0:
+            check_array(X, dtype=None)  # raises
+    try:
+        validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
+    except ValueError:
+        if len(np.shape(X)) < 2 and y != (None,):
+            check_array(X, dtype=None)
+        raise
+    return (X, as_numpy(y[0], "y")) if y else X
 
 
 def check_some_rows(X, estimator):
@@ -430,9 +439,9 @@ def check_weights(sample_weight, n_rows):
         return None
     weight = as_floats(sample_weight, "sample_weight")
     weight = np.full(n_rows, weight) if weight.ndim == 0 else weight
-    weight = check_array(weight, ensure_2d=False, ensure_min_samples=0, allow_nd=True, input_name="sample_weight")
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has shape {weight.shape}; X has {n_rows} rows, so it must be ({n_rows},).")
+    check_finite(weight, "sample_weight", "")
     if n_rows and weight.min() < 0:
         row = int(np.argmin(weight))
         raise ValueError(f"sample_weight must not be negative; it is {weight[row]} at row {row}.")

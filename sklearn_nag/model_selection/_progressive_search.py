@@ -25,7 +25,6 @@ from ..estimators._validation import (
     Rows,
     as_floats,
     as_labels,
-    as_numpy,
     check_classes,
     check_finite,
     check_some_rows,
@@ -71,7 +70,9 @@ class Candidate(StreamPipeline):
     """
 
     def __init__(self, estimator, parameters, several=False):
-        super().__init__(clone(estimator).set_params(**{name: clone(v, safe=False) for name, v in parameters.items()}))
+        own = clone(estimator)
+        own.set_params(**{name: clone(v, safe=False) for name, v in parameters.items()})
+        super().__init__(own)
         self.parameters = {"estimator": estimator, **parameters} if several else parameters
         self.lost, self.weight = [0.0, 0.0], [0.0, 0.0]
         self.n_rows, self.n_cuts, self.seconds = 0, 0, 0.0
@@ -340,7 +341,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             check_one_class_a_row(y, type(self).__name__)
         check_sparse(X)
         if self._takes_tables():
-            X, y = unconverted(self, X, reset=first), as_numpy(y, "y")
+            X, y = unconverted(self, X, y, reset=first)
             check_consistent_length(X, y)
             check_some_rows(X, self)
             y = np.asarray(y)
@@ -571,4 +572,5 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = False
         tags.input_tags, tags.target_tags = of_estimator.input_tags, of_estimator.target_tags
+        tags.target_tags.required = True  # of which pipelines do not tell
         return tags

@@ -14,7 +14,7 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._parameters import InvalidParameterError
 from ..estimators._validation import as_labels, as_numpy, raise_for_masked
-from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, tell_numeric
+from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, learns, tell_numeric
 
 
 @contextlib.contextmanager
@@ -170,8 +170,8 @@ class StreamPipeline:
         self.estimator = estimator
         steps = self.estimator.steps if isinstance(self.estimator, Pipeline) else [("estimator", self.estimator)]
         *before, (_, self.learner) = steps
-        if not hasattr(self.learner, "partial_fit"):
-            raise TypeError(f"{type(self.learner).__name__} cannot learn from a stream: it has no partial_fit.")
+        if not learns(self.learner):
+            raise TypeError(f"{type(self.learner).__name__} cannot learn from a stream: it has no partial_fit of its own.")
         self.transformers = [(name, step) for name, step in before if not is_left_out(step)]
         for name, step in self.transformers:
             check_step(name, step)

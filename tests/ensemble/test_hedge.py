@@ -506,6 +506,35 @@ def test_data_frames_reach_pipelines():
         model.predict(X[X.columns[::-1]])
 
 
+class AsArray:
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype)
+
+
+@pytest.mark.parametrize("mixture", [HedgeClassifier, HedgeRegressor])
+def test_what_pipelines_are_given_is_looked_at(mixture):
+    learner = NAGClassifier() if mixture is HedgeClassifier else NAGRegressor()
+    X, y = CANCER[0][:50], CANCER[1][:50]
+    model = mixture([("scaled", make_pipeline(StandardScaler(), learner))], random_state=0)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        model.fit(X, None)
+    with pytest.raises(ValueError, match="Expected 2D array, got scalar array"):
+        model.fit(None, y)
+    expected = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(clone(model).fit(AsArray(X), AsArray(y)).predict(AsArray(X)), expected)
+    for method in (model.predict, lambda row: model.partial_fit(row, y[:1])):
+        with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+            method(X[0])
+
+
+def test_tags_are_those_of_the_estimators():
+    assert get_tags(HedgeRegressor([("a", NAGRegressor()), ("b", NAGRegressor("gamma"))])).target_tags.positive_only
+    assert not get_tags(HedgeRegressor()).target_tags.positive_only
+
+
 def test_an_expert_that_runs_away_takes_nobody_with_it():
     X, y = DIABETES
     wild = SGDRegressor(learning_rate="constant", eta0=0.1, random_state=0)

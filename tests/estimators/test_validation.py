@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context as sklearn_config
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -176,10 +177,17 @@ def test_weights_that_are_all_0():
         with pytest.raises(ValueError, match="zero for all rows"):
             model.fit(X, Y, sample_weight=np.zeros(30))
         assert np.array_equal(flat(model._state), before)
+    with pytest.raises(ValueError, match="zero for all rows"):
+        NAGClassifier(class_weight="balanced").fit(X, Y, sample_weight=np.zeros(30))
     fresh = NAGClassifier().partial_fit(X, Y, classes=[0, 1], sample_weight=np.zeros(30))
     assert fresh.t_ == 0
     assert np.isnan(fresh.progressive_loss_)
     assert np.array_equal(fresh.decision_function(X), np.zeros(30))
+
+
+def test_weights_are_looked_at_where_scikit_learn_looks_at_nothing():
+    with sklearn_config(assume_finite=True), pytest.raises(ValueError, match="sample_weight contains NaN in row"):
+        NAGClassifier().fit(X, Y, sample_weight=spoilt(np.nan, 30))
 
 
 # -- parameters

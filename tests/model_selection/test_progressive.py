@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import (
     accuracy_score,
@@ -185,6 +186,7 @@ def test_curve():
     ("estimator", "options", "error", "match"),
     [
         (LogisticRegression(), {}, TypeError, "LogisticRegression cannot learn from a stream: it has no partial_fit"),
+        (FrozenEstimator(NAGClassifier()), {}, TypeError, "FrozenEstimator cannot learn from a stream"),
         (make_pipeline(PolynomialFeatures(), NAGClassifier()), {}, TypeError, "'polynomialfeatures'.*FrozenEstimator"),
         (NAGClassifier(), {"batch_size": 0}, ValueError, "batch_size"),
         (NAGClassifier(), {"delay": -1}, ValueError, "delay"),

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.exceptions import DataConversionWarning, FitFailedWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import mean_poisson_deviance
 from sklearn.pipeline import Pipeline
@@ -179,6 +180,19 @@ def test_what_cannot_be_used():
 
 def clone_with(found, **parameters):
     return pickle.loads(pickle.dumps(found)).set_params(**parameters)
+
+
+def test_what_cannot_be_used_before_pipelines():
+    X, y = load_breast_cancer(return_X_y=True)
+    search = ProgressiveSearch(make_online_pipeline(StandardScaler(), NAGClassifier()))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        search.fit(X, None)
+    with pytest.raises(ValueError, match="Expected 2D array, got scalar array"):
+        search.fit(None, y)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        search.fit(X, y).predict(X[0])
+    with pytest.raises(TypeError, match="FrozenEstimator cannot learn from a stream"):
+        ProgressiveSearch(FrozenEstimator(search.best_estimator_)).fit(X, y)
 
 
 def test_sparse_rows():
