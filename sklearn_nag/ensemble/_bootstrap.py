@@ -22,11 +22,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from .. import kernels
 from .._decorators import available_if
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
-from ..estimators._labels import check_one_class_a_row
+from ..estimators._labels import check_one_class_a_row, dense
 from ..estimators._online import OnlineLinear
 from ..estimators._parameters import check_number, check_parameters, learner_of
 from ..estimators._rates import score_by_common
-from ..estimators._validation import Rows, check_coverage, check_fitted, check_weights
+from ..estimators._validation import Rows, as_labels, check_coverage, check_fitted, check_weights
 from ..merging import merge
 from ..model_selection._before import LearnsInPlace
 from ..model_selection._displays import _learner_and_names
@@ -458,7 +458,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         """
         predicted = self.predict(X)
         if is_classifier(self.estimator):
-            return accuracy_score(y, predicted, sample_weight=sample_weight)
+            return accuracy_score(as_labels(dense(y), "y"), predicted, sample_weight=sample_weight)
         return score_by_common([self.estimator], y, predicted, sample_weight)
 
     def __sklearn_tags__(self):

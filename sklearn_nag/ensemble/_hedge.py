@@ -6,14 +6,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import kernels, losses
 from .._decorators import available_if, share
 from ..estimators._calls import between_calls, unchanged_on_error
-from ..estimators._labels import check_one_class_a_row
+from ..estimators._labels import ScoresLabels, check_one_class_a_row
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._online import OnlineLinear
 from ..estimators._rates import common_deviance, score_by_common
@@ -103,7 +103,7 @@ def _gives_probabilities(estimator):
 
 
 @share(**_DOCS, **_NOTES)
-class HedgeClassifier(ClassifierMixin, Mixture):
+class HedgeClassifier(ScoresLabels, Mixture):
     """Mixture of classifiers that learn online, weighted by how well each has predicted rows that were new to it.
 
     On every sequence of rows its loss exceeds that of the best estimator by no more than a bound that no row and no

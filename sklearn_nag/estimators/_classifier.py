@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, softmax
 from scipy.stats import entropy
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -46,7 +45,7 @@ def _mean_of_two(loss, share, p):
     return share * loss.value(p, 1.0) + (1.0 - share) * loss.value(p, -1.0)
 
 
-class OnlineClassifier(ClassifierMixin, OnlineLinear):
+class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
     """Base of the classifiers: one decision value for two classes, else one for each class."""
 
     classes_: np.ndarray

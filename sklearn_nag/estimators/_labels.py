@@ -6,10 +6,12 @@ has a row ``[0, 1]`` of ``classes_`` for each. What a model was begun with decid
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import ClassifierMixin
 
 from ._parameters import shown
 from ._validation import as_labels, as_numpy
@@ -73,6 +75,14 @@ def classes_in(y):
         return classes_of_matrix(as_matrix(y))
     y = as_labels(y, "y")
     return np.arange(2) if are_shares(y) else np.unique(y)
+
+
+class ScoresLabels(ClassifierMixin):
+    """As ClassifierMixin, but ``score`` takes all labels that `as_labels` does."""
+
+    @wraps(ClassifierMixin.score)
+    def score(self, X, y, sample_weight=None):
+        return super().score(X, as_labels(dense(y), "y"), sample_weight)
 
 
 def check_one_class_a_row(y, owner):

@@ -9,12 +9,30 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor, merge
+from sklearn_nag import (
+    HedgeClassifier,
+    NAGClassifier,
+    NAGRegressor,
+    OnlineBootstrap,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    merge,
+)
 from sklearn_nag.kernels import learn
+from sklearn_nag.model_selection import NAGClassifierCV
 
 from .helpers import X, Y, bits
 
 # -- classes
+
+
+@pytest.mark.parametrize(
+    "classifier", [NAGClassifier(), HedgeClassifier(), OnlineBootstrap(NAGClassifier(), 2), NAGClassifierCV(cv=2)]
+)
+def test_labels_that_came_as_objects_are_scored(classifier):
+    for labels in (Y.astype(object), (Y > 0).astype(object)):
+        model = clone(classifier).fit(X, labels)
+        assert model.score(X, labels) == model.score(X, labels.astype(type(labels[0]))) > 0.5
 
 
 def test_classes_are_needed_at_the_first_call():
