@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -271,7 +271,7 @@ class Box:
             For bounds that are no real numbers, or NaN, or of which the lower one is above the other, and for arrays
             of another length.
         """
-        ends = {"low": self.low, "high": self.high}
+        ends: dict[str, Any] = {"low": self.low, "high": self.high}
         for name, end in ends.items():
             if not (isinstance(end, float) or (type(end) in (np.ndarray, np.memmap) and end.dtype == np.float64)):
                 raise ValueError(f"{name} must be a real number, or a vector of such; got {type(end).__name__}.")
