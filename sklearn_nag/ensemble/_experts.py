@@ -113,16 +113,7 @@ class Expert(StreamPipeline):
     A learner of this package forecasts each row as its kernel does while it learns. Where averages are ``apart``, one
     whose ``predict`` averages the weights of all rows gives two forecasts: by its latest weights, and by the average.
     This is looked at now and then, at numbers of rows that grow by a quarter, so that neither costs nor results depend
-    on how a stream is cut. Else there is one, by the weights that ``predict`` has.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    estimator : estimator
-        As `StreamPipeline` takes it; cloned.
-    apart : bool, default=True
-        Whether an average of weights is a forecast of its own.
+    on how a stream is cut. Else there is one, by the weights that ``predict`` has. Messages have its ``name``.
     """
 
     apart = True  # of those saved before there was another way
@@ -183,23 +174,10 @@ class Expert(StreamPipeline):
         return 1 + self.averages
 
     def play(self, method, X, y, weight, classes, judged=True):
-        """Learn a batch; return what was forecast of each row before it was learnt.
+        """Learn a batch, of weights above 0; return what was forecast of each row before it was learnt.
 
-        Parameters
-        ----------
-        method : str
-            ``"predict"`` or ``"predict_proba"``.
-        X, y, weight : array-like, ndarray, ndarray or None
-            Rows, targets and weights above 0.
-        classes : ndarray or None
-            All classes, for classifiers.
-        judged : bool, default=True
-            Whether forecasts are needed.
-
-        Returns
-        -------
-        list of ndarray, or None
-            Responses of ``method``, for each of the forecasts; None where there are none, as nothing has been learnt.
+        That is a list of responses of ``method``, ``"predict"`` or ``"predict_proba"``, one for each forecast; or None,
+        where nothing has been learnt, or rows are not to be ``judged``.
         """
         with self.saying():
             options = {} if classes is None else {"classes": classes}
@@ -210,7 +188,7 @@ class Expert(StreamPipeline):
         return saying(f"{self.name!r}, one of estimators")
 
     def _play(self, method, X, y, weight, options, judged):
-        X = self.transform(X)
+        X = self.transform(X, weight)
         own, has_learnt = isinstance(self.learner, OnlineLinear), self.n_rows > 0
         if own and judged and self.apart:
             return self._play_and_look(method, X, y, weight, options)

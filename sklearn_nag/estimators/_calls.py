@@ -114,6 +114,7 @@ def unchanged_on_error(method: Method) -> Method:
                 raise public from None
             raise
 
+    cast(Any, wrapped).undone = True
     return cast(Method, wrapped)
 
 

@@ -223,7 +223,7 @@ def _with_nan(X):
 
 
 def unconverted(estimator, X, *y, reset):
-    """Rows as they were given, of which `validate_data` looks at the names and number of columns alone; targets too."""
+    """Rows as given, of which `validate_data` looks at names and number of columns alone; and targets."""
     X = as_numpy(X, "X")
     if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # None, or what has __array__ alone
         X = np.asarray(X)
@@ -261,16 +261,7 @@ def _place(place, names=None):
 def check_finite(values, name, owner, names=None):
     """Raise for the first NaN or infinity in ``values``, dense or CSR, with its row and column.
 
-    Parameters
-    ----------
-    values : ndarray or CSR array
-        Floating-point numbers.
-    name : str
-        What they are: ``"X"``, ``"y"``.
-    owner : str
-        The public class that they were given to.
-    names : sequence, optional
-        Names of the columns.
+    ``name`` is ``"X"``, ``"y"`` or the like, ``owner`` the public class they were given to, ``names`` are of columns.
     """
     data = values.data[: values.indptr[-1]] if sparse.issparse(values) else values
     with np.errstate(all="ignore"):

@@ -58,9 +58,9 @@ class Before(Thrown):
     owned : dict
         Attributes of the estimator whose call it is, in which the others are found.
     models : list of estimator
-        Those that learn: learners, or pipelines that end with one.
+        Learners, or pipelines that end with one.
     parts : list of object, default=()
-        What else changes on the way: objects that replace attributes of theirs, but change none of them in place.
+        What else changes, but nothing of it in place.
     """
 
     def __init__(self, owned, models, parts=()):

@@ -120,7 +120,7 @@ def eta_sweep(
     wrong, total, n_rows, is_new = np.zeros(len(rates)), 0.0, 0, True
     n_heads = len(rates) * (1 if all_classes is None or len(all_classes) == 2 else len(all_classes))
     for rows, targets, weight in cut_batches(X, y, sample_weight, max(1, _DECISIONS_AT_ONCE // n_heads)):
-        decisions = sweep.play(pipeline.transform(rows), targets, weight, all_classes)
+        decisions = sweep.play(pipeline.transform(rows, weight), targets, weight, all_classes)
         n_rows += len(targets)
         if all_classes is None:
             continue

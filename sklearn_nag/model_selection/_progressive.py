@@ -297,7 +297,7 @@ def _learn_in_kernel(pipeline, batches, classes, judge, coverages, intervals):
     for X, y, weight in batches:
         start = time.perf_counter()
         before = learner._evidence
-        decision = learner._play(pipeline.transform(X), y, sample_weight=weight, **options)
+        decision = learner._play(pipeline.transform(X, weight), y, sample_weight=weight, **options)
         skip, is_new = count_unscored(weight, len(y), is_new)
         predictions = {method: learner._responded(method, decision, y, weight, before) for method in judge.methods}
         skip = max(skip, count_silent(learner, predictions))
@@ -334,7 +334,7 @@ def _test_then_train(pipeline, batches, classes, judge, delay):
 
     for X, y, weight in batches:
         start = time.perf_counter()
-        X = pipeline.transform(X)
+        X = pipeline.transform(X, weight)
         if has_learnt:
             predictions = {method: getattr(learner, method)(X) for method in judge.methods}
             skip = count_silent(learner, predictions)

@@ -50,14 +50,7 @@ _MOST_ROWS = 2**14  # that are predicted at once, where cuts do not matter
 class Candidate(StreamPipeline):
     """A setting of parameters, and how well the estimator that has it predicts rows before it learns them.
 
-    Parameters
-    ----------
-    estimator : estimator
-        As `StreamPipeline` takes it; cloned.
-    parameters : dict
-        What is set.
-    several : bool, default=False
-        Whether the estimator is one of several, so that it is part of the setting.
+    An estimator that is one of ``several`` is part of the setting. It is cloned.
 
     Attributes
     ----------
@@ -86,7 +79,7 @@ class Candidate(StreamPipeline):
     def play(self, method, X, y, weight, options):
         """Learn a batch; return what ``method`` said of its rows before, None where nothing had been learnt."""
         start = time.perf_counter()
-        rows, learner, learns = self.transform(X), self.learner, weight is None or weight.any()
+        rows, learner, learns = self.transform(X, weight), self.learner, weight is None or weight.any()
         if self.plays:
             response = learner._respond(method, learner._play(rows, y, sample_weight=weight, **options))
         else:

@@ -14,7 +14,7 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._parameters import InvalidParameterError
 from ..estimators._validation import as_labels, as_numpy, raise_for_masked
-from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, learns, tell_numeric
+from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, learns, routed, tell_numeric
 
 
 @contextlib.contextmanager
@@ -92,21 +92,10 @@ def _given_batches(X, y, sample_weight):
 
 
 def cut_batches(X, y, sample_weight, max_rows, stops=()):
-    """Yield batches ``(X, y, sample_weight)`` of at most ``max_rows`` rows each.
+    """Yield batches ``(X, y, sample_weight)`` of at most ``max_rows`` rows each; small ones are not joined.
 
-    Parameters
-    ----------
-    X, y, sample_weight : arrays, or for ``X`` alone an iterable of batches
-        As `check_stream` lets them pass.
-    max_rows : int
-        Larger batches are cut. Small ones are not joined.
-    stops : iterable of int
-        Numbers of rows, increasing, counted from the start of the stream. A batch ends at each of them.
-
-    Yields
-    ------
-    tuple
-        Rows, targets and weights, the latter None where none were given.
+    What is given is as `check_stream` lets it pass. A batch ends at each of ``stops``, increasing numbers of rows from
+    the start of the stream.
     """
     stops, n_done = deque(stops), 0
     for rows, targets, weight in _given_batches(X, y, sample_weight):
@@ -147,15 +136,10 @@ def known_classes(estimator, y, classes):
 class StreamPipeline:
     """A learner and the transformers before it, which see a stream one batch at a time.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With ``partial_fit``, or a `sklearn.pipeline.Pipeline` that ends with one. It is cloned.
-
     Attributes
     ----------
     estimator : estimator
-        The clone, which learns.
+        The clone, which learns, of an estimator with ``partial_fit`` or a Pipeline that ends with one.
     learner : estimator
         Its last step, or the clone itself.
     transformers : list of (str, transformer)
@@ -171,7 +155,9 @@ class StreamPipeline:
         steps = self.estimator.steps if isinstance(self.estimator, Pipeline) else [("estimator", self.estimator)]
         *before, (_, self.learner) = steps
         if not learns(self.learner):
-            raise TypeError(f"{type(self.learner).__name__} cannot learn from a stream: it has no partial_fit of its own.")
+            raise TypeError(
+                f"{type(self.learner).__name__} cannot learn from a stream: it has no partial_fit of its own."
+            )
         self.transformers = [(name, step) for name, step in before if not is_left_out(step)]
         for name, step in self.transformers:
             check_step(name, step)
@@ -186,18 +172,18 @@ class StreamPipeline:
         """Whether what is played does not depend on how rows are cut into batches."""
         return self.plays and all(is_by_row(step) for _, step in self.transformers)
 
-    def transform(self, X):
-        """Rows for the learner. Each transformer learns them, if it can; see `OnlinePipeline`."""
-        rows = self.prepare(X)
+    def transform(self, X, weight):
+        """Rows for the learner. Each transformer learns them, if it can, but no targets; see `OnlinePipeline`."""
+        rows = self.prepare(X, weight)
         self.tell_learner()
         return rows
 
-    def prepare(self, X):
+    def prepare(self, X, weight):
         """As `transform`, without a word to the learner, which may be at work in another thread."""
         before = []
         for _, step in self.transformers:
             tell_numeric(step, before)
-            X = learn_step(step, X)
+            X = learn_step(step, X, params=routed(step, weight))
             before.append(step)
         return X
 

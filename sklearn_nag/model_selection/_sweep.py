@@ -93,13 +93,7 @@ class Sweep:
         self.models = [model]
 
     def _apply(self, learn):
-        """Call ``learn`` with each model. One that diverges is halved until its diverging rates are alone, and dropped.
-
-        Returns
-        -------
-        list
-            What the calls returned, for each model that is left.
-        """
+        """What ``learn`` returns for each model; one that diverges is halved, and its diverging rates left out."""
         waiting, self.models, results = self.models[::-1], [], []
         while waiting:
             model = waiting.pop()
@@ -113,12 +107,9 @@ class Sweep:
         return results
 
     def play(self, X, y, sample_weight=None, classes=None):
-        """Learn a batch as `partial_fit` does, and return what rows were predicted by.
+        """Learn a batch as `partial_fit` does.
 
-        Returns
-        -------
-        list of (int, ndarray)
-            For each rate that has not diverged, its place and the decision values made before each row was learnt.
+        Return for each rate that has not diverged its place and the decision values made before each row was learnt.
         """
         decisions = self._apply(lambda model: model._play(X, y, sample_weight, classes))
         return [
@@ -136,13 +127,7 @@ class Sweep:
         return estimators
 
     def fit(self, X, y, sample_weight=None):
-        """Learn as `fit` does, each rate for as many passes as it needs, all in the same random order of rows.
-
-        Returns
-        -------
-        list of estimator or None
-            As `estimators` returns them.
-        """
+        """Learn as `fit`, each rate for as many passes as it needs, in one order of rows; return as `estimators`."""
         (whole,) = self.models
         passes = whole._begin_fit(X, y, sample_weight)
         begin = _like(whole)

@@ -289,21 +289,7 @@ for _name in ("transform", "fit_transform"):  # as scikit-learn has wrapped them
 def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool = False) -> Any:
     """Rows as float64 with NaN for what is missing, in C order or CSR; raise for infinities, naming their column.
 
-    Parameters
-    ----------
-    transformer : OnlineTransformer
-        Whose rows they are. It remembers their number and names, if they are the first ones.
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Rows.
-    first : bool
-        Whether they are the first ones.
-    allow_sparse : bool, default=False
-        Whether the transformer takes sparse rows.
-
-    Returns
-    -------
-    ndarray or CSR array of shape (n_samples, n_features)
-        The rows, which may be ``X`` itself.
+    The transformer remembers number and names of columns of the ``first`` rows. The result may be ``X`` itself.
     """
     check_sparse(X)
     if sparse.issparse(X) and not allow_sparse:
@@ -328,21 +314,9 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
 
 
 def table_in(transformer: Any, X: Any, first: bool) -> Table:
-    """The columns of a frame, a table or an array, as many as in the first one, and with the same names.
+    """The columns of a frame, a table or an array, as many as in the ``first`` one, and with the same names.
 
-    Parameters
-    ----------
-    transformer : OnlineTransformer
-        Whose rows they are. It remembers their number and names, if they are the first ones.
-    X : {data frame, Arrow table, array-like} of shape (n_samples, n_features)
-        Rows.
-    first : bool
-        Whether they are the first ones.
-
-    Returns
-    -------
-    Table
-        With one row at least.
+    The transformer remembers number and names of the first ones.
     """
     table = read_table(X)
     if sparse.issparse(X):
@@ -402,19 +376,9 @@ def names_in(transformer: Any, input_features: Any = None) -> np.ndarray:
 
 
 def merged(transformers: Iterable[Any], base: Any = None) -> Any:
-    """One transformer that knows what several have learnt of rows of their own, as if it had seen all rows.
+    """A new transformer that knows what several of one class, with the same parameters and columns, have learnt.
 
-    Parameters
-    ----------
-    transformers : iterable of OnlineTransformer
-        Fitted, of one class, with the same parameters and columns.
-    base : OnlineTransformer, optional
-        What all of them were before they learnt rows of their own.
-
-    Returns
-    -------
-    OnlineTransformer
-        A new one.
+    ``base``, if there is one, is what all of them were before they learnt rows of their own.
     """
     transformers = list(transformers)
     first = transformers[0]

@@ -344,7 +344,7 @@ class OnlinePipeline(Pipeline):
         return of_steps
 
     def _telling(self, told, fit, X, y, params):
-        """What ``fit`` returns; before a step is fitted it is told which columns hold numbers, if it wants to know.
+        """What ``fit`` returns; steps are told, before they are fitted, which columns hold numbers.
 
         To ``told`` goes what takes that back.
         """
@@ -374,10 +374,8 @@ class OnlinePipeline(Pipeline):
         return unhook
 
     def _undone_on_error(self, learn, refits=False):
-        """What ``learn`` returns; where it raises, the steps are as they were before. The last one sees to itself."""
-        steps = [step for _, step in self.steps]
-        last_is_ours = steps and hasattr(steps[-1], "_parts")
-        restore = [keep(step, refits) for step in (steps if last_is_ours else steps[:-1])]
+        """What ``learn`` returns; where it raises, the steps are as they were before."""
+        restore = [keep(step, refits) for _, step in self.steps]
         told: list = []
         try:
             return learn(told)
@@ -448,13 +446,6 @@ def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list,
     places : list of ndarray or None
         For each pipeline, and for ``base`` behind these, where the columns that come out of its steps are in what comes
         out of the merged ones; -1 for one that is none of these, None where all are the same.
-
-    Raises
-    ------
-    TypeError
-        For a step that cannot be merged, and for one that moves columns before another that has learnt of them.
-    ValueError
-        For steps that do not fit together.
     """
     known = [*pipelines, *([] if base is None else [base])]
     names = [[name for name, _ in pipeline.steps] for pipeline in known]

@@ -8,10 +8,12 @@ from typing import Any
 
 import joblib
 import numpy as np
+from sklearn import get_config
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._calls import set_attributes
@@ -72,18 +74,45 @@ def learn_step(step: Any, X: Any, y: Any = None, params: dict | None = None) -> 
     return step.partial_fit(X, y, **(params or {})).transform(X)
 
 
+def routed(step: Any, weight: Any) -> dict:
+    """Weights for ``partial_fit`` of a transformer that requests them, where scikit-learn routes metadata."""
+    is_routed = weight is not None and get_config()["enable_metadata_routing"]
+    if not (is_routed and learns(step)) or hasattr(step, "learn_transform"):
+        return {}
+    mapping = MethodMapping().add(caller="partial_fit", callee="partial_fit")
+    router = MetadataRouter(owner=type(step).__name__).add(step=step, method_mapping=mapping)
+    return router.route_params(caller="partial_fit", params={"sample_weight": weight}).step.partial_fit
+
+
 def kept(step: Any, refits: bool = False) -> list[tuple[Any, dict]]:
     """A step, and those that it is made of, each with the attributes by which it can be made again what it is now.
 
-    Transformers of this package replace what they know, so their attributes are enough; those of others, which may
-    change arrays in place, are copied. With ``refits`` also those are that cannot go on, as they are about to be fitted
-    anew.
+    Transformers of this package replace what they know, so their attributes are enough; its learners undo their own
+    calls. Of others, which may change arrays in place, all but parameters is copied. With ``refits`` also of those that
+    cannot go on, as they are about to be fitted anew.
     """
-    if is_left_out(step) or not (refits or learns(step)):
+    if is_left_out(step) or isinstance(step, FrozenEstimator) or not (refits or learns(step)):
         return []
     if hasattr(step, "_parts"):
         return [(step, vars(step).copy()), *(pair for part in step._parts() for pair in kept(part, refits))]
-    return [(step, copy.deepcopy(vars(step)))]
+    if getattr(getattr(step, "fit" if refits else "partial_fit", None), "undone", False):
+        return []
+    params = list(step.get_params(deep=False).values()) if hasattr(step, "get_params") else []
+    parts = list(_within(params))
+    try:
+        known = copy.deepcopy(vars(step), {id(p): p for p in params + parts if not isinstance(p, list)})
+    except Exception:  # of what cannot be copied, such as a lock
+        known = vars(step).copy()
+    return [(step, known), *(pair for part in parts for pair in kept(part, refits))]
+
+
+def _within(values):
+    """Estimators among values, or in lists such as the steps of a Pipeline."""
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _within(value)
+        elif hasattr(value, "get_params") and not isinstance(value, type):
+            yield value
 
 
 def keep(step: Any, refits: bool = False) -> Callable[[], None]:
@@ -109,23 +138,11 @@ def numeric_outputs(steps: Iterable) -> np.ndarray | None:
 def tell_numeric(step: Any, before: Iterable, refits: bool = False) -> Callable[[], None]:
     """Tell a step, before its first rows, which of its columns hold numbers, if it wants to know.
 
-    A step wants to know it if it has the method ``set_numeric_columns``, which takes places of columns.
-
-    Parameters
-    ----------
-    step : estimator
-        It has not learnt anything, or nothing is done.
-    before : iterable
-        The steps before it, which have learnt.
-    refits : bool, default=False
-        Whether it is about to learn from scratch, whatever it has learnt.
-
-    Returns
-    -------
-    callable
-        Makes the step again what it was.
+    That is if it has ``set_numeric_columns``, which takes places of columns. One that has learnt is told only if it
+    ``refits``. The steps ``before`` it have learnt. What is returned makes the step again what it was.
     """
-    if not hasattr(step, "set_numeric_columns") or not (refits or _knows_nothing(step)):
+    wants = hasattr(step, "set_numeric_columns") and not isinstance(step, FrozenEstimator)
+    if not (wants and (refits or _knows_nothing(step))):
         return lambda: None
     numeric = numeric_outputs(before)
     if numeric is None:
@@ -152,15 +169,7 @@ def _knows_nothing(step):
 
 
 def merge_steps(name: str, steps: list, base: Any = None) -> Any:
-    """One step of those that several pipelines have in one place; all went on from ``base``, if there is one.
-
-    Raises
-    ------
-    TypeError
-        For a step that learns and cannot be merged.
-    ValueError
-        For steps that differ in what they do not learn.
-    """
+    """One step of those that several pipelines have in one place; all went on from ``base``, if there is one."""
     first = steps[0]
     if hasattr(first, "_parts"):
         try:

@@ -258,10 +258,10 @@ class _Learning:
         """Learn a batch that comes after ``n_before`` rows: now, or when the next one is given, or at `finish`."""
         if self.aside is None or not self.has_begun or len(y) < _WORTH_A_THREAD:
             self.finish()
-            self._learn(lambda: self.pipeline.prepare(X), y, weight, n_before)
+            self._learn(lambda: self.pipeline.prepare(X, weight), y, weight, n_before)
             self.has_begun = True
             return
-        prepared = self.aside.submit(self._prepare, X)
+        prepared = self.aside.submit(self._prepare, X, weight)
         self.finish()
         self.waiting = partial(self.aside.result, prepared), y, weight, n_before
 
@@ -276,10 +276,10 @@ class _Learning:
         if self.aside is not None:
             self.aside.close()
 
-    def _prepare(self, X):
+    def _prepare(self, X, weight):
         """Rows for the learner, by the settings of the thread that learns."""
         with config_context(**self.config):
-            return self.context.run(self.pipeline.prepare, X)
+            return self.context.run(self.pipeline.prepare, X, weight)
 
     def _learn(self, rows_of, y, weight, n_before):
         options = self.options if weight is None else {**self.options, "sample_weight": weight}

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -15,13 +16,20 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
 from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGClassifier, NAGRegressor
-from sklearn_nag.model_selection import ProgressiveSplit, eta_sweep, progressive_score, progressive_validation
+from sklearn_nag.model_selection import (
+    ProgressiveSearch,
+    ProgressiveSplit,
+    eta_sweep,
+    progressive_score,
+    progressive_validation,
+)
 from sklearn_nag.preprocessing import (
     OnlineColumnTransformer,
     OnlinePipeline,
@@ -168,6 +176,58 @@ def test_a_call_that_fails_leaves_no_step_changed(rows, method):
     assert bits(pipeline, X) == bits(expected, X)
 
 
+class Locked:
+    """What cannot be copied, and holds much."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, X):
+        return X + 0.0
+
+
+class Grown(StandardScaler):
+    """Changes in place what it has learnt, and keeps what cannot be copied beside it, if asked to."""
+
+    def fit(self, X, y=None):
+        if hasattr(self, "seen_"):
+            self.seen_ += 1
+        return super().fit(X)
+
+
+def test_parameters_of_steps_are_not_copied(rows):
+    X, y = rows
+    union = FeatureUnion([("grown", Grown()), ("same", "passthrough")])
+    pipeline = make_online_pipeline(FunctionTransformer(Locked()), union, NAGClassifier(random_state=0)).fit(X, y)
+    expected, grown = bits(pipeline, X), union.transformer_list[0][1]
+    grown.seen_, learner = np.zeros(1), pipeline.steps[-1]
+    pipeline.steps[-1] = ("nagclassifier", Failing())
+    for kept in (None, threading.Lock()):
+        grown.kept = kept
+        with pytest.raises(RuntimeError, match="no"):
+            pipeline.fit(X * 2.0, y)
+        assert union.transformer_list[0][1] is grown
+        assert grown.seen_[0] == (kept is not None)  # which cannot be helped
+    pipeline.steps[-1] = learner
+    assert bits(pipeline, X) == expected
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_last_step_of_others_that_fails_stays_as_it_was(method):
+    pipeline = make_online_pipeline(StandardScaler(), MultinomialNB())
+    with pytest.raises(ValueError, match="Negative values"):
+        getattr(pipeline, method)([[1.0], [2.0]], [0, 1], **({} if method == "fit" else {"classes": CLASSES}))
+    assert vars(pipeline[-1]) == vars(MultinomialNB())
+
+
+def test_what_is_frozen_is_not_told_anything():
+    frozen = Told(shuffle=False).fit([[1.0], [2.0]], [1.0, 2.0])
+    frozen.told_ = "before"
+    with pytest.raises(ValueError, match="features"):
+        OnlinePipeline([*prepare(MIXED).steps, ("learn", FrozenEstimator(frozen))]).fit(MIXED, TARGET).predict(MIXED)
+    assert frozen.told_ == "before"
+
+
 def test_a_new_pipeline_that_fails_stays_new(rows):
     X, y = rows
     pipeline = make_online_pipeline(Centred(), StandardScaler(), NAGClassifier())
@@ -228,6 +288,31 @@ def test_weights_are_routed(rows):
         scaler = StandardScaler().set_partial_fit_request(sample_weight=True)
         both = make_online_pipeline(scaler, learner).partial_fit(X, y, classes=CLASSES, sample_weight=weight)
         np.testing.assert_allclose(both[0].mean_, np.average(X, axis=0, weights=weight))
+
+
+@pytest.mark.parametrize(
+    "learnt",
+    [
+        lambda each, X, y, weight: progressive_validation(each, X, y, sample_weight=weight).estimator,
+        lambda each, X, y, weight: progressive_validation(each, X, y, sample_weight=weight, delay=2).estimator,
+        lambda each, X, y, weight: ProgressiveSearch(each).fit(X, y, sample_weight=weight).best_estimator_,
+        lambda each, X, y, weight: (
+            HedgeClassifier([("a", each)], shuffle=False).fit(X, y, sample_weight=weight).estimators_[0]
+        ),
+        lambda each, X, y, weight: eta_sweep(each, X, y, [1.0], sample_weight=weight).estimators[0],
+        lambda each, X, y, weight: fit_stream(each, [(X, y, weight)] * 2, classes=CLASSES),
+    ],
+    ids=["validation", "delayed", "search", "mixture", "sweep", "stream"],
+)
+def test_weights_are_routed_where_pipelines_are_taken_apart(rows, learnt):
+    X, y = rows
+    weight = np.arange(1.0, 61.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_partial_fit_request(sample_weight=True)
+        pipeline = learnt(make_online_pipeline(scaler, NAGClassifier()), X, y, weight)
+        np.testing.assert_allclose(pipeline[0].mean_, np.average(X, axis=0, weights=weight))
+        with pytest.raises(UnsetMetadataPassedError, match=r"sample_weight.* StandardScaler\.partial_fit"):
+            learnt(make_online_pipeline(StandardScaler(), NAGClassifier()), X, y, weight)
 
 
 def test_in_mixtures_searches_and_sweeps(rows):
@@ -322,7 +407,9 @@ def test_steps_are_told_beside_a_cache_callbacks_and_messages(tmp_path, capsys):
         np.testing.assert_array_equal(again.predict(MIXED), plain.predict(MIXED))
     assert list(tmp_path.iterdir())
     assert "(step 3 of 3) Processing learn" in capsys.readouterr().out
-    assert not {"fit", "fit_transform", "__sklearn_clone__"} & (vars(plain["ahead"]).keys() | vars(cached["learn"]).keys())
+    assert not {"fit", "fit_transform", "__sklearn_clone__"} & (
+        vars(plain["ahead"]).keys() | vars(cached["learn"]).keys()
+    )
 
 
 def test_callbacks_follow_a_fit_that_tells_steps():
