@@ -397,14 +397,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def _make_pass(self, context, view, X, passes, order):
         """Learn one of the passes, a task of the ``context`` of callbacks, which follow by a view of the estimator.
 
-        ``X`` is what `fit` was given.
-
-        Returns
-        -------
-        loss, objective : float
-            Its mean progressive loss, and what is to become small.
-        stopped : bool
-            Whether a callback asks to stop.
+        ``X`` is what `fit` was given. Return the mean progressive loss of the pass, what is to become small, and
+        whether a callback asks to stop.
         """
         task = context.subcontext(task_name="pass")
         task.call_on_fit_task_begin(estimator=renewed(view, self), X=X, y=passes.y)
@@ -428,12 +422,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def _play(self, X, y, sample_weight=None, classes=None, latest=False):
         """As `partial_fit`, but return the decision values that each row was predicted by before it was learnt.
 
-        With ``latest`` these are by the latest weights, whatever `predict` has.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_played)
-            One column for each prediction that the kernel makes for a row.
+        With ``latest`` these are by the latest weights, whatever `predict` has. They have a column for each prediction
+        that the kernel makes for a row.
         """
         self._check_partial_fit(classes, y)
         return self._partial_fit(X, y, sample_weight, play=True, latest=latest)

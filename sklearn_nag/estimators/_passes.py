@@ -59,16 +59,10 @@ SOME = 4096  # rows, at most
 
 
 class Stopping:
-    """Tells when passes no longer help, as SGDClassifier does.
+    """Tells when passes no longer help, as SGDClassifier does: after ``n_iter_no_change`` of them without a better one.
 
-    Parameters
-    ----------
-    tol : float or None
-        By how much an objective has to fall below the best one to count as better; None for never stopping.
-    n_iter_no_change : int
-        Passes in a row without a better one after which to stop.
-    relative : bool
-        Whether ``tol`` is a share of the best objective.
+    A better objective is below the best one by ``tol`` or, if that is ``relative``, by this share of it; if it is None,
+    passes do not end.
 
     Attributes
     ----------

@@ -287,10 +287,7 @@ def check_finite(values, name, owner, names=None):
 
 
 def check_sparse(X):
-    """Raise for sparse ``X`` whose arrays do not make a matrix, or that has more nonzeros than one call takes.
-
-    SciPy believes what it is given, and both its loops and ours would read and write out of bounds.
-    """
+    """Raise for sparse ``X`` whose arrays make no matrix, so that loops go out of bounds, or are too long."""
     if not sparse.issparse(X):
         return
     if X.ndim != 2:

@@ -14,23 +14,10 @@ _RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
 
 
 def count_unscored(weight, n_rows, is_new):
-    """Count the rows of a batch that are predicted before anything has been learnt: they are not scored.
+    """Count the first rows of a batch that are not scored, as they are predicted before anything has been learnt.
 
-    Parameters
-    ----------
-    weight : ndarray or None
-        Weights of the rows. From a row of weight 0 nothing is learnt.
-    n_rows : int
-        Rows of the batch.
-    is_new : bool
-        Whether the model has learnt nothing before the batch.
-
-    Returns
-    -------
-    n_unscored : int
-        How many rows at the start of the batch are not scored.
-    is_new : bool
-        Whether the model has learnt nothing after the batch.
+    From a row of weight 0 nothing is learnt. ``is_new`` tells whether nothing has been learnt before the batch; what
+    is returned beside the number whether that is so after it.
     """
     if not is_new:
         return 0, False
@@ -105,16 +92,7 @@ def _accuracy(estimator, X, y, sample_weight=None):
 
 
 class Judge:
-    """Keeps what scorers need of the predictions made, and scores them.
-
-    Parameters
-    ----------
-    learner : estimator
-        Makes the predictions; need not be fitted.
-    classes : ndarray or None
-        All classes, for classifiers.
-    scoring : str, callable, list, tuple, dict or None
-        As `progressive_validation` takes it.
+    """Keeps what scorers need of the predictions made, and scores them, by ``scoring`` of `progressive_validation`.
 
     Attributes
     ----------

@@ -227,16 +227,7 @@ class _Learning:
     The first one, and small ones, which are not worth it, are prepared and learnt here. So are all where a batch may
     change when the next one is read, and where there is nothing to prepare.
 
-    Parameters
-    ----------
-    pipeline : StreamPipeline
-        What learns.
-    classes : ndarray or None
-        All classes.
-    batches : iterable
-        Where batches are from.
-    bar : object
-        Where what has been learnt is shown.
+    ``batches`` is where they come from, ``bar`` shows what has been learnt.
     """
 
     def __init__(self, pipeline, classes, batches, bar):
