@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog, minimize
+from sklearn.exceptions import ConvergenceWarning
 
+from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ..estimators._parameters import check_number, check_option, shown
 from ..estimators._validation import as_floats
-from ._run import Run
+from ._run import Run, held
 
+_SETS = {"l1": WeightedL1Ball, "l2": L2Ball, "simplex": Simplex}
 _ROUNDS = 20  # of a solver, at most
-_SAME = 1.0 - 1e-9  # of a loss, from which on it falls no more
+_NOTHING, _LEAST, _MUCH = 1e-9, 1e-28, 1e-3  # shares of a loss: to be gained by a round, left to begin one, to warn of
+_FINE = 1e4  # what is 1 to `_linear`, as linear programs are solved to 1e-7
 
 
 def best_in_hindsight(
@@ -53,6 +58,11 @@ def best_in_hindsight(
     ValueError
         For several runs at once, and for a loss of straight pieces with ``norm="l2"``.
 
+    Warns
+    -----
+    ConvergenceWarning
+        Where a solver stops far from the least loss.
+
     See Also
     --------
     Run.regret : Regret against these weights.
@@ -68,29 +78,33 @@ def best_in_hindsight(
     >>> best_in_hindsight(run, norm="l1", radius=1.5)
     array([1.5])
     """
-    check_option("norm", norm, ("l1", "l2", "simplex", None))
+    check_option("norm", norm, (*_SETS, None))
     check_number("radius", radius, min_val=0, include_boundaries="neither")
     if run.X.ndim != 2:
         raise ValueError(f"best_in_hindsight takes a single run; X has shape {run.X.shape}.")
     pieces = _pieces(run)
-    unit = np.ones(run.X.shape[1])
+    if pieces is not None and norm == "l2":
+        raise ValueError(f"norm='l2' needs a loss with a derivative, which {run.loss.name!r} has not everywhere.")
+    lengths = np.ones(run.X.shape[1])
     if norm == "l1" and scale is not None:
-        unit = as_floats(scale, "scale")
-        if unit.shape != run.X.shape[1:] or not ((unit > 0) & (unit < np.inf)).all():
+        lengths = as_floats(scale, "scale")
+        if lengths.shape != run.X.shape[1:] or not ((lengths > 0) & (lengths < np.inf)).all():
             raise ValueError(
                 f"scale must hold a positive number for each of {run.X.shape[1]} features; got {shown(scale)}."
             )
-    elif norm is None:
-        unit = np.abs(run.X).max(axis=0)
-    unit = np.where(unit > 0, unit, 1.0)
-    X = run.X / unit
-    if pieces is None:
-        v = _smooth(run, X, norm, radius)
-    elif norm == "l2":
-        raise ValueError(f"norm='l2' needs a loss with a derivative, which {run.loss.name!r} has not everywhere.")
-    else:
-        v = _linear(X, pieces, norm, radius)
-    return v / unit
+    d = run.X.shape[1]
+    if norm == "l1":  # positive and negative parts
+        run, lengths = Run(np.hstack([run.X, -run.X]), run.y, run.predictions, run.loss), np.tile(lengths, 2)
+    most = (np.inf if norm is None else radius) / lengths  # of each weight
+    size = np.abs(run.X).max(axis=0)
+    size = np.where(size > 0, size, 1.0)
+    v = _smooth(run, norm, most, size) if pieces is None else _linear(run, pieces, norm, most, size)
+    return v[:d] - v[d:] if norm == "l1" else v
+
+
+def _inside(v, norm, most):
+    """The nearest weights of the set; of `_linear`, those that rounding has put outside."""
+    return v if norm is None else _SETS[norm](1.0).project((v if norm == "l2" else np.maximum(v, 0.0)) / most) * most
 
 
 def _pieces(run):
@@ -109,73 +123,82 @@ def _pieces(run):
     return None
 
 
-def _linear(X, pieces, norm, radius):
-    """By linear programming, in the weights and an upper bound on the loss of each row."""
-    T, d = X.shape
-    parts = 2 if norm == "l1" else 1  # positive and negative parts
-    signed = np.hstack([X, -X]) if parts == 2 else X
-    rows = [sparse.hstack([slope[:, None] * signed, -sparse.eye_array(T)]) for slope, _ in pieces]
-    limits = [-offset for _, offset in pieces]
-    total = np.append(np.ones(parts * d), np.zeros(T))[None]
+def _linear(run, pieces, norm, most, size):
+    """By linear programming, in the weights and an upper bound on what each row loses more than by weights of 0."""
+    T, n = run.X.shape
+    reached = size * most
+    unit = min(max(np.abs(run.y).max() or 1.0, reached.min() if norm == "simplex" else 0.0), reached.max())
+    step, unit = np.minimum(most, unit / size) / _FINE, unit / _FINE
+    rows = [sparse.hstack([slope[:, None] * run.X * (step / unit), -sparse.eye_array(T)]) for slope, _ in pieces]
+    offsets = np.array([offset for _, offset in pieces])
+    limits = list((offsets.max(axis=0) - offsets) / unit)
+    total = np.append(step / most * _FINE, np.zeros(T))[None]
     sets = {}
     if norm == "l1":
         rows.append(sparse.csr_array(total))
-        limits.append([radius])
+        limits.append([_FINE])
     elif norm == "simplex":
-        sets = {"A_eq": sparse.csr_array(total), "b_eq": [radius]}
+        sets = {"A_eq": sparse.csr_array(total), "b_eq": [_FINE]}
     found = linprog(
-        np.append(np.zeros(parts * d), np.ones(T)),
+        np.append(np.zeros(n), np.ones(T)),
         A_ub=sparse.vstack(rows, format="csr"),
         b_ub=np.concatenate(limits),
-        bounds=[(None, None) if norm is None else (0, None)] * (parts * d) + [(None, None)] * T,
-        method="highs",
+        bounds=[(None if norm is None else 0, None)] * n + [(None, None)] * T,
         **sets,
     )
-    v = found.x[: parts * d]
-    return v[:d] - v[d:] if parts == 2 else v
+    if not found.success:
+        raise RuntimeError(f"best_in_hindsight found no weights: {found.message}")
+    return _inside(step * found.x[:n], norm, most)
 
 
-def _smooth(run, X, norm, radius):
+def _smooth(run, norm, most, size):
     """By quasi-Newton steps, on all weights or on a set of them."""
-    signed = np.hstack([X, -X]) if norm == "l1" else X
-    unit = float(run.loss.value(np.zeros(len(run.y)), run.y).sum()) or 1.0  # that of doing nothing
-
-    def objective(v):  # by the unit of the moment
-        p = signed @ v
-        return run.loss.value(p, run.y).sum() / unit, signed.T @ run.loss.gradient(p, run.y) / unit
-
-    n = signed.shape[1]
+    X, y = run.X, run.y
     if run.loss.name == "squared_error" and norm is None:
-        return np.linalg.lstsq(X, run.y, rcond=None)[0]
-    if norm is None:
-        return minimize(
-            objective, np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15, "gtol": 0.0}
-        ).x
-    if norm == "l2":
-        start = np.zeros(n)
-        constraint = {"type": "ineq", "fun": lambda v: radius**2 - v @ v, "jac": lambda v: -2 * v}
-    else:
-        start = np.full(n, radius / n if norm == "simplex" else 0.0)
-        kind = "eq" if norm == "simplex" else "ineq"
-        constraint = {"type": kind, "fun": lambda v: radius - v.sum(), "jac": lambda v: -np.ones(n)}
-    v = start
-    for _ in range(_ROUNDS):  # each in the unit of what was lost at its start, as this may be far more than at the end
-        before = unit = float(run.loss.value(signed @ v, run.y).sum()) or 1.0
+        return np.linalg.lstsq(X / size, y, rcond=None)[0] / size
+
+    def lose(v):
+        p = held(run.loss, X @ v)
+        return run.loss.value(p, y), run.loss.gradient(p, y)
+
+    @np.errstate(over="ignore")
+    def objective(w):  # what is gained, in proportion to what could be at most
+        losses, slopes = lose(v + step * w)
+        return (losses - lost).sum() / left, step * (slopes @ X) / left
+
+    power = 2 if norm == "l2" else 1
+    limit = {
+        "type": "eq" if norm == "simplex" else "ineq",
+        "fun": lambda w: 1.0 - (((v + step * w) / most) ** power).sum(),
+        "jac": lambda w: -power * ((v + step * w) / most) ** (power - 1) * step / most,
+    }
+    v, first = most / len(most) if norm == "simplex" else 0.0 * size, 0.0
+    for _ in range(_ROUNDS):  # each in the units of its start, which may be far from those of the end
+        lost, slopes = lose(v)
+        total = left = lost.sum() or 1.0
+        step = np.minimum(most, total / (np.abs(slopes).sum() or 1.0) / size)
+        if norm is None:
+            options = {"maxiter": 5000, "ftol": 1e-15, "gtol": 0.0}
+            return step * minimize(objective, v, jac=True, method="L-BFGS-B", options=options).x
+        first = first or total
+        ends = slopes @ X * most
+        left = min(total, slopes @ X @ v + (np.linalg.norm(ends) if norm == "l2" else -ends.min()))
+        if left <= _LEAST * first:
+            return v
         found = minimize(
             objective,
-            v,
+            0.0 * v,
             jac=True,
             method="SLSQP",
-            bounds=None if norm == "l2" else [(0, None)] * n,
-            constraints=[constraint],
+            bounds=None if norm == "l2" else [(low, None) for low in -v / step],
+            constraints=limit,
             options={"maxiter": 1000, "ftol": 1e-14},
         )
-        new = np.maximum(found.x, 0.0) if norm != "l2" else found.x
-        size = np.linalg.norm(new) if norm == "l2" else new.sum()
-        if size > radius or norm == "simplex":  # by rounding
-            new = new * (radius / size)
-        after = float(run.loss.value(signed @ new, run.y).sum())
-        v = new if after < before else v
-        if after > _SAME * before:
+        new = _inside(v + step * found.x, norm, most)
+        gained = (lost - lose(new)[0]).sum()
+        v = new if gained > 0.0 else v
+        if gained <= _NOTHING * total:
             break
-    return v[: X.shape[1]] - v[X.shape[1] :] if norm == "l1" else v
+    if not found.success and left > _MUCH * first:
+        warnings.warn(f"best_in_hindsight leaves up to {left:.2g} to be gained.", ConvergenceWarning, stacklevel=3)
+    return v

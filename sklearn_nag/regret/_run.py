@@ -77,7 +77,7 @@ class Run:
         ndarray of shape (..., n_rows)
             Losses.
         """
-        return self.loss.value(dot(self.X, u), self.y)
+        return self.loss.value(held(self.loss, dot(self.X, u)), self.y)
 
     def regret(self, u: ArrayLike) -> np.ndarray:
         """Total loss up to each row, less that of fixed weights.
@@ -109,6 +109,11 @@ def of_columns(X, u):
 def dot(X, u):
     """Products of each row with ``u``, of shape (..., n_rows)."""
     return np.einsum("...td,...d->...t", X, of_columns(X, u))
+
+
+def held(loss, p):
+    """Predictions of fixed weights: logarithms above that which stands for no prediction, and has no loss."""
+    return np.maximum(p, losses.ZERO) if loss.log_link else p
 
 
 def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
