@@ -14,6 +14,7 @@ from ._numpy_rows import (
     HOUR_OF_DAY,
     HUGE,
     LARGEST,
+    LEAST,
     LIFT,
     MISSING,
     MIX,
@@ -325,6 +326,20 @@ def product_of(x, y):
     return within(x * y)
 
 
+@strict_slow
+def product_of_three(x, y, z):
+    """As `_numpy_rows.product_of`."""
+    if LEAST <= abs(x * y) <= LARGEST or x == 0.0 or y == 0.0:
+        return within(x * y * z)
+    if abs(x) < abs(y):
+        x, y = y, x
+    if abs(x) < abs(z):
+        x, z = z, x
+    if abs(y) < abs(z):
+        y, z = z, y
+    return within(x * z * y)
+
+
 @strict
 def sum_of(x, y):
     """Their sum."""
@@ -409,14 +424,15 @@ def fill_products(data, indices, indptr, table, repeats, first, n_columns, numbe
         n = first[i]
         for a in range(sizes[0]):
             for b in range(0 if repeats[1] < 0 else a + repeats[1], sizes[1]):
-                number, value = numbers[0, a] + numbers[1, b], product_of(values[0, a], values[1, b])
+                number = numbers[0, a] + numbers[1, b]
                 if len(table) == 2:
-                    columns[n], found[n] = column_of(number, n_columns), value
+                    columns[n] = column_of(number, n_columns)
+                    found[n] = product_of(values[0, a], values[1, b])
                     n += 1
                     continue
                 for c in range(0 if repeats[2] < 0 else b + repeats[2], sizes[2]):
                     columns[n] = column_of(number + numbers[2, c], n_columns)
-                    found[n] = product_of(value, values[2, c])
+                    found[n] = product_of_three(values[0, a], values[1, b], values[2, c])
                     n += 1
         first[i] = n
 
@@ -447,10 +463,8 @@ def fill_dense_products(X, factors, out):
     """As `dense_products`."""
     for i in range(X.shape[0]):
         for k in range(factors.shape[1]):
-            value = X[i, factors[0, k]]
-            for s in range(1, factors.shape[0]):
-                value = product_of(value, X[i, factors[s, k]])
-            out[i, k] = value
+            x, y = X[i, factors[0, k]], X[i, factors[1, k]]
+            out[i, k] = product_of_three(x, y, X[i, factors[2, k]]) if len(factors) > 2 else product_of(x, y)
 
 
 # -- what is called, with arrays as views of one kind, so that functions are compiled once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-LARGEST = np.finfo(np.float64).max
+LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).tiny  # the latter of full precision
 MIX, WORD = 0x9E3779B1, 2**32  # odd, and near the golden section of 2**32 (Knuth, volume 3, section 6.4)
 MIXERS = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
 MISSING = -1  # instead of the number of a gap, where the value is missing
@@ -323,8 +323,7 @@ def products(data, indices, indptr, tables, again, n_columns):
     row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
     found = []
     for table, repeats in zip(tables, again):
-        row, value, number = np.arange(n_rows), np.ones(n_rows), np.zeros(n_rows, np.int64)
-        last = np.zeros(n_rows, np.int64)
+        row, number, last, values = np.arange(n_rows), np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64), []
         for own, repeat in zip(table, repeats):
             there = np.flatnonzero(own[indices] >= 0)
             starts = np.searchsorted(row_of[there], np.arange(n_rows + 1))
@@ -332,10 +331,9 @@ def products(data, indices, indptr, tables, again, n_columns):
             counts = np.maximum(starts[row + 1] - begin, 0)
             before = np.repeat(np.arange(len(row)), counts)
             last = np.arange(len(before)) + np.repeat(begin - np.add.accumulate(counts) + counts, counts)
-            with np.errstate(all="ignore"):
-                value = np.clip(value[before] * data[there[last]], -LARGEST, LARGEST)
+            values = [*(value[before] for value in values), data[there[last]]]
             row, number = row[before], number[before] + own[indices[there[last]]]
-        found.append((row, number, value))
+        found.append((row, number, product_of(*values)))
     row, number, value = (np.concatenate(parts) for parts in zip(*found))
     if n_columns:
         number = hashed(number, n_columns)
@@ -364,11 +362,21 @@ def dense_products(X, factors, out):
     step = max(ONCE // max(factors.shape[1], 1), 1)
     for start in range(0, len(X), step):
         rows = X[start : start + step]
-        value = rows[:, factors[0]]
-        for columns in factors[1:]:
-            with np.errstate(all="ignore"):
-                value = np.clip(value * rows[:, columns], -LARGEST, LARGEST)
-        out[start : start + step] = value
+        out[start : start + step] = product_of(*(rows[:, columns] for columns in factors))
+
+
+def product_of(x, y, *third):
+    """Products of two or three numbers, in the range; of three, whichever order leaves it on the way."""
+    with np.errstate(all="ignore"):
+        value = x * y
+        if third:
+            size, value = np.abs(value), value * third[0]
+            far = ~((size >= LEAST) & (size <= LARGEST)) & (x != 0) & (y != 0)
+            if far.any():
+                three = np.stack([x[far], y[far], third[0][far]])
+                least, middle, most = np.take_along_axis(three, np.abs(three).argsort(axis=0), axis=0)
+                value[far] = most * least * middle
+        return np.clip(value, -LARGEST, LARGEST)
 
 
 def hashed(number, n_columns):

@@ -1,6 +1,7 @@
 """Products of columns, against loops in plain Python and scikit-learn's polynomials."""
 
 import pickle
+from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
@@ -198,3 +199,22 @@ def test_it_learns_nothing(rng):
 def test_a_group_of_no_columns_is_refused():
     with pytest.raises(ValueError, match="a group of no columns"):
         Interactions([([], "a")]).fit(pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, 3.0]}))
+
+
+@KERNELS
+def test_products_of_three_stay_in_the_range_on_the_way(kernel, rng):
+    largest, least = np.finfo(np.float64).max, np.finfo(np.float64).tiny
+    X = np.ldexp(rng.uniform(0.5, 1.0, (2000, 3)), rng.integers(-1021, 1025, (2000, 3))) * rng.choice(
+        [-1, 1], (2000, 3)
+    )
+    X = np.vstack(
+        [X, [[1e200, 1e200, 1e-200], [1e-200, 1e-200, 1e200], [largest, largest, least], [0, largest, largest]]]
+    )
+    exact = [Fraction(x) * Fraction(y) * Fraction(z) for x, y, z in X.tolist()]
+    expected = [float(min(max(value, Fraction(-largest)), Fraction(largest))) for value in exact]
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        for rows in (X[:, order], sparse.csr_array(X[:, order])):
+            with sklearn_nag.config_context(kernel=kernel):
+                out = Interactions([(0, 1, 2)]).fit_transform(rows)
+            found = (out.toarray() if sparse.issparse(out) else out)[:, 3]
+            np.testing.assert_allclose(found, expected, rtol=4e-16, atol=1e-323)
