@@ -68,9 +68,9 @@ def within(y, mean, spread, before, units):
 
 
 @fast
-def range_before(heads, target, clip, before, j):
+def range_before(heads, target, clip, before, j, sets_origin):
     """Between which the prediction for a row is clipped, as in `vectorized.targets`."""
-    if clip == TO_NUMBERS:
+    if clip == TO_NUMBERS and not sets_origin:
         return heads[LOW, j] - target[ORIGIN, j], heads[HIGH, j] - target[ORIGIN, j]
     low, high = target[LEAST, j], target[MOST, j]
     if clip == FREE:
@@ -133,7 +133,7 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_ta
             target[SUM, j] += c * counts_as
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(counts_as - old)
-        least, most = range_before(heads, target, clip, before, j)
+        least, most = range_before(heads, target, clip, before, j, before == 0 and intercept)
         target[SPREAD, j] = length(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, before, j)
@@ -164,7 +164,7 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
             target[SUM, j] += c * counts_as
         mean = target[SUM, j] / clock[T]
         deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(counts_as - old)
-        least, most = range_before(heads, target, clip, before, j)
+        least, most = range_before(heads, target, clip, before, j, before == 0 and intercept)
         target[SPREAD, j] = length(target[SPREAD, j], deviation)
         target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, before, j)
@@ -183,7 +183,7 @@ def clip_alone(heads, target, intercept, clip, before, n_heads):
         y = heads[TARGET, j]
         if before == 0 and intercept and clip == TO_TARGETS:
             target[LEAST, j] = target[MOST, j] = y
-        least, most = range_before(heads, target, clip, before, j)
+        least, most = range_before(heads, target, clip, before, j, False)
         if clip == TO_TARGETS:
             target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
         floor, ceiling = range_after(heads, target, clip, before, j)

@@ -271,7 +271,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
 
     def counted(losses, most=LARGEST):
         losses = np.minimum(np.minimum(losses, most) * c[:, None], LARGEST)
-        if rule.target_unit and before == 0:  # there was nothing to predict the first by
+        if rule.target_unit and before == 0 and (rule.intercept or rule.log_link):  # nothing is predicted of the first
             losses[..., 0, :] = 0.0
         return losses
 

@@ -246,7 +246,7 @@ def _ranges(state, y, t, growth, spread):
 
     ``growth`` and ``spread`` are those of the targets before each row.
     """
-    rule, targets = state.rule, state.targets
+    rule, targets, known = state.rule, state.targets, t[:-1, None] > 0
     free = np.full(y.shape, LARGEST)
     if rule.target_unit or rule.clip == "targets":
         if state.t == 0 and rule.intercept:
@@ -255,12 +255,12 @@ def _ranges(state, y, t, growth, spread):
         high = np.maximum.accumulate(np.vstack([targets.high, y]))
         targets.low[:], targets.high[:] = low[-1], high[-1]
     if rule.clip == "targets":
-        known = t[:-1, None] > 0
         least, most = widened(low[:-1], high[:-1], growth, spread, np.maximum(t[:-1, None], TINY))
         return np.where(known, least, -free), np.where(known, most, free), *with_room(low[1:], high[1:], t[:-1, None])
     if rule.clip is not None:
-        ends = tuple(end * targets.lift - targets.origin + np.zeros(y.shape) for end in rule.clip)
-        return ends + ends
+        low, high = (end * targets.lift - targets.origin + np.zeros(y.shape) for end in rule.clip)
+        known = known | (not (rule.target_unit and rule.intercept))  # else the first row sets the origin, at no loss
+        return np.where(known, low, -free), np.where(known, high, free), low, high
     if rule.target_unit:
         width = high - low
         return (low - width)[:-1], (high + width)[:-1], -free, free
