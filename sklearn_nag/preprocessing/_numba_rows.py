@@ -326,18 +326,12 @@ def product_of(x, y):
     return within(x * y)
 
 
-@strict_slow
+@strict
 def product_of_three(x, y, z):
     """As `_numpy_rows.product_of`."""
-    if LEAST <= abs(x * y) <= LARGEST or x == 0.0 or y == 0.0:
-        return within(x * y * z)
-    if abs(x) < abs(y):
-        x, y = y, x
-    if abs(x) < abs(z):
-        x, z = z, x
-    if abs(y) < abs(z):
+    if not LEAST <= abs(x * y) < LARGEST:
         y, z = z, y
-    return within(x * z * y)
+    return product_of(product_of(x, y), z)
 
 
 @strict

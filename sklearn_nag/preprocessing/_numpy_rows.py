@@ -366,16 +366,12 @@ def dense_products(X, factors, out):
 
 
 def product_of(x, y, *third):
-    """Products of two or three numbers, in the range; of three, whichever order leaves it on the way."""
+    """Products of two or three numbers, in the range; of three, also where the first two leave it."""
     with np.errstate(all="ignore"):
-        value = x * y
-        if third:
-            size, value = np.abs(value), value * third[0]
-            far = ~((size >= LEAST) & (size <= LARGEST)) & (x != 0) & (y != 0)
-            if far.any():
-                three = np.stack([x[far], y[far], third[0][far]])
-                least, middle, most = np.take_along_axis(three, np.abs(three).argsort(axis=0), axis=0)
-                value[far] = most * least * middle
+        value = np.clip(x * y, -LARGEST, LARGEST)
+        for z in third:
+            in_order = (np.abs(value) >= LEAST) & (np.abs(value) < LARGEST)
+            value = np.where(in_order, value, np.clip(x * z, -LARGEST, LARGEST)) * np.where(in_order, z, y)
         return np.clip(value, -LARGEST, LARGEST)
 
 

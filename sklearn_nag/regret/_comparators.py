@@ -14,12 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from ..constraints import L2Ball, Simplex, WeightedL1Ball
 from ..estimators._parameters import check_number, check_option, shown
 from ..estimators._validation import as_floats
-from ._run import Run, held
+from ._run import Run
 
 _SETS = {"l1": WeightedL1Ball, "l2": L2Ball, "simplex": Simplex}
 _ROUNDS = 20  # of a solver, at most
 _NOTHING, _LEAST, _MUCH = 1e-9, 1e-28, 1e-3  # shares of a loss: to be gained by a round, left to begin one, to warn of
-_FINE = 1e4  # what is 1 to `_linear`, as linear programs are solved to 1e-7
 
 
 def best_in_hindsight(
@@ -128,22 +127,21 @@ def _linear(run, pieces, norm, most, size):
     T, n = run.X.shape
     reached = size * most
     unit = min(max(np.abs(run.y).max() or 1.0, reached.min() if norm == "simplex" else 0.0), reached.max())
-    step, unit = np.minimum(most, unit / size) / _FINE, unit / _FINE
+    step = np.minimum(most, unit / size)
     rows = [sparse.hstack([slope[:, None] * run.X * (step / unit), -sparse.eye_array(T)]) for slope, _ in pieces]
     offsets = np.array([offset for _, offset in pieces])
     limits = list((offsets.max(axis=0) - offsets) / unit)
-    total = np.append(step / most * _FINE, np.zeros(T))[None]
-    sets = {}
+    total = sparse.csr_array(np.append(step / most, np.zeros(T))[None])
+    sets = {"A_eq": total, "b_eq": [1.0]} if norm == "simplex" else {}
     if norm == "l1":
-        rows.append(sparse.csr_array(total))
-        limits.append([_FINE])
-    elif norm == "simplex":
-        sets = {"A_eq": sparse.csr_array(total), "b_eq": [_FINE]}
+        rows.append(total)
+        limits.append([1.0])
     found = linprog(
         np.append(np.zeros(n), np.ones(T)),
         A_ub=sparse.vstack(rows, format="csr"),
         b_ub=np.concatenate(limits),
         bounds=[(None if norm is None else 0, None)] * n + [(None, None)] * T,
+        options={"primal_feasibility_tolerance": 1e-10},
         **sets,
     )
     if not found.success:
@@ -158,8 +156,7 @@ def _smooth(run, norm, most, size):
         return np.linalg.lstsq(X / size, y, rcond=None)[0] / size
 
     def lose(v):
-        p = held(run.loss, X @ v)
-        return run.loss.value(p, y), run.loss.gradient(p, y)
+        return run.loss_of(v), run.loss.gradient(X @ v, y)
 
     @np.errstate(over="ignore")
     def objective(w):  # what is gained, in proportion to what could be at most

@@ -77,7 +77,8 @@ class Run:
         ndarray of shape (..., n_rows)
             Losses.
         """
-        return self.loss.value(held(self.loss, dot(self.X, u)), self.y)
+        p = dot(self.X, u)  # of which no logarithm stands for no prediction, which has no loss
+        return self.loss.value(np.maximum(p, losses.ZERO) if self.loss.log_link else p, self.y)
 
     def regret(self, u: ArrayLike) -> np.ndarray:
         """Total loss up to each row, less that of fixed weights.
@@ -109,11 +110,6 @@ def of_columns(X, u):
 def dot(X, u):
     """Products of each row with ``u``, of shape (..., n_rows)."""
     return np.einsum("...td,...d->...t", X, of_columns(X, u))
-
-
-def held(loss, p):
-    """Predictions of fixed weights: logarithms above that which stands for no prediction, and has no loss."""
-    return np.maximum(p, losses.ZERO) if loss.log_link else p
 
 
 def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
@@ -150,8 +146,8 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     -----
     Predictions are those of the kernel, each made before its row is learnt. Those of regressors are held within the
     range that ``clip`` stands for; with ``clip=None`` and ``target_normalization`` within that of the targets so far,
-    widened by its own width. With ``target_normalization`` nothing is predicted of the first row, at no loss: its
-    prediction is recorded as its target.
+    widened by its own width. With ``target_normalization`` and an intercept nothing is predicted of the first row,
+    at no loss: its prediction is recorded as its target.
 
     Examples
     --------
@@ -184,7 +180,9 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
                 "learnt; record needs target_normalization=None then."
             )
         decision = learner._play(rows, labels, latest=True)
-        if has_unit and not learner._loss().log_link:
+        if has_unit and learner._loss().log_link:  # rows that none above 0 was before
+            decision[np.cumsum(targets > 0) <= (targets > 0)] = losses.NOTHING
+        elif has_unit and learner.fit_intercept:
             decision[0] = targets[0]
     if learner.fit_intercept:
         rows = np.column_stack([rows, np.ones(len(rows))])
