@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..estimators._parameters import check_number, check_option, check_seed
+from ..estimators._parameters import check_number, check_option, check_seed, shown
+from ..estimators._validation import check_finite
 
 _MOST_UNLEARNABLE = 26  # rows whose features are exact doubles
 
@@ -25,7 +26,7 @@ def scaling_adversary(
     X : array-like of shape (n_rows, n_features)
         Rows.
     orders : float, default=6.0
-        Orders of magnitude that units are spread over.
+        Orders of magnitude that units are spread over, 600 at most.
     random_state : int, RandomState instance or None, default=None
         Choice of the units.
 
@@ -50,10 +51,13 @@ def scaling_adversary(
     array([[ 1.963, 19.55 ,  4.136],
            [ 1.963, 19.55 ,  4.136]])
     """
-    check_number("orders", orders, min_val=0)
+    check_number("orders", orders, min_val=0, max_val=600)
     check_seed(random_state)
     X = np.asarray(X, dtype=np.float64)
-    return X * 10.0 ** check_random_state(random_state).uniform(-orders / 2, orders / 2, X.shape[-1])
+    with np.errstate(over="ignore"):
+        scaled = X * 10.0 ** check_random_state(random_state).uniform(-orders / 2, orders / 2, X.shape[-1])
+    check_finite(scaled, "X in its new units", "scaling_adversary")
+    return scaled
 
 
 def margin_data(
@@ -90,6 +94,8 @@ def margin_data(
     >>> bool((y * (X @ u)).min() >= 0.2)
     True
     """
+    check_number("n_rows", n_rows, Integral, min_val=1)
+    check_number("n_features", n_features, Integral, min_val=1)
     check_number("margin", margin, min_val=0, max_val=1, include_boundaries="neither")
     check_seed(random_state)
     rng = check_random_state(random_state)
@@ -145,6 +151,8 @@ def expert_game(
            [0. , 1. ]])
     """
     check_option("kind", kind, ("coins", "leader", "switch"))
+    check_number("n_rows", n_rows, Integral, min_val=1)
+    check_number("n_experts", n_experts, Integral, min_val=2)
     check_seed(random_state)
     rng = check_random_state(random_state)
     losses = rng.randint(0, 2, (n_rows, n_experts)).astype(np.float64)
@@ -260,10 +268,13 @@ def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.n
     >>> bool(2 / 3 <= margins.min() and margins.max() <= 4 / 3)
     True
     """
-    check_number("n_rows", n_rows, min_val=1, max_val=_MOST_UNLEARNABLE)
+    check_number("n_rows", n_rows, Integral, min_val=1, max_val=_MOST_UNLEARNABLE)
     X, y, middle = np.empty((n_rows, 2)), np.empty(n_rows), 0.0
     for t in range(n_rows):
         X[t] = 4.0**t, -(4.0**t) * middle
-        y[t] = label(X[t].copy())
+        answer = label(X[t].copy())
+        if answer not in (-1, 1):
+            raise ValueError(f"label must return -1 or 1; got {shown(answer)}.")
+        y[t] = answer
         middle += y[t] / 4.0**t
     return X, y, np.array([middle, 1.0])

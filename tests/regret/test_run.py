@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import SGDClassifier
 
@@ -45,14 +46,36 @@ def test_regressors():
     assert not run.mistakes.all()
 
 
+@pytest.mark.parametrize("clip", ["targets", (0.0, 1100.0)])
 @pytest.mark.parametrize(
-    "learner", [NAGRegressor(average=False), ScaleInvariantRegressor("squared_error", average=False)]
+    "learner",
+    [
+        NAGRegressor(average=False),
+        ScaleInvariantRegressor("squared_error", average=False),
+        NAGRegressor(average=False, half_life=100.0),
+        NAGRegressor("poisson", average=False),
+    ],
+    ids=lambda learner: type(learner).__name__ + str(learner.get_params()["half_life"]) + learner.loss,
 )
-def test_nothing_is_predicted_of_the_first_row_where_targets_have_a_unit(learner):
+def test_nothing_is_predicted_of_the_first_row_where_targets_have_a_unit(learner, clip):
     X, y = load_diabetes(return_X_y=True)
+    y[0] = 500.0
+    if learner.loss == "poisson":
+        y[:3] = -1000.0
+        clip = clip if clip == "targets" else (1.0, 1100.0)
+    learner = clone(learner).set_params(clip=clip)
     run = record(learner, X, y + 1000.0)
     assert run.losses[0] == 0.0
     assert run.losses.mean() == pytest.approx(learner.partial_fit(X, y + 1000.0).progressive_loss_, rel=1e-9)
+
+
+@pytest.mark.parametrize("clip", ["targets", (10.0, 100.0)])
+def test_without_an_intercept_0_is_predicted_of_the_first_row(clip):
+    X, y = load_diabetes(return_X_y=True)
+    learner = NAGRegressor(average=False, fit_intercept=False, clip=clip)
+    run = record(learner, X, y)
+    assert run.predictions[0] == (0.0 if clip == "targets" else 10.0)
+    assert run.losses.mean() == pytest.approx(learner.partial_fit(X, y).progressive_loss_, rel=1e-9)
 
 
 def test_what_cannot_be_recorded():
@@ -99,8 +122,32 @@ def test_bad_arguments():
         expert_game("chess", 3, 2)
     with pytest.raises(ValueError, match="margin"):
         margin_data(3, 2, margin=1.0)
-    with pytest.raises(ValueError, match="n_rows"):
-        unlearnable(27, lambda x: 1.0)
+    for n_rows in (27, 2.5, 0):
+        with pytest.raises(ValueError, match="'n_rows' parameter must be an int"):
+            unlearnable(n_rows, lambda x: 1.0)
+    for label in (0.5, 0, None, np.nan):
+        with pytest.raises(ValueError, match=f"label must return -1 or 1; got {label}"):
+            unlearnable(3, lambda x, label=label: label)
+    for kind in ("coins", "leader", "switch"):
+        for n_experts in (1, -1, 2.5):
+            with pytest.raises(ValueError, match="'n_experts' parameter must be an int"):
+                expert_game(kind, 3, n_experts)
+        for n_rows in (-1, 0, 2.5):
+            with pytest.raises(ValueError, match="'n_rows' parameter must be an int"):
+                expert_game(kind, n_rows, 2)
+    for n_rows, n_features in ((2.5, 2), (2, 2.5), (-1, 2), (2, 0)):
+        with pytest.raises(ValueError, match="'n_(rows|features)' parameter must be an int"):
+            margin_data(n_rows, n_features, margin=0.1)
+
+
+def test_units_are_within_the_range():
+    ones = np.ones((2, 50))
+    with pytest.raises(ValueError, match=r"'orders' parameter must be a float in the range \[0, 600\]"):
+        scaling_adversary(ones, orders=700)
+    scaled = scaling_adversary(ones, orders=600, random_state=0)
+    assert ((scaled > 0) & np.isfinite(scaled)).all()
+    with pytest.raises(ValueError, match="X in its new units contains infinity in row 0"):
+        scaling_adversary(1e300 * ones, random_state=0, orders=100)
 
 
 def test_weights_of_another_length_are_refused():
