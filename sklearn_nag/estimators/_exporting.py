@@ -39,10 +39,10 @@ class ExportableMixin:
         | TweedieRegressor
         | TransformedTargetRegressor
     ):
-        """Make a fitted estimator of scikit-learn that predicts the same, up to rounding.
+        """Make a fitted estimator of scikit-learn that predicts the same, or with calibration the same probabilities.
 
-        It is there to predict: its other parameters have their defaults, and what it would learn would not go on from
-        this model. One that clips would hold what it learns within the range of this model.
+        It does so up to rounding, and is there for nothing else: its other parameters have their defaults, and what it
+        would learn would not go on from this model. One that clips would hold that within the range of this model.
 
         Parameters
         ----------
