@@ -124,9 +124,9 @@ def expert_game(
     Parameters
     ----------
     kind : {"coins", "leader", "switch"}
-        ``"coins"``: 0 or 1 by chance. ``"leader"``: after a first row in which the first expert has the loss 1/2,
-        whoever leads has the loss 1 and nobody else any, so that following the leader loses every row. ``"switch"``:
-        one expert is good in the first half, another in the second.
+        ``"coins"``: 0 or 1 by chance. ``"leader"``: whoever leads has the loss 1, in the first row the first expert
+        1/2, and nobody else any, so that following the leader loses every row. ``"switch"``: one expert is good in the
+        first half, another in the second.
     n_rows, n_experts : int
         Shape of the losses; two experts at least.
     random_state : int, RandomState instance or None, default=None
@@ -173,11 +173,10 @@ def many_rates(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Make rows on which gradient descent needs a rate for each feature.
 
     Each row names one feature, for the absolute error. The targets of the first, in half of the rows, are 1 and -1 in
-    turn: a step back and forth costs half the rate a row, and nothing is gained. Then the ``n_rows ** (1/3)`` others
-    come one after another, all with the target 1: a path of length 1, which costs the more the shorter its steps. So
-    with one rate for all features, whatever it is, regret grows as ``n_rows ** (2/3)``; with a rate for each, that
-    falls by its own gradients, as ``n_rows ** (1/2)``. Streeter and McMahan show that there are such problems [1]_;
-    these rows are our own.
+    turn: the longer a step, the more it costs, for nothing. Then the ``n_rows ** (1/3)`` others come one after another,
+    all with the target 1: the shorter a step, the more it costs. So with any one rate for all features, regret grows as
+    ``n_rows ** (2/3)``; with a rate for each, that falls by its own gradients, as ``n_rows ** (1/2)``. Streeter and
+    McMahan show that such problems exist [1]_; these rows are our own.
 
     Parameters
     ----------
@@ -231,8 +230,8 @@ def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.n
     Each row asks on which side of the middle a hidden number lies, in an interval a quarter as long as the one before,
     and is measured in the unit of that interval. Whatever the answers are, one vector ``u`` gives all of them by
     margins between 2/3 and 4/3. Where each answer is against the learner's prediction, its total linear loss
-    (``-y * prediction``) is above that of ``u`` by `full_lower_bound` or more, and so for every multiple of ``u``: no
-    bound in terms of ``|u|_S`` alone can grow slower. This is Theorem 6 of [1]_, by rows of our own.
+    (``-y * prediction``) is above that of any multiple of ``u`` by `full_lower_bound` or more: no bound in terms of
+    ``|u|_S`` alone can grow slower. This is Theorem 6 of [1]_, by rows of our own.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from ._run import Run
 
 _SETS = {"l1": WeightedL1Ball, "l2": L2Ball, "simplex": Simplex}
 _ROUNDS = 20  # of a solver, at most
-_NOTHING, _LEAST, _MUCH = 1e-9, 1e-28, 1e-3  # shares of a loss: to be gained by a round, left to begin one, to warn of
+_GAIN, _LEAST, _MUCH = 1e-9, 1e-28, 1e-3  # of a loss: for another round, left to begin one, to warn of
 
 
 def best_in_hindsight(
@@ -30,9 +30,8 @@ def best_in_hindsight(
 ) -> np.ndarray:
     """Find the weights with the least total loss on the rows of a run.
 
-    Losses that are made of straight pieces are minimised by linear programming, others by L-BFGS or, on a set, by
-    sequential quadratic programming. A bound holds against all weights, so that what a solver leaves to be gained can
-    only make regret look smaller.
+    Losses of straight pieces are minimised by linear programming, others by L-BFGS or, on a set, by sequential
+    quadratic programming. What a solver leaves to be gained can only make regret look smaller, and bounds hold.
 
     Parameters
     ----------
@@ -40,8 +39,8 @@ def best_in_hindsight(
         A single run.
     norm : {"l1", "l2", "simplex"}, optional
         The set of weights: ``sum scale |u| <= radius``, ``|u| <= radius``, or no weight negative and of sum
-        ``radius``. By default all weights are allowed; where rows can be separated by a margin, the log loss has no
-        minimum, and weights are returned where it falls no more.
+        ``radius``. By default all weights are allowed; where a margin separates rows, the log loss has no minimum, and
+        weights are where it falls no more.
     radius : float, default=1.0
         Size of the set.
     scale : array-like of shape (n_features,), optional
@@ -55,7 +54,7 @@ def best_in_hindsight(
     Raises
     ------
     ValueError
-        For several runs at once, and for a loss of straight pieces with ``norm="l2"``.
+        For several runs, and for a loss of straight pieces with ``norm="l2"``.
 
     Warns
     -----
@@ -84,14 +83,12 @@ def best_in_hindsight(
     pieces = _pieces(run)
     if pieces is not None and norm == "l2":
         raise ValueError(f"norm='l2' needs a loss with a derivative, which {run.loss.name!r} has not everywhere.")
-    lengths = np.ones(run.X.shape[1])
+    d = run.X.shape[1]
+    lengths = np.ones(d)
     if norm == "l1" and scale is not None:
         lengths = as_floats(scale, "scale")
-        if lengths.shape != run.X.shape[1:] or not ((lengths > 0) & (lengths < np.inf)).all():
-            raise ValueError(
-                f"scale must hold a positive number for each of {run.X.shape[1]} features; got {shown(scale)}."
-            )
-    d = run.X.shape[1]
+        if lengths.shape != (d,) or not ((lengths > 0) & (lengths < np.inf)).all():
+            raise ValueError(f"scale must hold a positive number for each of {d} features; got {shown(scale)}.")
     if norm == "l1":  # positive and negative parts
         run, lengths = Run(np.hstack([run.X, -run.X]), run.y, run.predictions, run.loss), np.tile(lengths, 2)
     most = (np.inf if norm is None else radius) / lengths  # of each weight
@@ -102,7 +99,7 @@ def best_in_hindsight(
 
 
 def _inside(v, norm, most):
-    """The nearest weights of the set; of `_linear`, those that rounding has put outside."""
+    """The nearest weights of the set, as solvers round."""
     return v if norm is None else _SETS[norm](1.0).project((v if norm == "l2" else np.maximum(v, 0.0)) / most) * most
 
 
@@ -123,7 +120,7 @@ def _pieces(run):
 
 
 def _linear(run, pieces, norm, most, size):
-    """By linear programming, in the weights and an upper bound on what each row loses more than by weights of 0."""
+    """By linear programming, in the weights and what each row loses at most, more than by weights of 0."""
     T, n = run.X.shape
     reached = size * most
     unit = min(max(np.abs(run.y).max() or 1.0, reached.min() if norm == "simplex" else 0.0), reached.max())
@@ -159,7 +156,7 @@ def _smooth(run, norm, most, size):
         return run.loss_of(v), run.loss.gradient(X @ v, y)
 
     @np.errstate(over="ignore")
-    def objective(w):  # what is gained, in proportion to what could be at most
+    def objective(w):  # what is gained, of what could be at most
         losses, slopes = lose(v + step * w)
         return (losses - lost).sum() / left, step * (slopes @ X) / left
 
@@ -170,7 +167,7 @@ def _smooth(run, norm, most, size):
         "jac": lambda w: -power * ((v + step * w) / most) ** (power - 1) * step / most,
     }
     v, first = most / len(most) if norm == "simplex" else 0.0 * size, 0.0
-    for _ in range(_ROUNDS):  # each in the units of its start, which may be far from those of the end
+    for _ in range(_ROUNDS):  # each in the units of its start, which may be far from the last
         lost, slopes = lose(v)
         total = left = lost.sum() or 1.0
         step = np.minimum(most, total / (np.abs(slopes).sum() or 1.0) / size)
@@ -194,7 +191,7 @@ def _smooth(run, norm, most, size):
         new = _inside(v + step * found.x, norm, most)
         gained = (lost - lose(new)[0]).sum()
         v = new if gained > 0.0 else v
-        if gained <= _NOTHING * total:
+        if gained <= _GAIN * total:
             break
     if not found.success and left > _MUCH * first:
         warnings.warn(f"best_in_hindsight leaves up to {left:.2g} to be gained.", ConvergenceWarning, stacklevel=3)

@@ -127,16 +127,15 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     Returns
     -------
     Run
-        With a last column of ones in ``X`` where the estimator has an intercept, and -1 and 1 as targets of a
-        classifier.
+        With a last column of ones in ``X`` for an intercept, and -1 and 1 as targets of a classifier.
 
     Raises
     ------
     TypeError
         For an estimator that is not of this package.
     ValueError
-        For more than two classes; for a loss with an ``epsilon`` in standard deviations of the target, which no fixed
-        loss is, so that it needs ``target_normalization=None``; and for what the estimator refuses.
+        For more than two classes; for a loss with an ``epsilon`` in standard deviations of the target, which needs
+        ``target_normalization=None``; and for what the estimator refuses.
 
     See Also
     --------
@@ -144,10 +143,10 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
 
     Notes
     -----
-    Predictions are those of the kernel, each made before its row is learnt. Those of regressors are held within the
-    range that ``clip`` stands for; with ``clip=None`` and ``target_normalization`` within that of the targets so far,
-    widened by its own width. With ``target_normalization`` and an intercept nothing is predicted of the first row,
-    at no loss: its prediction is recorded as its target.
+    Each prediction is made before its row is learnt. Those of regressors are held within the range that ``clip`` stands
+    for; with ``clip=None`` and ``target_normalization`` within that of the targets so far, widened by its own width.
+    With ``target_normalization`` and an intercept nothing is predicted of the first row, at no loss: its target stands
+    for it.
 
     Examples
     --------
