@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from .estimators import merge as merge_learners
+from .estimators._validation import check_alike
 from .preprocessing._base import OnlineTransformer, merged
 from .preprocessing._pipeline import merge_transformers
 
@@ -98,11 +99,7 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
 
 def _merge_pipelines(pipelines, base):
     """One pipeline of several, whose last step is a learner or a transformer."""
-    named = [(f"models[{number}]", pipeline) for number, pipeline in enumerate(pipelines)]
-    for name, pipeline in [*named, *([] if base is None else [("base", base)])]:
-        if type(pipeline) is not type(pipelines[0]):
-            kinds = type(pipeline).__name__, type(pipelines[0]).__name__
-            raise TypeError(f"{name} is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
+    check_alike(pipelines, base)
     result = copy.copy(pipelines[0])
     if hasattr(result, "learn_transform"):
         return merged(pipelines, base)

@@ -136,7 +136,7 @@ def test_errors(arguments, options, error, message):
 @pytest.mark.parametrize("estimator", [HedgeClassifier(), HedgeRegressor(), SGDClassifier()], ids=type)
 def test_what_cannot_be_merged_is_told_before_any_work(estimator):
     kind = type(estimator).__name__
-    message = f"estimator is a {kind}; " + ("models of the learners of" if kind[0] == "S" else "mixtures cannot be")
+    message = f"estimator is a {kind}; " + ("it must be a learner of" if kind[0] == "S" else "mixtures cannot be")
     with pytest.raises(TypeError, match=message):
         fit(estimator, "rows that nobody looks at")
     with pytest.raises(TypeError, match=message):

@@ -162,6 +162,33 @@ def test_what_cannot_be_merged_says_so(frame, target):
         merge(ftrl)
 
 
+def test_columns_that_are_assigned_otherwise_are_not_merged(frame):
+    def fitted(*entries, **options):
+        return OnlineColumnTransformer(list(entries), **options).fit(frame)
+
+    words = OnlineOneHotEncoder(8)
+    one = fitted(("p", words, ["town"]), ("q", words, ["sex"]))
+    others = [
+        fitted(("p", words, ["sex"]), ("q", words, ["town"])),
+        fitted(("q", words, ["town"]), ("p", words, ["sex"])),
+        fitted(("p", words, ["town"]), ("q", "drop", ["sex"])),
+        fitted(("p", words, ["town"]), ("q", words, ["sex"]), remainder="passthrough"),
+        fitted(("p", words, ["town"]), ("q", words, ["sex"]), mismatch="fill"),
+        fitted(("p", words, ["town"]), ("q", words, ["sex"]), verbose_feature_names_out=False),
+    ]
+    for other in others:
+        for models in ([one, other], [other, one]):
+            with pytest.raises(ValueError, match=r"models\[1\] does not fit models\[0\]: its parameters is"):
+                merge(models)
+        with pytest.raises(ValueError, match=r"base does not fit models\[0\]: its parameters is"):
+            merge([one, one], other)
+    named = [OnlineColumnTransformer([("p", words, [0])]).fit(frame[list(names)].set_axis([3, 0], axis=1))
+             for names in (["age", "town"], ["age", "sex"])]  # fmt: skip
+    named[1]._state = named[1]._state._replace(names=(0, 3))
+    with pytest.raises(ValueError, match="its parameters is"):
+        merge(named)
+
+
 def test_what_a_base_knows_is_counted_once(frame, target):
     frame["note"] = np.where(target > 2, "good film", "bad")
     steps = [

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from .. import kernels
 from .._decorators import share
@@ -22,7 +21,7 @@ from ..estimators._parameters import check_as_begun, check_number, parameter_nam
 from ..estimators._passes import SEARCHED_FROM, Stopping, are_held_out
 from ..estimators._scale_invariant import ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
-from ..estimators._validation import class_codes
+from ..estimators._validation import check_alike, class_codes, named_models
 from ..model_selection._effects import rows_and_weights
 from ..model_selection._streams import take_rows
 from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
@@ -453,9 +452,8 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _merged(self, models, base):
         """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
-        named = [(f"models[{i}]", model) for i, model in enumerate(models)]
-        for name, model in [*named, *([] if base is None else [("base", base)])]:
-            self._check_fits(name, model)
+        check_alike(models, base, "classes_", "_n_outputs", "_made_with")
+        named = named_models(models)
         if base is not None and base._mixture is None:
             base = None
         before = 0 if base is None else base._experts[0].n_rows
@@ -463,11 +461,13 @@ class _LinesCurvesCells(ToldNumbers):
             if model._mixture is None:
                 raise ValueError(f"{name} did not go on from base: it has not learnt a row.")
             check_went_on(base._experts[0].learner, name, model._experts[0].learner)
-        learnt = [m for m in models if m._mixture is not None and m._experts[0].n_rows > before]
-        models = learnt or models[:1]
+        named = [(n, m) for n, m in named if m._mixture is not None and m._experts[0].n_rows > before] or named[:1]
+        models = [model for _, model in named]
         whole = copy.deepcopy(models[0])
         if len(models) == 1:
             return whole
+        for name, model in [*named, *named_models([], base)]:
+            whole._check_names(named[0][0], name, model._names)
         names = _shared_names(models)
         whole._experts = [_merged_expert(name, models, base) for name in names]
         whole._looked = whole._asleep = None
@@ -507,23 +507,13 @@ class _LinesCurvesCells(ToldNumbers):
     def _merge_targets(self, others, base):
         """Take over what others know of targets and errors."""
 
-    def _check_fits(self, name, model):
-        """Raise unless ``model`` can be merged with this one."""
-        if type(model) is not type(self):
-            ours, theirs = type(model).__name__, type(self).__name__
-            raise TypeError(f"{name} is a {ours}, models[0] a {theirs}; they must be alike.")
-        if not model.__sklearn_is_fitted__():
-            raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
-        for what in ("n_features_in_", "feature_names_in_", "classes_", "_n_outputs", "_made_with"):
-            ours, theirs = getattr(model, what, None), getattr(self, what, None)
-            if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
-                shown = {"_n_outputs": "the number of outputs", "_made_with": "its parameters"}.get(what, what)
-                raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
-        if model._names != self._names and not {*_GENERATIONS[1:]} & {*model._names} & {*self._names}:
+    def _check_names(self, first, name, others):
+        """Raise unless a model with experts of other names can be merged with this one."""
+        if others != self._names and not {*_GENERATIONS[1:]} & {*others} & {*self._names}:
             raise ValueError(
-                f"{name} has the estimators {model._names}, models[0] {self._names}: let one model learn focus_rows "
-                "rows, by which its second generation of cells joins, or better five times as many, by which the third "
-                "one does, give copies of it to all shards, and let these learn about as many rows each."
+                f"{name} has the estimators {others}, {first} {self._names}: let one model learn focus_rows "
+                "rows, by which its second generation of cells joins, or better five times as many, give copies of it "
+                "to all shards, and let these learn about as many rows each."
             )
 
     @property

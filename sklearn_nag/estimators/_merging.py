@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
 from .. import kernels
 from ..uncertainty import merge as merge_evidence
 from ._online import Divergence, OnlineLinear
+from ._parameters import parameter_names
+from ._validation import check_alike, named_models
 
 Model = TypeVar("Model", bound=OnlineLinear)
 
@@ -22,12 +23,12 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     models = list(models)
     if not models:
         raise ValueError("models is empty; merge needs at least one.")
-    named = [(f"models[{i}]", model) for i, model in enumerate(models)]
-    for name, model in [*named, *([] if base is None else [("base", base)])]:
+    check_kind("models[0]", models[0])
+    check_alike(models, base, "classes_", "_n_outputs")
+    for name, model in named_models(models, base):
         _check_fits(models[0], name, model)
-    if base is not None:
-        for name, model in named:
-            check_went_on(base, name, model)
+    for name, model in named_models(models) if base is not None else ():
+        check_went_on(base, name, model)
     models.sort(key=lambda model: [getattr(model._state.rule, flag) for flag in model._state.rule.of_steps])
     merged = copy.copy(models[0])
     try:
@@ -70,49 +71,41 @@ def check_kind(name, model):
             "lines, curves and cells."
         )
     if not isinstance(model, OnlineLinear):
-        raise TypeError(f"{name} is a {kind}; models of the learners of sklearn_nag alone can be merged.")
+        raise TypeError(f"{name} is a {kind}; it must be a learner of sklearn_nag.")
 
 
 def _check_fits(first, name, model):
     """Raise unless ``model`` can be merged with ``first``."""
-    check_kind(name, model)
-    if type(model) is not type(first):
-        raise TypeError(f"{name} is a {type(model).__name__}, models[0] a {type(first).__name__}; they must be alike.")
-    if not model.__sklearn_is_fitted__():
-        raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
-    try:
-        model._check_whole()
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-    for what in ("n_features_in_", "feature_names_in_", "classes_", "_n_outputs"):
-        of_first, of_model = getattr(first, what, None), getattr(model, what, None)
-        if not np.array_equal(of_first, of_model):
-            shown = {"_n_outputs": "the number of outputs"}.get(what, what)
-            raise ValueError(f"{name} does not fit models[0]: {shown} is {of_model}, there {of_first}.")
     rule, other = first._state.rule, model._state.rule
-    if type(rule) is not type(other):  # as with half_life="auto"
-        raise ValueError(
-            f"{name} was learnt with other parameters than models[0]: half_life is {model.half_life!r}, there "
-            f"{first.half_life!r}."
-        )
     names = [f.name for f in dataclasses.fields(rule) if f.name not in rule.of_steps]
-    differ = [name for name in names if getattr(rule, name) != getattr(other, name)]
-    if differ:
-        if differ == ["centred"]:
-            raise ValueError(
-                f"{name} does not fit models[0]: one centres features and the other does not, as it began with sparse "
-                "rows; normalization='auto' or centering=False makes models that fit."
-            )
-        values = {name: (getattr(other, name), getattr(rule, name)) for name in differ}
-        shown = ", ".join(f"{name} is {ours!r}, there {theirs!r}" for name, (ours, theirs) in values.items())
+    differ = [name for name in names if getattr(rule, name) != getattr(other, name, None)]
+    if differ == ["centred"]:
+        raise ValueError(
+            f"{name} does not fit models[0]: one centres features and the other does not, as it began with sparse "
+            "rows; normalization='auto' or centering=False makes models that fit."
+        )
+    other_rule = bool(differ) or type(rule) is not type(other)  # as with half_life="auto"
+    of_loss = {"loss", *first._loss().parameters, "class_weight", "calibration"}
+    given = [
+        p
+        for p in parameter_names(type(first))
+        if (p in of_loss and getattr(model, p) != getattr(first, p))
+        or (other_rule and _rule_with(model, first, p) != model._rule(other.centred))
+    ]
+    if given or other_rule:
+        ours, theirs, names = (model, first, given) if given else (other, rule, differ)
+        shown = ", ".join(f"{n} is {getattr(ours, n, None)!r}, there {getattr(theirs, n)!r}" for n in names)
         raise ValueError(f"{name} was learnt with other parameters than models[0]: {shown}.")
-    others = [name for name in ("class_weight", "calibration") if hasattr(first, name)]
-    for parameter in ("loss", *first._loss().parameters, *others):
-        ours, theirs = getattr(model, parameter), getattr(first, parameter)
-        if ours != theirs:
-            raise ValueError(
-                f"{name} was learnt with other parameters than models[0]: {parameter} is {ours!r}, there {theirs!r}."
-            )
+
+
+def _rule_with(model, first, name):
+    """The rule of a model with a parameter of another one; None where these do not go together."""
+    changed = copy.copy(model)
+    setattr(changed, name, getattr(first, name))
+    try:
+        return changed._rule(model._state.rule.centred)
+    except ValueError:
+        return None
 
 
 def check_went_on(base, name, model):

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -509,3 +510,31 @@ def class_codes(y, classes):
             raise ValueError(f"y contains {as_given(part[np.argmin(known)])}, which is not one of classes {classes}.")
         codes[start : start + _CHUNK] = found
     return codes
+
+
+def named_models(models, base=None):
+    """Models, and their ``base`` if there is one, with what errors call them."""
+    named = [(f"models[{number}]", model) for number, model in enumerate(models)]
+    return named if base is None else [*named, ("base", base)]
+
+
+def check_alike(models, base, *names):
+    """Raise unless models, and their base, are fitted, of one class, and alike in features and what else is named."""
+    first = models[0]
+    for name, model in named_models(models, base):
+        if type(model) is not type(first):
+            kinds = type(model).__name__, type(first).__name__
+            raise TypeError(f"{name} is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
+        if not model.__sklearn_is_fitted__():
+            raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
+        if hasattr(model, "_check_whole"):
+            try:
+                model._check_whole()
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        for what in ("n_features_in_", "feature_names_in_", *names):
+            ours, theirs = getattr(model, what, None), getattr(first, what, None)
+            if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
+                private = "the number of outputs" if what == "_n_outputs" else "its parameters"
+                shown = private if what[0] == "_" else what
+                raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")

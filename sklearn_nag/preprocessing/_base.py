@@ -17,12 +17,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..estimators._calls import unchanged_on_error
 from ..estimators._parameters import check_as_begun, check_parameters, parameter_names, shown
-from ..estimators._validation import as_given, check_sparse, converted, is_plain
+from ..estimators._validation import as_given, check_alike, check_sparse, converted, is_plain
 from ._frames import Table, read_table
 
 
@@ -376,26 +375,11 @@ def names_in(transformer: Any, input_features: Any = None) -> np.ndarray:
 
 
 def merged(transformers: Iterable[Any], base: Any = None) -> Any:
-    """A new transformer that knows what several of one class, with the same parameters and columns, have learnt.
-
-    ``base``, if there is one, is what all of them were before they learnt rows of their own.
-    """
+    """A new transformer that knows what several, which went on from ``base``, have learnt of rows of their own."""
     transformers = list(transformers)
+    check_alike(transformers, base, "_begun_with", "_assigned")
     first = transformers[0]
-    kind = type(first).__name__
-    named = [(f"models[{number}]", other) for number, other in enumerate(transformers)]
-    for name, other in [*named, *([] if base is None else [("base", base)])]:
-        if type(other) is not type(first):
-            raise TypeError(f"{name} is a {type(other).__name__}, models[0] a {kind}; they must be alike.")
-        if not other.__sklearn_is_fitted__():
-            raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
-        for what in ("n_features_in_", "feature_names_in_", "_begun_with"):
-            ours: Any = getattr(other, what, None)
-            theirs: Any = getattr(first, what, None)
-            if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
-                shown = {"_begun_with": "its parameters"}.get(what, what)
-                raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
     try:
         return first._merged(transformers, base)
     except NotImplementedError:
-        raise TypeError(f"models[0] is a {kind}, which cannot be merged with others.") from None
+        raise TypeError(f"models[0] is a {type(first).__name__}, which cannot be merged with others.") from None

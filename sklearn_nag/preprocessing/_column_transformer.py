@@ -559,6 +559,13 @@ class OnlineColumnTransformer(OnlineTransformer):
             first += width
         return np.concatenate(found)
 
+    @property
+    def _assigned(self):
+        """What must be the same in models that are merged."""
+        own = {name: getattr(self, name) for name in ("mismatch", "verbose_feature_names_out")}
+        steps = [(name, step if is_left_out(step) else type(step).__name__, *of) for name, step, *of in self._fitted]
+        return {"transformers": steps, "columns": self._state.names, **own}
+
     def _merged(self, transformers, base=None):
         result = super()._merged(transformers, base)
         result._fitted = [

@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from .._decorators import available_if
 from ..estimators._calls import unchanged_on_error
+from ..estimators._validation import named_models
 from ._steps import (
     check_step,
     is_left_out,
@@ -442,17 +443,17 @@ def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list,
     Returns
     -------
     steps : list of (str, transformer)
-        With the names that they have in the first.
+        With their names.
     places : list of ndarray or None
         For each pipeline, and for ``base`` behind these, where the columns that come out of its steps are in what comes
         out of the merged ones; -1 for one that is none of these, None where all are the same.
     """
     known = [*pipelines, *([] if base is None else [base])]
-    names = [[name for name, _ in pipeline.steps] for pipeline in known]
-    for number, own in enumerate(names):
-        if own != names[0]:
-            which = f"models[{number}]" if number < len(pipelines) else "base"
-            raise ValueError(f"{which} does not fit models[0]: its steps are {own}, there {names[0]}.")
+    expected = [name for name, _ in pipelines[0].steps]
+    for which, pipeline in named_models(pipelines, base):
+        own = [name for name, _ in pipeline.steps]
+        if own != expected:
+            raise ValueError(f"{which} does not fit models[0]: its steps are {own}, there {expected}.")
     steps, places = [], [None] * len(known)
     for i, (name, first) in enumerate(pipelines[0].steps[:n]):
         of_all = [pipeline.steps[i][1] for pipeline in known]

@@ -235,7 +235,7 @@ def merge(parts: list[Probabilities], base: Probabilities | None = None) -> Prob
     begun = 0 if base is None else base.rows
     own = np.array([max(part.rows - begun, 0) for part in parts], dtype=float)
     if np.count_nonzero(own) < 2:
-        return parts[int(np.argmax(own))]
+        return quantiles.furthest(parts)
     table = sum(share * part.table for share, part in zip(own / own.sum(), parts))
     table[2:4], table[4, 1] = 0.0, 0.0
     surprise = quantiles.merge([part.surprise for part in parts], None if base is None else base.surprise)

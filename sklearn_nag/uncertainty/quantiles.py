@@ -261,29 +261,23 @@ def _between(rows, width, coverage):
 def merge(parts: list[Quantiles], base: Quantiles | None = None) -> Quantiles:
     """What is known of the sizes of several: means by the number of sizes behind each, less those of ``base``.
 
-    Sizes that wait for a step are left out.
-
-    Parameters
-    ----------
-    parts : list of Quantiles
-        Of as many streams.
-    base : Quantiles, optional
-        What all of them went on from.
-
-    Returns
-    -------
-    Quantiles
-        A new one; one of those given where no other has taken in any sizes.
+    Sizes that wait for a step are left out, but where a single part, or none, has made one: that which is `furthest` is
+    returned.
     """
     begun = 0 if base is None else base.rows
     own = np.array([max(part.rows - begun, 0) for part in parts], dtype=float)
     if np.count_nonzero(own) < 2:
-        return parts[int(np.argmax(own))]
+        return furthest(parts)
     weight = own / own.sum()
 
     table = sum(w * part.table for w, part in zip(weight, parts))
     table[:, MISSES:] = 0.0
     return Quantiles(begun + int(own.sum()), 0, table)
+
+
+def furthest(parts: list) -> Any:
+    """The part that has seen most, whatever their order."""
+    return max(parts, key=lambda part: (part.rows, part.waiting, part.table.tolist()))
 
 
 def take(known: Quantiles, which: np.ndarray | slice) -> Quantiles:

@@ -316,7 +316,7 @@ def test_pipelines_are_merged_with_their_learners(rng):
         ),
         (
             make_online_pipeline(OnlineImputer(), SGDRegressor()),
-            "is a SGDRegressor; models of the learners of sklearn_nag",
+            "is a SGDRegressor; it must be a learner of sklearn_nag",
         ),
     ],
 )

@@ -528,6 +528,11 @@ def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
         merge([base, kind(**SMALL).partial_fit(X[:50], y[:50], **options)])
     with pytest.raises(ValueError, match="models.1. does not fit models.0.: its parameters"):
         merge([base, kind(**{**SMALL, "depth": 3}).partial_fit(X[:50], y[:50], **options)])
+    young = kind(**SMALL).partial_fit(X[:50], y[:50], **options)
+    alone = copy.deepcopy(young).partial_fit(X[50:], y[50:])  # the only one that has learnt, and has other experts
+    idle = kind(**SMALL).partial_fit(X[:50], y[:50], **options, sample_weight=np.zeros(50))
+    for models, start in (([young, alone], young), ([alone, young], young), ([idle, alone], None)):
+        assert merge(models, start).predict(X).tobytes() == alone.predict(X).tobytes()
     with pytest.raises(TypeError, match="models.1. is a NAGCellsRegressor"):
         merge([base, NAGCellsRegressor(**SMALL).partial_fit(X, Y)])
     with pytest.raises(NotFittedError, match="models.1. is not fitted"):

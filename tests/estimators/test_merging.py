@@ -383,7 +383,21 @@ def test_least_squares_from_a_common_start(rng):
         (lambda a: [a, NAGClassifier()], NotFittedError, r"models\[1\] is not fitted"),
         (lambda a: [a, learnt(d=2)], ValueError, "n_features_in_ is 2, there 3"),
         (lambda a: [a, learnt(classes=[0, 1, 2])], ValueError, r"classes_ is \[0 1 2\], there \[0 1\]"),
-        (lambda a: [a, learnt(eta0=3.0)], ValueError, r"eta is \(3.0,\), there \(1.0,\)"),
+        (lambda a: [a, learnt(eta0=3.0)], ValueError, "eta0 is 3.0, there 1.0"),
+        (
+            lambda a: [a, learnt(alpha=0.2, penalty="l2", max_iter=3)],
+            ValueError,
+            "penalty is 'l2', there None, alpha is 0.2, there 0.0001.$",
+        ),
+        (lambda a: [a, learnt(learning_rate="invscaling")], ValueError, "learning_rate is 'invscaling', there 'con"),
+        (lambda a: [a, learnt(average=True)], ValueError, "average is True, there 'auto'.$"),
+        (
+            lambda a: [
+                ScaleInvariantRegressor(invariance=i).partial_fit([[1.0]], [1.0]) for i in ("coordinatewise", "full")
+            ],
+            ValueError,
+            "invariance is 'full', there 'coordinatewise'",
+        ),
         (lambda a: [a, learnt(loss="hinge")], ValueError, "loss is 'hinge', there 'log_loss'"),
         (lambda a: [a, learnt(class_weight={0: 2.0})], ValueError, r"class_weight is \{0: 2.0\}, there None"),
         (

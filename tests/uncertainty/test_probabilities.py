@@ -118,6 +118,10 @@ def test_merging_and_saving():
     assert 0.9 * low <= probabilities.line(merged, True)[0] <= 1.1 * high
     assert same(merge([a, b], b), a if a.rows > b.rows else merge([a, b], b))
     assert same(pickle.loads(pickle.dumps(a)), a)
+    later = learn(logits[1000:1003], codes[1000:1003], a)
+    assert later.rows == a.rows
+    assert same(merge([a, later], a), later)
+    assert same(merge([later, a], a), later)
 
 
 @pytest.mark.parametrize("change", [{"rows": -1}, {"waiting": 1.0}, {"table": np.zeros((5, 3))}, {"table": np.ones(3)}])

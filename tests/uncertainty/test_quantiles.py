@@ -231,6 +231,10 @@ def test_merging():
     again = quantiles.merge(on, a)
     assert again.rows == a.rows + sum(part.rows - a.rows for part in on)
     assert same(quantiles.merge([on[0], a], a), on[0])
+    begun = [learn(size[1000 : 1000 + n], a) for n in (0, 2, 5)]
+    assert begun[2].rows == a.rows
+    for parts in (begun, begun[::-1]):
+        assert same(quantiles.merge(parts, a), begun[2])
 
 
 def test_saved_and_loaded():
