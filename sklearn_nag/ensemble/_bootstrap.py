@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
@@ -24,9 +23,17 @@ from .._decorators import available_if
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row, dense
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import check_number, check_parameters, learner_of
+from ..estimators._parameters import check_as_made, check_number, check_parameters, learner_of
 from ..estimators._rates import score_by_common
-from ..estimators._validation import Rows, as_labels, check_coverage, check_fitted, check_weights
+from ..estimators._validation import (
+    Rows,
+    as_labels,
+    check_alike,
+    check_coverage,
+    check_fitted,
+    check_weights,
+    named_models,
+)
 from ..merging import merge
 from ..model_selection._before import LearnsInPlace
 from ..model_selection._displays import _learner_and_names
@@ -48,17 +55,6 @@ def _is_regressor(ensemble):
     if not is_classifier(ensemble.estimator):
         return True
     raise AttributeError("confidence_interval is for regressors; predict_proba of classifiers tells how models agree")
-
-
-def _check_alike(first, name, model):
-    """Raise unless ``model`` is fitted, and has as many copies as ``first``."""
-    if type(model) is not type(first):
-        kinds = type(model).__name__, type(first).__name__
-        raise TypeError(f"{name} is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
-    if not model.__sklearn_is_fitted__():
-        raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
-    if len(model.estimators_) != len(first.estimators_):
-        raise ValueError(f"{name} has {len(model.estimators_)} copies, models[0] {len(first.estimators_)}.")
 
 
 def _named_weights(estimator, method, weight):
@@ -226,6 +222,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
                 f"n_models was {len(self.estimators_)} when this model was new and is {self.n_models} now."
             )
         else:
+            check_as_made(self.estimator_, self.estimator, "estimator")
             models, begin = self._models, self.n_rows_
             self._begin_in_place(models)
         options = {} if classes is None else {"classes": classes}
@@ -278,10 +275,10 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
     def _merged(self, models, base):
         """One model of several that learnt shards: learner with learner, and each copy with its likes."""
-        for number, model in enumerate(models):
-            _check_alike(self, f"models[{number}]", model)
-        if base is not None:
-            _check_alike(self, "base", base)
+        check_alike(models, base)
+        for name, model in named_models(models, base):
+            if len(model.estimators_) != len(self.estimators_):
+                raise ValueError(f"{name} has {len(model.estimators_)} copies, models[0] {len(self.estimators_)}.")
         drawn = [(model.random_state, model.shard) for model in models]
         if len(set(drawn)) < len(drawn):
             raise ValueError(
@@ -290,7 +287,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
             )
         begun = 0 if base is None else base.n_rows_
         of_base = [None] * len(self._models) if base is None else base._models
-        merged = clone(self)
+        learnt = [model for model in models if model.n_rows_ > begun] or models
+        merged = clone(min(learnt, key=lambda model: (model.random_state, model.shard)))
         merged.estimator_, *merged.estimators_ = map(merge, zip(*(model._models for model in models)), of_base)
         merged.n_rows_ = begun + sum(model.n_rows_ - begun for model in models)
         return merged
@@ -321,7 +319,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
             As the targets were.
         """
         check_fitted(self)
-        if is_classifier(self.estimator):
+        if is_classifier(self.estimator_):
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
         return self._each("predict", X).mean(axis=0)
 

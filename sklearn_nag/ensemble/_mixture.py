@@ -17,6 +17,7 @@ from ..estimators._calls import part_of, turn_of, unchanged_on_error
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
 from ..estimators._parameters import (
     check_as_begun,
+    check_as_made,
     check_flag,
     check_number,
     check_option,
@@ -85,6 +86,8 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             self._evidence = None
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
+            if "estimators" in vars(self):
+                check_as_made([(e.name, e.estimator) for e in self._experts], [*self._named()], "estimators")
             self._begin_in_place([expert.estimator for expert in self._experts], self._experts)
             self._experts = list(self._experts)
             self._mixture = None if self._mixture is None else self._mixture.copy()

@@ -29,18 +29,8 @@ def reader_of_parameters(estimator_class):
 class InvalidParameterError(ValueError, TypeError):
     """Raised for a parameter of a type or value that is not allowed; both kinds of error, as scikit-learn's is.
 
-    Parameters
-    ----------
-    parameter : str
-        Its name.
-    allowed : str
-        What it must be.
-    got : str
-        What it is.
-    hint : str, default=""
-        A sentence that says what to use instead.
-    owner : str, optional
-        The public class, or function, whose parameter it is.
+    It is given the name, what the parameter must be, what it is, a sentence that says what to use instead, and the
+    public class, or function, whose parameter it is.
     """
 
     def __init__(self, parameter, allowed, got, hint="", owner=None):
@@ -77,6 +67,31 @@ def check_as_begun(begun_with, now, owner="model", it="a model"):
                 f"{name} was {shown(was)} when this {owner} was new and is {shown(value)} now; {it} cannot go on with "
                 "another: call fit, or clone it."
             )
+
+
+def check_as_made(made, given, name, free=()):
+    """Raise where what is given for a parameter has changed since a clone of it was made.
+
+    Those in ``free`` may change, what no result depends on, seeds that were None, and objects that have no value.
+    """
+    if given is made or name in free:
+        return
+    kind, last = type(given), name.rpartition("__")[2]
+    if last in ("n_jobs", "verbose") or (given is None and last == "random_state"):
+        return
+    alike = kind is type(made)
+    if alike and hasattr(given, "get_params"):
+        for key in parameter_names(kind):
+            check_as_made(getattr(made, key, None), getattr(given, key, None), f"{name}__{key}", free)
+    elif alike and kind is dict and made.keys() == given.keys():
+        for key, value in given.items():
+            check_as_made(made[key], value, f"{name}[{key!r}]", free)
+    elif alike and kind in (list, tuple) and len(made) == len(given):
+        for was, value in zip(made, given):
+            is_named = isinstance(value, tuple) and value and isinstance(value[0], str)
+            check_as_made(was, value, name[: len(name) - len(last)] + value[0] if is_named else name, free)
+    elif not alike or isinstance(given, Real | str | list | tuple | dict | np.ndarray):
+        check_as_begun({name: made}, {name: given})
 
 
 def _equal(value, other):

@@ -53,14 +53,8 @@ class Before(Thrown):
     Learners of this package change the arrays of their models: the columns that rows name are kept, or all once these
     come to as many. Other learners are copied. Of transformers, what `kept` says.
 
-    Parameters
-    ----------
-    owned : dict
-        Attributes of the estimator whose call it is, in which the others are found.
-    models : list of estimator
-        Learners, or pipelines that end with one.
-    parts : list of object, default=()
-        What else changes, but nothing of it in place.
+    They are found in attributes ``owned`` by the estimator whose call it is: ``models`` that learn, and ``parts``, which
+    replace attributes of theirs, but change none of them in place.
     """
 
     def __init__(self, owned, models, parts=()):

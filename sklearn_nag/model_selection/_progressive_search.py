@@ -19,7 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row
-from ..estimators._parameters import check_as_begun, check_number, check_option, check_parameters, shown
+from ..estimators._parameters import (
+    check_as_begun,
+    check_as_made,
+    check_number,
+    check_option,
+    check_parameters,
+    shown,
+)
 from ..estimators._rates import common_deviance
 from ..estimators._validation import (
     Rows,
@@ -50,16 +57,14 @@ _MOST_ROWS = 2**14  # that are predicted at once, where cuts do not matter
 class Candidate(StreamPipeline):
     """A setting of parameters, and how well the estimator that has it predicts rows before it learns them.
 
-    An estimator that is one of ``several`` is part of the setting. It is cloned.
+    The estimator is part of the setting where it is one of ``several``.
 
     Attributes
     ----------
     lost, weight : list of float
         Total loss, and weight of the rows judged, up to the last cut but one, from there to the last cut, and since.
-    n_rows, n_cuts : int
-        Rows learnt, and cuts survived.
-    seconds : float
-        Time spent in predicting and learning.
+    n_cuts : int
+        Cuts survived.
     """
 
     def __init__(self, estimator, parameters, several=False):
@@ -279,7 +284,13 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         if first:
             self._begin()
         else:
+            tried = self._tried()
+            check_as_made(len(self._candidates), len(tried), "the number of candidates")
             alive = [self._candidates[i] for i in self._alive]
+            for own, (one, setting, _) in zip(alive, [tried[i] for i in self._alive]):
+                for name, value in setting.items():
+                    check_as_made(own.parameters.get(name), value, name)
+                check_as_made(own.estimator, one, "estimator", [f"estimator__{name}" for name in setting])
             self._begin_in_place([candidate.estimator for candidate in alive], alive)
         if classes is not None:
             named = check_classes(classes)
@@ -312,16 +323,20 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         check_number("min_rows", self.min_rows, Integral, min_val=1)
         check_number("batch_size", self.batch_size, Integral, min_val=1)
 
-    def _begin(self):
-        """Make the candidates, after a check of the parameters."""
-        check_parameters(self)
+    def _tried(self):
+        """What candidates are made of: estimators, settings, and whether there are several estimators."""
         grid = ParameterGrid({} if self.param_grid is None else self.param_grid)
         if not len(grid):
             raise ValueError(
                 "param_grid is an empty list: there is no setting to try; None stands for the estimator's."
             )
         several = isinstance(self.estimator, list | tuple)
-        self._candidates = [Candidate(one, setting, several) for one in self._estimators() for setting in grid]
+        return [(one, setting, several) for one in self._estimators() for setting in grid]
+
+    def _begin(self):
+        """Make the candidates, after a check of the parameters."""
+        check_parameters(self)
+        self._candidates = [Candidate(*what) for what in self._tried()]
         self._alive = list(range(len(self._candidates)))
         learners = [candidate.learner for candidate in self._candidates]
         self._judged_by = self._loss_for(learners)

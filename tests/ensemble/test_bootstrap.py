@@ -20,7 +20,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor, merge
+from sklearn_nag import (
+    FTRLRegressor,
+    HedgeRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    OnlineBootstrap,
+    ScaleInvariantRegressor,
+    merge,
+)
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.uncertainty.perturbation import exponential_weights
 
@@ -134,6 +142,10 @@ def test_merging_is_merging_copy_by_copy():
     assert both.partial_fit(X, Y).n_rows_ == 2 * len(Y)
     more = [copy.deepcopy(shards[0]).set_params(shard=2 + i).partial_fit(X[i::2], Y[i::2]) for i in range(2)]
     assert merge(more, base=shards[0]).n_rows_ == len(Y) + shards[0].n_rows_
+    whole = [merge(models).partial_fit(X, Y).predict(X) for models in (more, more[::-1])]
+    np.testing.assert_allclose(*whole, rtol=1e-9)
+    assert merge([more[1], more[0]]).shard == 2
+    assert merge([shards[0], more[1]], base=shards[0]).shard == 3  # which alone has learnt
     with pytest.raises(ValueError, match=r"shard must differ .* got \[0, 0\]"):
         merge([shards[0], copy.deepcopy(shards[0])])
     with pytest.raises(ValueError, match=r"models\[1\] has 2 copies, models\[0\] 5"):
@@ -168,6 +180,33 @@ def test_what_cannot_be():
     boot = OnlineBootstrap(NAGRegressor(), 2).partial_fit(X, Y)
     with pytest.raises(ValueError, match="n_models was 2"):
         boot.set_params(n_models=3).partial_fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"estimator": NAGClassifier()}, r"(?s)estimator was OnlinePipeline\(.* is NAGClassifier\(\) now"),
+        ({"estimator__nagregressor": FTRLRegressor()}, r"estimator__nagregressor was NAGR.* is FTRLRegressor\(\) now"),
+        (
+            {"estimator__nagregressor__loss": "nope"},
+            "estimator__nagregressor__loss was 'squared_error' .* is 'nope' now",
+        ),
+        (
+            {"estimator__onlineimputer": "passthrough"},
+            "estimator__onlineimputer was OnlineImputer.* is 'passthrough' now",
+        ),
+        ({"estimator__nagregressor__random_state": 7}, "random_state was 0 when this model was new and is 7 now"),
+    ],
+)
+def test_the_learner_stays_what_it_was(changed, message):
+    estimator = make_online_pipeline(OnlineImputer(), NAGRegressor())
+    boot = pickle.loads(pickle.dumps(OnlineBootstrap(estimator, 2).partial_fit(X, Y)))
+    boot.set_params(estimator__nagregressor__verbose=0, estimator__nagregressor__n_jobs=2, n_jobs=2).partial_fit(X, Y)
+    expected = boot.predict(X)
+    boot.set_params(**changed)
+    with pytest.raises(ValueError, match=message):
+        boot.partial_fit(X, Y)
+    np.testing.assert_array_equal(boot.predict(X), expected)
 
 
 def test_counts_are_scored_as_by_the_learner(rng):

@@ -683,6 +683,17 @@ def test_what_may_not_change():
         model.partial_fit(*CANCER)
     with pytest.raises(ValueError, match="first call"):
         HedgeClassifier().partial_fit(*CANCER)
+    named = [("a", NAGRegressor(random_state=np.random.RandomState(0))), ("b", NAGRegressor(eta0=0.5))]
+    for changed, message in (
+        ({"a__eta0": 5.0}, "a__eta0 was 1.0 when this model was new and is 5.0 now"),
+        ({"b": ScaleInvariantRegressor()}, r"b was NAGRegressor\(eta0=0.5\) .* is ScaleInvariantRegressor\(\) now"),
+        ({"estimators": named[:1]}, "estimators was"),
+        ({"estimators": None}, "estimators was"),
+    ):
+        model = HedgeRegressor(clone(HedgeRegressor(named)).estimators).partial_fit(*DIABETES)
+        model = pickle.loads(pickle.dumps(model)).partial_fit(*DIABETES)
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**changed).partial_fit(*DIABETES)
     with pytest.raises(AttributeError):
         HedgeClassifier().weights_  # noqa: B018
 

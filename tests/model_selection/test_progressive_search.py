@@ -16,7 +16,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag import FTRLClassifier, HedgeClassifier, NAGClassifier, NAGRegressor, ScaleInvariantClassifier
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    HedgeClassifier,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+)
 from sklearn_nag.model_selection import ProgressiveSearch
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.streams import fit_stream
@@ -307,6 +314,34 @@ def test_rows_of_weight_0_in_tables_of_arrow():
     expected = ProgressiveSearch(candidates).partial_fit(X, y, sample_weight=weight)
     found = ProgressiveSearch(candidates).partial_fit(table, y, sample_weight=weight)
     assert found.predict(table).tobytes() == expected.predict(X).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"estimator__penalty": "l2"}, "estimator__penalty was None when this model was new and is 'l2' now"),
+        ({"estimator": FTRLRegressor()}, r"estimator was NAGRegressor\(.* is FTRLRegressor\(\) now"),
+        ({"param_grid": {"eta0": [0.1, 2.0], "clip": [None]}}, "eta0 was 1.0 .* is 2.0 now"),
+        ({"param_grid": {"eta0": [0.1]}}, "the number of candidates was 2 .* is 1 now"),
+    ],
+)
+def test_what_is_searched_stays_what_it_was(rng, changed, message):
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    search = ProgressiveSearch(NAGRegressor(), {"eta0": [0.1, 1.0], "clip": [None]}).partial_fit(X, y)
+    search = pickle.loads(pickle.dumps(search)).set_params(estimator__eta0=7.0).partial_fit(X, y)  # which none has
+    with pytest.raises(ValueError, match=message):
+        search.set_params(**changed).partial_fit(X, y)
+
+
+def test_several_estimators_stay_what_they_were(rng):
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    search = ProgressiveSearch([NAGRegressor(), FTRLRegressor()]).partial_fit(X, y).partial_fit(X, y)
+    for estimator, message in (
+        ([NAGRegressor(), FTRLRegressor(l1=0.5)], "estimator__l1 was .* when this model was new and is 0.5 now"),
+        ([NAGRegressor()], "the number of candidates was 2 .* is 1 now"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            search.set_params(estimator=estimator).partial_fit(X, y)
 
 
 def test_nothing_to_try_and_nothing_to_learn():
