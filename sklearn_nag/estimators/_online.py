@@ -24,6 +24,7 @@ from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
 from ._parameters import (
     InvalidParameterError,
+    check_as_begun,
     check_flag,
     check_number,
     check_option,
@@ -31,7 +32,6 @@ from ._parameters import (
     check_seed,
     parameter_names,
     reader_of_parameters,
-    shown,
 )
 from ._passes import LEARNT_ANEW, CallbackSupportMixin, Passes, with_callbacks
 from ._reading import ReadableMixin
@@ -513,13 +513,13 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _continued_state(self, state, X=None):
         """Return ``state``; raise if it cannot go on with the present parameters, or with rows of the kind of ``X``."""
-        for name, old in self._begun_with.items() if "_made" not in vars(self) else ():
-            new = getattr(self, name)
-            if self._breaks(name, old, new):
-                raise ValueError(
-                    f"{name} was {shown(old)} when this model was new and is {shown(new)} now; "
-                    "a model cannot go on with another: call fit without warm_start, or clone it."
-                )
+        if "_made" not in vars(self):
+            now = {name: getattr(self, name) for name in self._begun_with}
+            broken = [name for name, old in self._begun_with.items() if self._breaks(name, old, now[name])]
+            if broken:  # where another one has changed what these stand for, that one is named
+                names = [*broken, *now]
+                check_as_begun(self._begun_with, {n: now[n] for n in names}, it="a model, or fit with warm_start,")
+                raise damaged(self, "its parameters are not those of its rule")
         self._check_fits(state)
         if state.rule.centred and not state.rule.selective and sparse.issparse(X):
             raise ValueError(

@@ -106,24 +106,9 @@ def check_outputs(n_outputs):
 
 
 def of_this_version(attributes, name):
-    """Attributes of an estimator for this version of the package, from those that were saved.
+    """Attributes of an estimator, of the class of a name, for this version of the package, from those that were saved.
 
-    Parameters
-    ----------
-    attributes : dict
-        What ``__getstate__`` gave. With no ``"_state_version"`` it is taken to be of this version.
-    name : str
-        Name of the estimator's class, for the error.
-
-    Returns
-    -------
-    dict
-        Without the version.
-
-    Raises
-    ------
-    ValueError
-        For a version that is not known here.
+    Without a ``"_state_version"`` they are taken to be of this one.
     """
     if not isinstance(attributes, dict):
         raise ValueError(f"a {name} cannot be made of a {type(attributes).__name__}; its attributes are a dict.")

@@ -69,6 +69,8 @@ def test_classes_learnt_together_stay_together():
     clf = NAGClassifier().partial_fit(X, y, [0, 1, 2])
     with pytest.raises(ValueError, match="loss was 'log_loss' when this model was new and is 'hinge' now"):
         clf.set_params(loss="hinge").partial_fit(X, y)
+    with pytest.raises(ValueError, match="multi_class was 'multinomial' when this model was new and is 'ovr' now"):
+        clf.set_params(loss="log_loss", multi_class="ovr").partial_fit(X, y)
     two = NAGClassifier().partial_fit(X, y == 1, [False, True])
     two.set_params(loss="hinge", multi_class="ovr").partial_fit(X, y == 1)
 

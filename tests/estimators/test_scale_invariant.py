@@ -155,6 +155,9 @@ def test_a_model_cannot_go_on_with_another_update():
     clf = ScaleInvariantClassifier().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
     with pytest.raises(ValueError, match="update was 'auto' when this model was new and is 'potential' now"):
         clf.set_params(update="potential").partial_fit([[0.0]], [0])
+    reg = ScaleInvariantRegressor(invariance="full").partial_fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="loss was 'auto' when this model was new and is 'absolute_error' now"):
+        reg.set_params(loss="absolute_error").partial_fit([[0.0]], [0])
     with pytest.raises(ValueError, match="invariance was"):
         clf.set_params(update="auto", invariance="full").partial_fit([[0.0]], [0])
 
