@@ -207,6 +207,8 @@ def predicted(model, X, options, n_before) -> Any:
     pyarrow = import_pyarrow()
     columns: dict[str, Any] = {}
     known = columns_of(model)
+    if known is not None and not hasattr(X, "schema"):
+        raise ValueError("svmlight files have no names of columns, by which this model knows them.")
     for name in options.keep:
         if name not in X.schema.names:
             raise ValueError(f"--keep: the files have no column {name!r}; theirs are {', '.join(X.schema.names)}.")

@@ -74,6 +74,8 @@ def parse(arguments):
     for path in (options.model, options.checkpoint):
         if path is not None and not path.parent.is_dir():
             parser.error(f"there is no folder {path.parent} for {path.name}")
+    if options.checkpoint is not None and options.checkpoint.resolve() == options.model.resolve():
+        parser.error(f"--checkpoint {options.checkpoint}: the model would take its place")
     return parser, options
 
 

@@ -248,6 +248,8 @@ def test_killed_and_started_again(run, tmp_path):
         (["plain.pkl", "rows.csv", "--out", "out.csv", "--keep", "key"], "--keep is for models that know"),
         (["plain.pkl", "rows.csv", "--out", "out.csv", "--proba"], "--proba: this NAGRegressor has no predict_proba"),
         (["model.joblib", "header.csv", "--out", "out.csv"], "header.csv has no rows to predict"),
+        (["model.joblib", "rows.svm", "--out", "out.csv"], "svmlight files have no names of columns"),
+        (["model.joblib", "rows.svm", "--out", "out.csv", "--keep", "key"], "svmlight files have no names of columns"),
         (["model.joblib", "rows.csv", "--out", "out.csv", "--part", "0"], "--part must be at least 1"),
     ],
 )
@@ -256,6 +258,7 @@ def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
     for name in ("junk.pkl", "junk.skops"):
         (tmp_path / name).write_bytes(b"junk")
     (tmp_path / "header.csv").write_bytes(b"size,town\n")
+    (tmp_path / "rows.svm").write_bytes(b"1 0:2\n")
     joblib.dump({}, "dict.pkl")
     if skops is not None:
         skops.dump({}, "dict.skops")

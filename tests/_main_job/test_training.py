@@ -447,6 +447,10 @@ UGLY = {
         (["words.csv", "--target", "y", "--set", "eta0=-1"], "The 'eta0' parameter of NAGClassifier .* instead\\.\n"),
         (["words.csv", "--target", "y", "--model", "model.txt"], r"must end in \.joblib, \.pkl, \.skops"),
         (["words.csv", "--target", "y", "--model", "none/model.pkl"], r"no folder none for model\.pkl"),
+        (
+            ["words.csv", "--target", "y", "--model", "a.joblib", "--checkpoint", "./a.joblib"],
+            r"--checkpoint a\.joblib: the model would take its place",
+        ),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
