@@ -38,7 +38,6 @@ from ..merging import merge
 from ..model_selection._before import LearnsInPlace
 from ..model_selection._displays import _learner_and_names
 from ..preprocessing._steps import transformed
-from ..uncertainty.perturbation import exponential_weights
 
 
 def _learns_from_streams(ensemble):
@@ -467,3 +466,32 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
             tags.classifier_tags.multi_label = False
         tags.target_tags, tags.input_tags = of_learner.target_tags, of_learner.input_tags
         return tags
+
+
+# Random weights of rows depend on nothing but a seed, a shard, a model and the number of the row, so that no cut of a
+# stream changes them, and shards and models draw independently of one another. Numbers come from counters by a mixer of
+# 64 bits (SplitMix64: Steele, Lea and Flood 2014), not from a generator with a state.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden section
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Integers of 64 bits, of which a change of any bit changes about half."""
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+def _uniforms(keys: tuple[int, ...], start: int, stop: int) -> np.ndarray:
+    """Numbers in [0, 1) for the rows from ``start`` to ``stop``; ``keys`` are not negative."""
+    with np.errstate(over="ignore"):
+        state = np.zeros(1, np.uint64)
+        for key in keys:
+            state = _mixed(state + np.uint64(key + 1) * _GOLDEN)
+        x = _mixed(state + np.arange(start + 1, stop + 1, dtype=np.uint64) * _GOLDEN)
+    return (x >> np.uint64(11)) * 2.0**-53
+
+
+def exponential_weights(keys: tuple[int, ...], start: int, stop: int) -> np.ndarray:
+    """Exponential weights, of mean 1 and variance 1, for the rows from ``start`` to ``stop``."""
+    return -np.log1p(-_uniforms(keys, start, stop))

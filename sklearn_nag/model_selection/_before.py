@@ -53,8 +53,8 @@ class Before(Thrown):
     Learners of this package change the arrays of their models: the columns that rows name are kept, or all once these
     come to as many. Other learners are copied. Of transformers, what `kept` says.
 
-    They are found in attributes ``owned`` by the estimator whose call it is: ``models`` that learn, and ``parts``, which
-    replace attributes of theirs, but change none of them in place.
+    They are found in attributes ``owned`` by the estimator whose call it is: ``models`` that learn, and ``parts``,
+    which replace attributes of theirs, but change none of them in place.
     """
 
     def __init__(self, owned, models, parts=()):

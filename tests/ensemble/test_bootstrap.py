@@ -29,8 +29,8 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
     merge,
 )
+from sklearn_nag.ensemble._bootstrap import exponential_weights
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
-from sklearn_nag.uncertainty.perturbation import exponential_weights
 
 X, Y = load_diabetes(return_X_y=True, scaled=False)
 
