@@ -87,7 +87,9 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
             if "estimators" in vars(self):
-                check_as_made([(e.name, e.estimator) for e in self._experts], [*self._named()], "estimators")
+                n = 1 if self.estimators is None else 2  # versions may have other default estimators by the same names
+                known = [(expert.name, expert.estimator)[:n] for expert in self._experts]
+                check_as_made(known, [pair[:n] for pair in self._named()], "estimators")
             self._begin_in_place([expert.estimator for expert in self._experts], self._experts)
             self._experts = list(self._experts)
             self._mixture = None if self._mixture is None else self._mixture.copy()

@@ -694,6 +694,9 @@ def test_what_may_not_change():
         model = pickle.loads(pickle.dumps(model)).partial_fit(*DIABETES)
         with pytest.raises(ValueError, match=message):
             model.set_params(**changed).partial_fit(*DIABETES)
+    saved = HedgeRegressor().partial_fit(*DIABETES)  # by a version of other defaults
+    saved._experts[0].estimator.early_stopping = False
+    pickle.loads(pickle.dumps(saved)).partial_fit(*DIABETES)
     with pytest.raises(AttributeError):
         HedgeClassifier().weights_  # noqa: B018
 
