@@ -169,23 +169,26 @@ def test_columns_that_are_assigned_otherwise_are_not_merged(frame):
     words = OnlineOneHotEncoder(8)
     one = fitted(("p", words, ["town"]), ("q", words, ["sex"]))
     others = [
-        fitted(("p", words, ["sex"]), ("q", words, ["town"])),
-        fitted(("q", words, ["town"]), ("p", words, ["sex"])),
-        fitted(("p", words, ["town"]), ("q", "drop", ["sex"])),
-        fitted(("p", words, ["town"]), ("q", words, ["sex"]), remainder="passthrough"),
-        fitted(("p", words, ["town"]), ("q", words, ["sex"]), mismatch="fill"),
-        fitted(("p", words, ["town"]), ("q", words, ["sex"]), verbose_feature_names_out=False),
+        ("transformers", fitted(("p", words, ["sex"]), ("q", words, ["town"]))),
+        ("transformers", fitted(("q", words, ["town"]), ("p", words, ["sex"]))),
+        ("transformers", fitted(("p", words, ["town"]), ("q", "drop", ["sex"]))),
+        ("transformers", fitted(("p", words, ["town"]), ("q", words, ["sex"]), remainder="passthrough")),
+        ("mismatch", fitted(("p", words, ["town"]), ("q", words, ["sex"]), mismatch="fill")),
+        (
+            "verbose_feature_names_out",
+            fitted(("p", words, ["town"]), ("q", words, ["sex"]), verbose_feature_names_out=False),
+        ),
     ]
-    for other in others:
+    for what, other in others:
         for models in ([one, other], [other, one]):
-            with pytest.raises(ValueError, match=r"models\[1\] does not fit models\[0\]: its parameters is"):
+            with pytest.raises(ValueError, match=rf"models\[1\] does not fit models\[0\]: {what} is"):
                 merge(models)
-        with pytest.raises(ValueError, match=r"base does not fit models\[0\]: its parameters is"):
+        with pytest.raises(ValueError, match=rf"base does not fit models\[0\]: {what} is"):
             merge([one, one], other)
     named = [OnlineColumnTransformer([("p", words, [0])]).fit(frame[list(names)].set_axis([3, 0], axis=1))
              for names in (["age", "town"], ["age", "sex"])]  # fmt: skip
     named[1]._state = named[1]._state._replace(names=(0, 3))
-    with pytest.raises(ValueError, match="its parameters is"):
+    with pytest.raises(ValueError, match=r"columns is \(0, 3\), there"):
         merge(named)
 
 

@@ -45,13 +45,13 @@ def _learns_from_streams(ensemble):
 
 
 def _is_classifier(ensemble):
-    if is_classifier(ensemble.estimator):
+    if is_classifier(ensemble._learner):
         return True
     raise AttributeError("probabilities are for classifiers")
 
 
 def _is_regressor(ensemble):
-    if not is_classifier(ensemble.estimator):
+    if not is_classifier(ensemble._learner):
         return True
     raise AttributeError("confidence_interval is for regressors; predict_proba of classifiers tells how models agree")
 
@@ -293,6 +293,11 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         return merged
 
     @property
+    def _learner(self):
+        """What learns, or is to learn."""
+        return getattr(self, "estimator_", self.estimator)
+
+    @property
     def _models(self):
         return [self.estimator_, *self.estimators_]
 
@@ -318,7 +323,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
             As the targets were.
         """
         check_fitted(self)
-        if is_classifier(self.estimator_):
+        if is_classifier(self._learner):
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
         return self._each("predict", X).mean(axis=0)
 
@@ -454,9 +459,9 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
             The score.
         """
         predicted = self.predict(X)
-        if is_classifier(self.estimator):
+        if is_classifier(self._learner):
             return accuracy_score(as_labels(dense(y), "y"), predicted, sample_weight=sample_weight)
-        return score_by_common([self.estimator], y, predicted, sample_weight)
+        return score_by_common([self._learner], y, predicted, sample_weight)
 
     def __sklearn_tags__(self):
         tags, of_learner = super().__sklearn_tags__(), get_tags(self.estimator)

@@ -518,7 +518,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             broken = [name for name, old in self._begun_with.items() if self._breaks(name, old, now[name])]
             if broken:  # where another one has changed what these stand for, that one is named
                 names = [*broken, *now]
-                check_as_begun(self._begun_with, {n: now[n] for n in names}, it="a model, or fit with warm_start,")
+                check_as_begun(self._begun_with, {n: now[n] for n in names}, instead="call fit without warm_start")
                 raise damaged(self, "its parameters are not those of its rule")
         self._check_fits(state)
         if state.rule.centred and not state.rule.selective and sparse.issparse(X):

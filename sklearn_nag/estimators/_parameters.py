@@ -58,29 +58,35 @@ def _is_among(value, options):
     return any(value is option or (isinstance(value, str) and value == option) for option in options)
 
 
-def check_as_begun(begun_with, now, owner="model", it="a model"):
+def check_as_begun(begun_with, now, owner="model", it="a model", instead="call fit"):
     """Raise where a parameter is not what it was when its ``owner`` was new; both are dicts of values by name."""
     for name, value in now.items():
         was = begun_with[name]
         if value is not was and not _equal(value, was):
             raise ValueError(
                 f"{name} was {shown(was)} when this {owner} was new and is {shown(value)} now; {it} cannot go on with "
-                "another: call fit, or clone it."
+                f"another: {instead}, or clone it."
             )
+
+
+_OF_FIT = {
+    "n_jobs", "verbose", "memory", "warm_start", "max_iter", "tol", "n_iter_no_change", "early_stopping",
+    "validation_fraction",
+}  # fmt: skip
 
 
 def check_as_made(made, given, name, free=()):
     """Raise where what is given for a parameter has changed since a clone of it was made.
 
-    Those in ``free`` may change, what no result depends on, seeds that were None, and objects that have no value.
+    Those in ``free`` may change, what is not read by ``partial_fit``, seeds that were None, and objects without value.
     """
     if given is made or name in free:
         return
     kind, last = type(given), name.rpartition("__")[2]
-    if last in ("n_jobs", "verbose") or (given is None and last == "random_state"):
+    if last in _OF_FIT or (given is None and last == "random_state"):
         return
     alike = kind is type(made)
-    if alike and hasattr(given, "get_params"):
+    if alike and hasattr(given, "get_params") and not isinstance(given, type):
         for key in parameter_names(kind):
             check_as_made(getattr(made, key, None), getattr(given, key, None), f"{name}__{key}", free)
     elif alike and kind is dict and made.keys() == given.keys():
@@ -90,13 +96,13 @@ def check_as_made(made, given, name, free=()):
         for was, value in zip(made, given):
             is_named = isinstance(value, tuple) and value and isinstance(value[0], str)
             check_as_made(was, value, name[: len(name) - len(last)] + value[0] if is_named else name, free)
-    elif not alike or isinstance(given, Real | str | list | tuple | dict | np.ndarray):
+    elif not alike or kind.__eq__ is not object.__eq__ or isinstance(given, type):
         check_as_begun({name: made}, {name: given})
 
 
 def _equal(value, other):
     """Whether two values of a parameter are the same; of arrays, whether all entries are; NaN is NaN."""
-    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+    if hasattr(value, "__array__") or hasattr(other, "__array__"):
         return np.array_equal(value, other)
     return bool(value == other) or (value != value and other != other)
 

@@ -233,7 +233,7 @@ def unconverted(estimator, X, *y, reset):
     try:
         validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
     except ValueError:
-        if len(np.shape(X)) < 2 and y != (None,):
+        if len(np.shape(X)) < 2 and not (y and y[0] is None):
             check_array(X, dtype=None)
         raise
     return (X, as_numpy(y[0], "y")) if y else X
@@ -535,6 +535,8 @@ def check_alike(models, base, *names):
         for what in ("n_features_in_", "feature_names_in_", *names):
             ours, theirs = getattr(model, what, None), getattr(first, what, None)
             if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
-                private = "the number of outputs" if what == "_n_outputs" else "its parameters"
-                shown = private if what[0] == "_" else what
-                raise ValueError(f"{name} does not fit models[0]: {shown} is {ours}, there {theirs}.")
+                if isinstance(ours, dict):  # of parameters
+                    what = next(key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key))
+                    ours, theirs = ours.get(what), theirs.get(what)
+                what = "the number of outputs" if what == "_n_outputs" else what
+                raise ValueError(f"{name} does not fit models[0]: {what} is {shown(ours)}, there {shown(theirs)}.")

@@ -284,10 +284,11 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         if first:
             self._begin()
         else:
-            tried = self._tried()
-            check_as_made(len(self._candidates), len(tried), "the number of candidates")
+            estimators, grid = self._tried()
+            check_as_made(len(self._candidates), len(estimators) * len(grid), "the number of candidates")
             alive = [self._candidates[i] for i in self._alive]
-            for own, (one, setting, _) in zip(alive, [tried[i] for i in self._alive]):
+            for i, own in zip(self._alive, alive):
+                one, setting = estimators[i // len(grid)], grid[i % len(grid)]
                 for name, value in setting.items():
                     check_as_made(own.parameters.get(name), value, name)
                 check_as_made(own.estimator, one, "estimator", [f"estimator__{name}" for name in setting])
@@ -324,19 +325,19 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         check_number("batch_size", self.batch_size, Integral, min_val=1)
 
     def _tried(self):
-        """What candidates are made of: estimators, settings, and whether there are several estimators."""
+        """What candidates are made of: estimators, and settings of each."""
         grid = ParameterGrid({} if self.param_grid is None else self.param_grid)
         if not len(grid):
             raise ValueError(
                 "param_grid is an empty list: there is no setting to try; None stands for the estimator's."
             )
-        several = isinstance(self.estimator, list | tuple)
-        return [(one, setting, several) for one in self._estimators() for setting in grid]
+        return self._estimators(), grid
 
     def _begin(self):
         """Make the candidates, after a check of the parameters."""
         check_parameters(self)
-        self._candidates = [Candidate(*what) for what in self._tried()]
+        (estimators, grid), several = self._tried(), isinstance(self.estimator, list | tuple)
+        self._candidates = [Candidate(one, setting, several) for one in estimators for setting in grid]
         self._alive = list(range(len(self._candidates)))
         learners = [candidate.learner for candidate in self._candidates]
         self._judged_by = self._loss_for(learners)

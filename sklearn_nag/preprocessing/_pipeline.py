@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
@@ -80,7 +78,8 @@ class OnlinePipeline(Pipeline):
     transform_input : list of str, default=None
         As for `sklearn.pipeline.Pipeline`.
     memory : str or object with the joblib.Memory interface, default=None
-        As for `sklearn.pipeline.Pipeline`: a cache for transformers that `fit` fits.
+        As for `sklearn.pipeline.Pipeline`: a cache for transformers that `fit` fits. It has no effect, nor have
+        callbacks, where a step is told which columns hold numbers, such as `OnlineCells` or `NAGCellsClassifier`.
     verbose : bool, default=False
         Whether `fit` prints the time that each step takes.
 
@@ -140,8 +139,7 @@ class OnlinePipeline(Pipeline):
         self : object
             The fitted pipeline.
         """
-        fit = super().fit
-        self._undone_on_error(lambda told: self._telling(told, fit, X, y, params), refits=True)
+        self._undone_on_error(lambda told: self._telling(told).fit(X, y, **params), refits=True)
         return self
 
     @available_if(_last_can("transform"))
@@ -163,8 +161,7 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
-        fit = super().fit_transform
-        return self._undone_on_error(lambda told: self._telling(told, fit, X, y, params), refits=True)
+        return self._undone_on_error(lambda told: self._telling(told).fit_transform(X, y, **params), refits=True)
 
     @available_if(_can_learn)
     @unchanged_on_error
@@ -344,35 +341,19 @@ class OnlinePipeline(Pipeline):
         of_steps[self.steps[-1][0]].update(weights)
         return of_steps
 
-    def _telling(self, told, fit, X, y, params):
-        """What ``fit`` returns; steps are told, before they are fitted, which columns hold numbers.
+    def _telling(self, told):
+        """What fits the steps: a Pipeline that tells those which want to know it which of their columns hold numbers.
 
         To ``told`` goes what takes that back.
         """
-        with ExitStack() as unhooked:
-            for i, (_, step) in enumerate(self.steps):
-                if hasattr(step, "set_numeric_columns"):
-                    unhooked.callback(self._hook(i, step, told))
-            return fit(X, y, **params)
-
-    def _hook(self, i, step, told):
-        """Let a step be told when a Pipeline fits it or, for its cache, clones it; return what ends that."""
-        hooks = [name for name in ("fit", "fit_transform") if hasattr(step, name)]
-        hooks += [] if self.memory is None else ["__sklearn_clone__"]
-
-        def unhook():
-            for name in hooks:
-                vars(step).pop(name, None)
-
-        def called(name, *args, **params):
-            unhook()
-            clones = name == "__sklearn_clone__"
-            fitted = clone(step) if clones else step
-            told.append(tell_numeric(fitted, [other for _, other in self.steps[:i]], refits=True))
-            return fitted if clones else getattr(step, name)(*args, **params)
-
-        vars(step).update((name, partial(called, name)) for name in hooks)
-        return unhook
+        steps = []
+        for i, (name, step) in enumerate(self.steps):
+            if hasattr(step, "set_numeric_columns"):
+                steps.append((f"before {name}", _Telling(step, [other for _, other in self.steps[:i]], told)))
+            steps.append((name, step))
+        if len(steps) == len(self.steps):
+            return super()
+        return Pipeline(steps, transform_input=self.transform_input, verbose=self.verbose)
 
     def _undone_on_error(self, learn, refits=False):
         """What ``learn`` returns; where it raises, the steps are as they were before."""
@@ -431,6 +412,23 @@ class OnlinePipeline(Pipeline):
             if name in steps and learns(steps[name]) and (steps[name] is self.steps[-1][1] or _is_foreign(steps[name])):
                 pair.mapping.add(caller="partial_fit", callee="partial_fit")
         return router
+
+
+class _Telling(BaseEstimator):
+    """A step that tells the one behind it which columns hold numbers, and lets rows pass."""
+
+    def __init__(self, step, before, told):
+        self.step, self.before, self.told = step, before, told
+
+    def fit(self, X, y=None):
+        self.told.append(tell_numeric(self.step, self.before, refits=True))
+        return self
+
+    def transform(self, X):
+        return X
+
+    def __sklearn_is_fitted__(self):
+        return True
 
 
 def _is_foreign(step):

@@ -179,9 +179,9 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
                 "learnt; record needs target_normalization=None then."
             )
         decision = learner._play(rows, labels, latest=True)
-        if has_unit and learner._loss().log_link:  # rows that none above 0 was before
+        if learner._target_unit and learner._loss().log_link:  # rows that none above 0 was before
             decision[np.cumsum(targets > 0) <= (targets > 0)] = losses.NOTHING
-        elif has_unit and learner.fit_intercept:
+        elif learner._target_unit and learner.fit_intercept:
             decision[0] = targets[0]
     if learner.fit_intercept:
         rows = np.column_stack([rows, np.ones(len(rows))])

@@ -29,6 +29,7 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
     merge,
 )
+from sklearn_nag.constraints import L2Ball
 from sklearn_nag.ensemble._bootstrap import exponential_weights
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 
@@ -207,6 +208,20 @@ def test_the_learner_stays_what_it_was(changed, message):
     with pytest.raises(ValueError, match=message):
         boot.partial_fit(X, Y)
     np.testing.assert_array_equal(boot.predict(X), expected)
+
+
+def test_a_constraint_of_the_learner_stays_what_it_was():
+    boot = OnlineBootstrap(NAGRegressor(constraint=L2Ball(1.0)), 2).partial_fit(X, Y)
+    boot.set_params(estimator__constraint=L2Ball(1.0)).partial_fit(X, Y)
+    boot.set_params(estimator__constraint=L2Ball(2.0))
+    with pytest.raises(ValueError, match=r"estimator__constraint was L2Ball\(radius=1.0\) when"):
+        boot.partial_fit(X, Y)
+
+
+def test_what_partial_fit_does_not_read_may_differ_and_change():
+    shards = [OnlineBootstrap(NAGRegressor(max_iter=n), 2, shard=n).partial_fit(X, Y) for n in (9, 3)]
+    for shard in (*shards, merge(shards), merge(shards[::-1])):
+        shard.partial_fit(X, Y).set_params(estimator__max_iter=7, estimator__tol=0.1).partial_fit(X, Y)
 
 
 def test_counts_are_scored_as_by_the_learner(rng):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -525,7 +526,7 @@ def test_what_pipelines_are_given_is_looked_at(mixture):
         model.fit(None, y)
     expected = model.fit(X, y).predict(X)
     np.testing.assert_array_equal(clone(model).fit(AsArray(X), AsArray(y)).predict(AsArray(X)), expected)
-    for method in (model.predict, lambda row: model.partial_fit(row, y[:1])):
+    for method in (model.predict, *(partial(model.partial_fit, y=some) for some in (y[:1], y[:3], list(y[:3])))):
         with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
             method(X[0])
 

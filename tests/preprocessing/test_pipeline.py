@@ -397,44 +397,6 @@ def test_steps_that_want_to_know_it_are_told_which_columns_hold_numbers(way):
     assert pipeline[0].get_feature_names_out().size > len(known)
 
 
-def test_steps_are_told_beside_a_cache_callbacks_and_messages(tmp_path, capsys):
-    def new(**options):
-        return OnlinePipeline([*prepare(MIXED).steps, ("ahead", Ahead()), ("learn", Told(shuffle=False))], **options)
-
-    plain, cached = new().fit(MIXED, TARGET), new(memory=str(tmp_path), verbose=True).fit(MIXED, TARGET)
-    for again in (cached, clone(cached).fit(MIXED, TARGET)):
-        assert again["ahead"].told_.tolist() == again["learn"].told_.tolist() == plain["learn"].told_.tolist()
-        np.testing.assert_array_equal(again.predict(MIXED), plain.predict(MIXED))
-    assert list(tmp_path.iterdir())
-    assert "(step 3 of 3) Processing learn" in capsys.readouterr().out
-    assert not {"fit", "fit_transform", "__sklearn_clone__"} & (
-        vars(plain["ahead"]).keys() | vars(cached["learn"]).keys()
-    )
-
-
-def test_callbacks_follow_a_fit_that_tells_steps():
-    pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks before 1.9")
-    tasks = []
-
-    class Recorder:
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            tasks.append(context.task_name)
-
-        def on_fit_task_end(self, estimator, context):
-            pass
-
-    pipeline = OnlinePipeline([*prepare(MIXED).steps, ("learn", Told(max_iter=1))])
-    pipeline.set_callbacks(Recorder()).fit(MIXED, TARGET)
-    assert tasks == ["fit", "fit-transform-columns", "fit-final-estimator"]
-    assert pipeline["learn"].told_.size
-
-
 def test_positions_count_through_passed_and_foreign_columns():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [3.0, 5.0], "d": [1, 2], "e": ["u", "v"]})
     columns = OnlineColumnTransformer(

@@ -78,6 +78,15 @@ def test_without_an_intercept_0_is_predicted_of_the_first_row(clip):
     assert run.losses.mean() == pytest.approx(learner.partial_fit(X, y).progressive_loss_, rel=1e-9)
 
 
+def test_without_an_intercept_rates_are_predicted_of_the_first_row():
+    X, y = load_diabetes(return_X_y=True)
+    learner = NAGRegressor("poisson", average=False, fit_intercept=False)
+    y[:2] = 0.0
+    run = record(learner, X, y / 100.0)
+    assert run.predictions[0] == 0.0
+    assert run.losses.mean() == pytest.approx(learner.partial_fit(X, y / 100.0).progressive_loss_, rel=1e-9)
+
+
 def test_what_cannot_be_recorded():
     with pytest.raises(ValueError, match="the loss 'huber' has an epsilon in standard deviations"):
         record(ScaleInvariantRegressor(), *load_diabetes(return_X_y=True))

@@ -20,9 +20,7 @@ from ..state.lifts import TINY, positive
 from ..state.rule import LinearRule
 
 ROUNDING = np.finfo(np.float64).eps
-SOME = (
-    16.0 * ROUNDING
-)  # of a value, times the number of columns: so much of it may be rounding, once others are taken off
+SOME = 16.0 * ROUNDING  # of a value, times the number of columns: so much may be rounding once others are taken off
 # What is kept of each column; `State` says what weights are. They and their average are relative to the factor.
 FIELDS = (
     ORIGIN._replace(needed=always),
