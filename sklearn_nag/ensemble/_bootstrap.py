@@ -474,8 +474,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
 
 # Random weights of rows depend on nothing but a seed, a shard, a model and the number of the row, so that no cut of a
-# stream changes them, and shards and models draw independently of one another. Numbers come from counters by a mixer of
-# 64 bits (SplitMix64: Steele, Lea and Flood 2014), not from a generator with a state.
+# stream changes them. They come from counters, by a mixer of 64 bits (SplitMix64: Steele, Lea and Flood 2014).
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden section
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
