@@ -137,7 +137,7 @@ def test_the_unit_of_targets_is_of_no_matter(loss, norm, rng):
     y = x @ [1.0, -2.0] + 0.3 * rng.normal(size=50)
     degree = 2 if loss(1.0).name == "huber" else loss(1.0).degree
     if norm == "l2" and loss(1.0).degree == 1:
-        return
+        pytest.skip("refused, as tested above")
     found = []
     for f in (1.0, 1e-8, 1e-30, 1e7, 1e30):
         run = Run(x, f * y, np.zeros(50), loss(f))
@@ -151,7 +151,7 @@ def test_the_unit_of_targets_is_of_no_matter(loss, norm, rng):
 @pytest.mark.parametrize("loss", [SquaredError(), AbsoluteError(), Huber(0.2)], ids=lambda loss: loss.name)
 def test_sets_far_smaller_than_targets(loss, norm, rng):
     if norm == "l2" and loss.degree == 1:
-        return
+        pytest.skip("refused, as tested above")
     x = rng.normal(size=(50, 2))
     run = Run(x, x @ [1.0, -2.0] + 0.3 * rng.normal(size=50), np.zeros(50), loss)
     slopes = x.T @ loss.gradient(np.zeros(50), run.y)
@@ -166,7 +166,7 @@ def test_sets_far_smaller_than_targets(loss, norm, rng):
 )
 def test_targets_far_from_0_hide_no_better_weights(loss, norm, rng):
     if norm == "l2" and loss.degree == 1:
-        return
+        pytest.skip("refused, as tested above")
     x, noise = np.column_stack([rng.normal(size=(50, 2)), np.ones(50)]), 0.3 * rng.normal(size=50)
     near, far = (Run(x, x @ [1.0, -2.0, end] + noise, np.zeros(50), loss) for end in (0.0, 1e6))
     least = near.loss_of(best_in_hindsight(near)).sum()
