@@ -537,6 +537,6 @@ def check_alike(models, base, *names):
             if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
                 if isinstance(ours, dict):  # of parameters
                     what = next(key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key))
-                    ours, theirs = ours.get(what), theirs.get(what)
+                    ours, theirs = shown(ours.get(what)), shown(theirs.get(what))
                 what = "the number of outputs" if what == "_n_outputs" else what
-                raise ValueError(f"{name} does not fit models[0]: {what} is {shown(ours)}, there {shown(theirs)}.")
+                raise ValueError(f"{name} does not fit models[0]: {what} is {ours}, there {theirs}.")
