@@ -446,15 +446,15 @@ def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list,
         For each pipeline, and for ``base`` behind these, where the columns that come out of its steps are in what comes
         out of the merged ones; -1 for one that is none of these, None where all are the same.
     """
-    known = [*pipelines, *([] if base is None else [base])]
+    named = named_models(pipelines, base)
     expected = [name for name, _ in pipelines[0].steps]
-    for which, pipeline in named_models(pipelines, base):
+    for which, pipeline in named:
         own = [name for name, _ in pipeline.steps]
         if own != expected:
             raise ValueError(f"{which} does not fit models[0]: its steps are {own}, there {expected}.")
-    steps, places = [], [None] * len(known)
+    steps, places = [], [None] * len(named)
     for i, (name, first) in enumerate(pipelines[0].steps[:n]):
-        of_all = [pipeline.steps[i][1] for pipeline in known]
+        of_all = [pipeline.steps[i][1] for _, pipeline in named]
         moved = any(of_one is not None for of_one in places)
         if moved and not is_left_out(first):
             before = pipelines[0].steps[i - 1][0]

@@ -176,11 +176,11 @@ def ask_for_sparse(data, indices, indptr, y, codes, weights, order, place):
     row, end = place + 1, indptr.size - 1
     if order.size > 0:
         place += AHEAD
-        if place + AHEAD < order.size:
-            row = order[place + AHEAD]
-            ask_for(indptr, row)
-            ask_for_targets(y, codes, weights, row)
         row = order[place] if place < order.size else end
+        if place + AHEAD < order.size:
+            later = order[place + AHEAD]
+            ask_for(indptr, later)
+            ask_for_targets(y, codes, weights, later)
     if row < end:
         start, stop = indptr[row], indptr[row + 1]
         for i in range(start, min(stop, start + MOST_LINES * LINE), LINE):
