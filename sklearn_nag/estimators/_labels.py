@@ -6,7 +6,6 @@ has a row ``[0, 1]`` of ``classes_`` for each. What a model was begun with decid
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -80,9 +79,10 @@ def classes_in(y):
 class ScoresLabels(ClassifierMixin):
     """As ClassifierMixin, but ``score`` takes all labels that `as_labels` does."""
 
-    @wraps(ClassifierMixin.score)
     def score(self, X, y, sample_weight=None):
         return super().score(X, as_labels(dense(y), "y"), sample_weight)
+
+    score.__doc__ = ClassifierMixin.score.__doc__
 
 
 def check_one_class_a_row(y, owner):
