@@ -242,11 +242,11 @@ def turn(table, f, cos, sin, b, v, averaged, is_new):
                 q, past, c, s = table[f.weight + k, i], table[f.past + k, i], cos[b, i], sin[b, i]
                 table[f.weight + k, i], rest_q = c * q + s * rest_q, c * rest_q - s * q
                 table[f.past + k, i], rest_past = c * past + s * rest_past, c * rest_past - s * past
-        averaged[k] = 0.0 if is_new else in_range(-rest_past / rest)
+        averaged[k] = 0.0 if is_new else in_range(-(rest_q if UPDATE == LEAST_SQUARES else rest_past) / rest)
 
 
 @slow
-def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is_new):
+def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, solved, is_new):
     """As `numpy_rows._regress_row`, once the row is rotated in; tells whether predictions are finite."""
     n, root, leverage = table.shape[1], np.sqrt(c), 0.0
     for i in range(n):
@@ -256,7 +256,8 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, is
         for i in range(n):
             inner += table[f.weight + k, i] * v[i]
         mean = target[SUM, k] / max(before, TINY)
-        heads[PREDICTION, k] = 0.0 if is_new else inner / root + (leverage - 1.0) * mean
+        p = inner / root + leverage * mean if rule.forecasts else solved[k] / root
+        heads[PREDICTION, k] = 0.0 if is_new else p - mean
         heads[CLIPPED, k] = heads[PREDICTION, k]
     if HAS_TARGET_UNIT:
         read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size, losses.size)
@@ -359,7 +360,7 @@ def learn_dense(
             clock[T] += c
             clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
             if UPDATE == LEAST_SQUARES:
-                if not regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, new):
+                if not regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, averaged, new):
                     return False
             else:
                 root, leverage = np.sqrt(c), 0.0
@@ -407,6 +408,7 @@ class CompiledRule(NamedTuple):
     bound: float
     bound_scaled: bool
     fades: float  # how often all fades for a weight of 1
+    forecasts: bool
 
 
 class Constants(NamedTuple):
@@ -460,4 +462,4 @@ def compiled_constants(rule, loss):
 def compiled_rule(rule, loss):
     """`CompiledRule` of a rule and the bound of a loss."""
     clip, fades = compiled_clip(rule), fades_per_weight(rule)
-    return CompiledRule(rule.alpha, rule.intercept, rule.averaged, clip, *compiled_bound(loss), fades)
+    return CompiledRule(rule.alpha, rule.intercept, rule.averaged, clip, *compiled_bound(loss), fades, rule.forecasts)

@@ -60,14 +60,15 @@ def average(state, c, v):
 
 
 def _regress_row(state, target_rows, i, x, c, played):
-    """Least squares, by ``S`` with the row and, in place of its target, the mean of those before."""
+    """Least squares; the forecaster predicts by ``S`` with the row and, in place of its target, the mean of those before."""
     rows, root = target_rows, np.sqrt(c)
-    v, is_new, _ = rotate_in(state, relative(state, x) * root, root)
+    v, is_new, solved = rotate_in(state, relative(state, x) * root, root)
     q = state.columns.weight
     state.largest_weight = float(max(state.largest_weight, c))
-    inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
-    leverage = 1.0 if is_new else np.add.reduce(v * v)
-    played[i] = np.clip(inner / root + leverage * rows.mean_before[i], rows.least[i], rows.most[i])
+    p = rows.mean_before[i]
+    if not is_new:
+        p = (np.add.reduce(v * q, axis=1) / root + np.add.reduce(v * v) * p) if state.rule.forecasts else solved / root
+    played[i] = np.clip(p, rows.least[i], rows.most[i])
     q += (root * rows.y[i])[:, None] * v
 
 
@@ -98,10 +99,11 @@ def is_rounding(factor, x, i, rounding):
 def rotate_in(state, x, root):
     """Rotate the row ``x``, which is changed, into the factor, ``q``, and the average of the weights.
 
-    Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; and what the
-    average ``a`` predicts for it. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in the end, as
-    nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what `predict` has for
-    it would change with linear maps.
+    Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; and what
+    `predict` has for it: by the average ``a``, or for least squares by the solution, which is to ``q`` as ``a`` is to
+    ``past``. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in the end, as nothing is left of the
+    row. An independent row is predicted by 0, as by the latest weights: what `predict` has would change with linear
+    maps.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
@@ -120,5 +122,6 @@ def rotate_in(state, x, root):
         v[i], rest = sin * rest, cos * rest
         if is_new:
             break
-    predicted = np.zeros(len(q)) if is_new else -rest_past / rest
+    left = rest_q if state.rule.update == "least_squares" else rest_past
+    predicted = np.zeros(len(q)) if is_new else -left / rest
     return v, is_new, np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST)

@@ -50,6 +50,8 @@ class Rule(LinearRule):
         Whether to predict with the average of the weights; see `State`.
     half_life : float
         After rows of how much weight a row counts half; infinite for never, and for the potential.
+    forecasts : bool
+        Whether least squares play the forecaster, by ``S`` with the row, and not what they predict before it.
     centred, target_unit, degree, coupled, clip, log_link, robust, outlying
         See `LinearRule`.
     """
@@ -71,6 +73,7 @@ class Rule(LinearRule):
     robust: bool = False
     outlying: float = 32.0
     half_life: float = np.inf
+    forecasts: bool = False
 
     experts = 1
     mixed = True
@@ -81,7 +84,7 @@ class Rule(LinearRule):
 
     @property
     def by_latest(self):
-        return replace(self, averaged=False)
+        return replace(self, averaged=False, forecasts=True)
 
     @property
     def n_heads(self):

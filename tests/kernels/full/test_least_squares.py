@@ -24,10 +24,11 @@ def make_state(d, n_targets=1, **options):
     return new_state(full.Rule("least_squares", n_targets=n_targets, degree=2, coupled=False, **options), d)
 
 
-def progressive(state, X, y, weights=None):
+def progressive(state, X, y, weights=None, latest=True):
+    """What the forecaster says before each row or, without ``latest``, what `predict` does."""
     y = y[:, None] if y.ndim == 1 else y
     out = np.full((len(X), y.shape[1]), np.nan)
-    learn(state, losses.SquaredError(), X, y, weights, predictions=out)
+    learn(state, losses.SquaredError(), X, y, weights, predictions=out, latest=latest)
     return out
 
 
@@ -63,6 +64,25 @@ def test_predictions_before_each_row_are_the_forecasters(rng, kernel):
     with config_context(kernel=kernel):
         played = progressive(make_state(4), X, y, weights)[:, 0]
     np.testing.assert_allclose(played, forecasts(X, y, weights, clip=True), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("half_life", [np.inf, 10.0])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_is_played_is_what_predict_has(rng, kernel, half_life):
+    X, y = make_rows(rng)
+    y = np.column_stack([y, -1e6 * y + X[:, 0]])
+    weights = rng.random(80) + 0.1
+    with config_context(kernel=kernel):
+        state = make_state(4, n_targets=2, half_life=half_life)
+        for t in range(80):
+            expected = predict(state, X[t : t + 1])
+            before = state.copy()
+            played = progressive(state, X[t : t + 1], y[t : t + 1], weights[t : t + 1], latest=False)
+            progressive(before, X[t : t + 1], y[t : t + 1], weights[t : t + 1])
+            assert np.array_equal(before.columns.table, state.columns.table)  # what is learnt does not depend on it
+            assert np.array_equal(before.factor, state.factor)
+            if t not in (0, 1, 2, 3, 20):  # in which a new direction is met
+                np.testing.assert_allclose(played, expected, rtol=1e-7, atol=1e-7 * np.abs(y[:, 1]).max())
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
