@@ -216,7 +216,7 @@ class Expert(StreamPipeline):
                 decision = kernels.predict_by_row(self.snapshot, learner._rows_to_predict(rows))
                 average.append(learner._respond(method, decision))
             weights = slice_weights(weight, start, stop)
-            played = learner._play(rows, y[start:stop], sample_weight=weights, latest=True, **options)
+            played = learner._play(rows, y[start:stop], sample_weight=weights, latest=self.averages, **options)
             latest.append(learner._respond(method, played))
             if self.n_rows == 0:
                 self.averages = bool(learner._state.rule.averaged)

@@ -252,9 +252,9 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     update : {"auto", "potential", "scinol1", "scinol2", "least_squares"}, default="auto"
         ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
         ``invariance="coordinatewise"`` only. ``"least_squares"``, for ``invariance="full"`` and the squared error,
-        keeps the least-squares solution of all rows so far and predicts by it, before each row by the forecaster of
-        Vovk, Azoury and Warmuth [3]_ without its regulariser [4]_. ``"auto"``: ``"scinol2"`` coordinate by coordinate,
-        ``"least_squares"`` with ``invariance="full"`` where the loss is the squared error, else ``"potential"``.
+        keeps the least-squares solution of all rows so far and predicts by it. ``"auto"``: ``"scinol2"`` coordinate by
+        coordinate, ``"least_squares"`` with ``invariance="full"`` where the loss is the squared error, else
+        ``"potential"``.
     {potential_alpha}
     {centering}
     target_normalization : {"standard", None}, default="standard"
@@ -311,8 +311,9 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     rows nothing has been learnt of some direction: there predictions depend on the order of the columns.
 
     With ``update="least_squares"`` one pass of `fit` is all it takes, ``potential_alpha`` and ``average`` have no
-    effect, and the regret against every linear predictor is at most ``d B^2 log T`` and a term that does not grow, with
-    ``B`` the largest target [4]_. Before a row is learnt its target is taken to be the mean of those before.
+    effect. :func:`~sklearn_nag.regret.record` notes the forecaster of Vovk, Azoury and Warmuth [3]_ without its
+    regulariser: before a row is learnt it takes its target to be the mean of those before. Its regret against every
+    linear predictor is at most ``d B^2 log T`` and a term that does not grow, with ``B`` the largest target [4]_.
 
     References
     ----------

@@ -181,7 +181,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         Number of threads over which targets are spread where that can help, as joblib counts them. No result depends
         on it.
     latest : bool, default=False
-        Whether predictions are by the latest weights instead.
+        Whether predictions are by the latest weights instead; of least squares by the forecaster.
 
     Raises
     ------

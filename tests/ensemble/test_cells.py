@@ -337,6 +337,18 @@ def test_weights_of_all_rows_alike_are_no_reason_to_follow_the_last_one(rng):
     assert model.progressive_loss_ < 1.05 * model.expert_losses_.min()
 
 
+def test_learners_that_overfit_are_told_by_what_they_predict():
+    """Exact ones that are judged as if they knew the row's leverage look like the mean, and take all of the weight."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2060, 40)), rng.normal(size=2060)
+    reg = NAGCellsRegressor(n_trees=20, random_state=0).partial_fit(X[:60], y[:60])
+    weight = dict(zip(reg.named_estimators_, reg.weights_))
+    assert weight["exact_lines"] + weight["exact_curves"] < 0.05
+    assert reg.score(X[60:], y[60:]) > -0.5
+    low, high = reg.predict_interval(X[60:], 0.9).T
+    assert np.mean((low <= y[60:]) & (y[60:] <= high)) > 0.8
+
+
 def test_early_losses_are_forgotten_by_a_fixed_share(rng):
     Z, fresh = rng.uniform(-1, 1, size=(2, 3000, 3))
     model = NAGCellsClassifier(random_state=0).partial_fit(Z, Z[:, 0] * Z[:, 1] > 0, classes=[False, True])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import MaxAbsScaler
 
-from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGClassifier
+from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGClassifier, ScaleInvariantRegressor
 from sklearn_nag.ensemble._experts import Expert
 from sklearn_nag.preprocessing import make_online_pipeline
 
@@ -54,3 +54,16 @@ def test_damaged_experts_are_refused(change, message):
     change(model._experts)
     with pytest.raises(ValueError, match=message):
         pickle.loads(pickle.dumps(model))
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_exact_least_squares_forecast_what_they_predict(apart):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 6)), rng.normal(size=30)
+    X[:10, 1] = X[:10, 0]
+    expert = Expert("exact", ScaleInvariantRegressor(invariance="full", update="least_squares"), apart)
+    for i in range(30):
+        expected = expert.learner.predict(X[i : i + 1]) if i > 0 else None
+        responses = expert.play("predict", X[i : i + 1], y[i : i + 1], None, None)
+        if i > 0:
+            np.testing.assert_allclose(responses, [expected], rtol=1e-10)

@@ -229,8 +229,27 @@ def in_range(p):
     return min(max(p, -LARGEST), LARGEST) if p == p else 0.0
 
 
+@slow
+def of_new(table, f, factor, sin, b, v, share, k):
+    """What the solution predicts for a row that is independent of those before; ``share`` is scratch."""
+    n, last = v.size, 0
+    for i in range(n):
+        if sin[b, i] != 0.0:
+            last = i
+    left = -table[f.weight + k, last]
+    for i in range(n - 1, last, -1):
+        share[i] = 0.0
+        if factor[i, i] != 0.0:
+            value = table[f.weight + k, i]
+            for j in range(i + 1, n):
+                value -= factor[i, j] * share[j]
+            share[i] = value / factor[i, i]
+            left += factor[last, i] * share[i]
+    return left / v[last]
+
+
 @fast
-def turn(table, f, cos, sin, b, v, averaged, is_new):
+def turn(table, f, factor, cos, sin, b, v, averaged, share, is_new):
     """As `numpy_rows.rotate_in`, of weights and their average, once row ``b`` is in the factor."""
     rest = 1.0
     for i in range(v.size):
@@ -242,7 +261,10 @@ def turn(table, f, cos, sin, b, v, averaged, is_new):
                 q, past, c, s = table[f.weight + k, i], table[f.past + k, i], cos[b, i], sin[b, i]
                 table[f.weight + k, i], rest_q = c * q + s * rest_q, c * rest_q - s * q
                 table[f.past + k, i], rest_past = c * past + s * rest_past, c * rest_past - s * past
-        averaged[k] = 0.0 if is_new else in_range(-(rest_q if UPDATE == LEAST_SQUARES else rest_past) / rest)
+        if UPDATE == LEAST_SQUARES:
+            averaged[k] = in_range(of_new(table, f, factor, sin, b, v, share, k) if is_new else -rest_q / rest)
+        else:
+            averaged[k] = 0.0 if is_new else in_range(-rest_past / rest)
 
 
 @slow
@@ -256,8 +278,9 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, so
         for i in range(n):
             inner += table[f.weight + k, i] * v[i]
         mean = target[SUM, k] / max(before, TINY)
-        p = inner / root + leverage * mean if rule.forecasts else solved[k] / root
-        heads[PREDICTION, k] = 0.0 if is_new else p - mean
+        heads[PREDICTION, k] = solved[k] / root - mean
+        if rule.forecasts:
+            heads[PREDICTION, k] = 0.0 if is_new else inner / root + (leverage - 1.0) * mean
         heads[CLIPPED, k] = heads[PREDICTION, k]
     if HAS_TARGET_UNIT:
         read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size, losses.size)
@@ -355,7 +378,7 @@ def learn_dense(
             c = weights[row] if weights.size > 0 else 1.0
             new = is_new and b == count - 1
             read_row(y, codes, row, heads, n_heads)
-            turn(table, f, cos, sin, b, v, averaged, new)
+            turn(table, f, factor, cos, sin, b, v, averaged, share, new)
             before = clock[T]
             clock[T] += c
             clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)

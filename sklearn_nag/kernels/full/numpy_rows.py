@@ -65,9 +65,11 @@ def _regress_row(state, target_rows, i, x, c, played):
     v, is_new, solved = rotate_in(state, relative(state, x) * root, root)
     q = state.columns.weight
     state.largest_weight = float(max(state.largest_weight, c))
-    p = rows.mean_before[i]
-    if not is_new:
-        p = (np.add.reduce(v * q, axis=1) / root + np.add.reduce(v * v) * p) if state.rule.forecasts else solved / root
+    p = solved / root
+    if state.rule.forecasts:
+        inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
+        leverage = 1.0 if is_new else np.add.reduce(v * v)
+        p = inner / root + leverage * rows.mean_before[i]
     played[i] = np.clip(p, rows.least[i], rows.most[i])
     q += (root * rows.y[i])[:, None] * v
 
@@ -99,11 +101,11 @@ def is_rounding(factor, x, i, rounding):
 def rotate_in(state, x, root):
     """Rotate the row ``x``, which is changed, into the factor, ``q``, and the average of the weights.
 
-    Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; and what
-    `predict` has for it: by the average ``a``, or for least squares by the solution, which is to ``q`` as ``a`` is to
-    ``past``. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in the end, as nothing is left of the
-    row. An independent row is predicted by 0, as by the latest weights: what `predict` has would change with linear
-    maps.
+    Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; and what the
+    average ``a`` predicts for it. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in the end, as
+    nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what `predict` has for
+    it would change with linear maps. For least squares it is what `predict` has in any case, by the solution, which is
+    to ``q`` as ``a`` is to ``past``; of an independent row later columns are left.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
@@ -122,6 +124,13 @@ def rotate_in(state, x, root):
         v[i], rest = sin * rest, cos * rest
         if is_new:
             break
-    left = rest_q if state.rule.update == "least_squares" else rest_past
-    predicted = np.zeros(len(q)) if is_new else -left / rest
+    if state.rule.update != "least_squares":
+        predicted = np.zeros(len(q)) if is_new else -rest_past / rest
+    elif is_new:
+        later = slice(i + 1, None)
+        predicted = (np.add.reduce(solve(factor[later, later], q[:, later]) * factor[i, later], axis=1) - q[:, i]) / v[
+            i
+        ]
+    else:
+        predicted = -rest_q / rest
     return v, is_new, np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
