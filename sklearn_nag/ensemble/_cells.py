@@ -75,8 +75,8 @@ weights_ : ndarray of shape (n_estimators,)
     How much lines, products, curves, cells and, once they have joined, later generations of cells are trusted: the
     share of each in a prediction. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
-    Mean progressive loss of each of them, over the rows but the first; NaN before. That of a later generation has what
-    the one before lost until then.
+    Mean progressive loss of each of them, over the rows but the first; NaN before. One that sleeps has that of those it
+    agrees with.
 progressive_loss_ : float
     The same of the mixture.
 regret_ : float
@@ -101,7 +101,8 @@ Learners see the rows side by side: lines, one for each column; products, which 
 and squares (`OnlineProducts`); curves, which add a spline of the ranks of each column; and cells, which add the
 cells of random partitions, and so learn how columns act together. Squared errors have exact least squares besides
 (`ScaleInvariantRegressor` with ``invariance="full"``): of lines, and of lines with bounded deviations from the
-means and, for up to 17 columns, the products of these. Their predictions are mixed by AdaHedge by how well they
+means and, for up to 17 columns, the products of these. They agree with lines until they have learnt two rows for
+each of their columns: before, they fit what comes by chance. Predictions are mixed by AdaHedge by how well they
 have predicted rows that were new to them, with a blend of them as one more expert. Lines learn soonest, cells catch
 up later. So the classifier forgets early losses: it mixes at the rate 1, or 1 over a mean of the weights of rows,
 and after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew (fixed share, Herbster and Warmuth,
@@ -128,9 +129,10 @@ changes no bit.
 
 _LINES, _PRODUCTS = "lines", "products"
 _GENERATIONS = _CELLS, _FOCUSED, _REFOCUSED, _FINER = "cells", "focused", "refocused", "finer"
-_EXACT_LINES, _EXACT_CURVES = "exact_lines", "exact_curves"
+_EXACT = _EXACT_LINES, _EXACT_CURVES = "exact_lines", "exact_curves"
 _MOST_PRODUCTS = 2**12  # a row takes a nanosecond or two for each
 _MOST_EXACT = 192  # columns of exact least squares, of which a row takes the square of nanoseconds
+_ROWS_A_COLUMN = 2  # that exact ones have learnt before they are judged: with fewer they fit what comes by chance
 _FIRST_LOOK, _FINER_FROM = 5, 40  # times ``focus_rows``: rows before looks begin, and before finer cells may join
 _TRUSTED = 0.25  # share with which the first of three generations stays, or the last one
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
@@ -356,7 +358,9 @@ class _LinesCurvesCells(ToldNumbers):
         self._asleep = None if of_both <= before else np.zeros(2)
 
     def _judge(self, responses, y, c, n_unjudged):
-        """As of any mixture; a newcomer that sleeps agrees with the generation before."""
+        """As of any mixture; exact ones that sleep agree with lines, a newcomer with the generation before."""
+        lines = responses[self._names.index(_LINES)]
+        responses = [self._after_sleep(*pair, lines) for pair in zip(self._experts, responses)]
         if self._asleep is not None:
             (before, own), _ = self._advice(responses[-2:], y)
             losses = np.column_stack([self._weighted_loss(p, y, c) for p in (0.5 * before + 0.5 * own, before)])
@@ -364,11 +368,21 @@ class _LinesCurvesCells(ToldNumbers):
             responses = [*responses[:-1], responses[-2]]
         return super()._judge(responses, y, c, n_unjudged)
 
+    @staticmethod
+    def _after_sleep(expert, response, lines):
+        """What an expert that has learnt some rows said of them; where it slept, what lines did."""
+        n_asleep = _rows_asleep(expert) - expert.n_rows + len(response)
+        return response if n_asleep <= 0 else np.concatenate([lines[:n_asleep], response[n_asleep:]])
+
     def _shares(self):
-        shares = super()._shares()
-        if self._asleep is None:
-            return shares
-        return np.concatenate([shares[:-2], [shares[-2] + shares[-1], 0.0]])
+        shares = super()._shares().copy()
+        if self._asleep is not None:
+            shares[-2:] = shares[-2] + shares[-1], 0.0
+        for place, expert in enumerate(self._experts):
+            if expert.n_rows < _rows_asleep(expert):
+                shares[self._names.index(_LINES)] += shares[place]
+                shares[place] = 0.0
+        return shares
 
     def _focus(self, name, depth, *row):
         """Let another generation of cells learn the latest row, and join; return whether there is one.
@@ -586,6 +600,11 @@ class _LinesCurvesCells(ToldNumbers):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _rows_asleep(expert):
+    """How many rows an expert learns before it is judged by itself."""
+    return _ROWS_A_COLUMN * (1 + expert.learner.n_features_in_) if expert.name in _EXACT and expert.n_rows > 0 else 0
 
 
 def _joined_early(models, base):

@@ -60,7 +60,7 @@ def average(state, c, v):
 
 
 def _regress_row(state, target_rows, i, x, c, played):
-    """Least squares; the forecaster predicts by ``S`` with the row and, in place of its target, the mean of those before."""
+    """Least squares. The forecaster predicts by ``S`` with the row and, as its target, the mean of those before."""
     rows, root = target_rows, np.sqrt(c)
     v, is_new, solved = rotate_in(state, relative(state, x) * root, root)
     q = state.columns.weight
@@ -128,9 +128,8 @@ def rotate_in(state, x, root):
         predicted = np.zeros(len(q)) if is_new else -rest_past / rest
     elif is_new:
         later = slice(i + 1, None)
-        predicted = (np.add.reduce(solve(factor[later, later], q[:, later]) * factor[i, later], axis=1) - q[:, i]) / v[
-            i
-        ]
+        left = np.add.reduce(solve(factor[later, later], q[:, later]) * factor[i, later], axis=1)
+        predicted = (left - q[:, i]) / v[i]
     else:
         predicted = -rest_q / rest
     return v, is_new, np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
