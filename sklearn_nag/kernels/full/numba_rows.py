@@ -37,8 +37,7 @@ from ..state.bounded import LARGEST_POWER
 from ..state.fading import EVERY, fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LOWEST, TINY
 from ..state.model import Diverged
-from .forgetting import FAINT
-from .rule import ROUNDING, SOME, Rule
+from .rule import FAINT, ROUNDING, SOME, Rule
 
 POTENTIAL, LEAST_SQUARES = range(2)
 AGE, FADED = 3, 4  # further entries of ``clock``; the last is read by `factor_due`
@@ -333,7 +332,7 @@ def until_due(rule, clock, weights, order, step, count):
 
 @slow
 def fade(table, f, clock, target, factor, n_heads, passed):
-    """As `forgetting.fade`."""
+    """As `rule.fade`."""
     root = np.sqrt(passed)
     for i in range(factor.shape[0]):
         largest = 0.0

@@ -4,23 +4,28 @@ Notation (paper: Kotłowski, "Scale-invariant unconstrained online learning", 20
 divided by the largest that it can be, ``h = -sum c g x``, ``S = sum c x x^T``, and the weights are a function of these.
 
 Least squares has the sum of ``c y x`` in the place of ``h``, and the weights ``S^+ h``: the forecaster of Vovk (1998)
-and of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz, Huang and Stoltz, 2019).
+and of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz, Huang and Stoltz, 2019). They can
+forget, as recursive least squares with a forgetting factor, in steps; the potential cannot, as its weights are no ratio
+of sums.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from ..state.bounded import LARGEST_POWER, BoundedState
+from ..state.fading import fade_rows, learn_and_fade
 from ..state.fields import DEVIATION, LARGEST_SEEN, LIFT, ORIGIN, PAST, WEIGHT, Field, always
 from ..state.lifts import TINY, positive
 from ..state.rule import LinearRule
 
 ROUNDING = np.finfo(np.float64).eps
 SOME = 16.0 * ROUNDING  # of a value, times the number of columns: so much may be rounding once others are taken off
+FAINT = 1e-140  # what is left of a direction that no row has shown for a thousand half-lives; its weight is given up
 # What is kept of each column; `State` says what weights are. They and their average are relative to the factor.
 FIELDS = (
     ORIGIN._replace(needed=always),
@@ -221,3 +226,18 @@ def rank_tolerance(columns):
     """How far rounding may have moved values of each column: in proportion to deviations, and to distance from 0."""
     n_columns = columns.lift.size
     return SOME * n_columns * columns.deviation + 2.0 * ROUNDING * columns.largest * columns.lift
+
+
+def fading(learn_rows, multiply, rule, compiled):
+    """As `sklearn_nag.kernels.state.rule.Family` has it; compiled loops fade on their way."""
+    return learn_rows if compiled else partial(learn_and_fade, learn_rows, fade)
+
+
+def fade(state, factor):
+    """Multiply by ``factor``, at most 1, whatever is a sum over rows; the factor is the root of one, as is ``q``."""
+    state.factor *= np.sqrt(factor)
+    state.columns.weight *= np.sqrt(factor)
+    faint = np.abs(state.factor).max(axis=1) < FAINT
+    state.factor[faint] = 0.0
+    state.columns.weight[:, faint] = 0.0
+    fade_rows(state, factor)
