@@ -22,21 +22,11 @@ MOST = 2**62  # products that have numbers of 64 bits
 
 
 class Run(NamedTuple):
-    """A group of columns, of which a product takes some.
+    """A group of columns, of which a product takes some."""
 
-    Attributes
-    ----------
-    group : ndarray of int
-        Places of the columns, ascending.
-    times : int
-        How many columns a product takes.
-    strict : bool
-        Whether it takes none twice.
-    """
-
-    group: np.ndarray
-    times: int
-    strict: bool
+    group: np.ndarray  # places of the columns, ascending
+    times: int  # how many columns a product takes
+    strict: bool  # whether it takes none twice
 
     def size(self):
         """In how many ways they can be taken."""
@@ -47,45 +37,32 @@ class Run(NamedTuple):
         return (combinations if self.strict else combinations_with_replacement)(self.group.tolist(), self.times)
 
     def parts(self):
-        """For each place among the columns taken, a number for each column of the group.
+        """For each place among the columns taken, an array of a number for each column of the group.
 
         Those of the columns taken sum to how many ways come before, in the order of their columns (Knuth, volume 4A,
         section 7.2.1.3: the combinatorial number system).
         """
         room, found = self._room() - 1, []
-        for place in range(self.times):
-            left, shift = self.times - place, 0 if self.strict else place
-            first = comb(max(room - place, 0), left)
-            found.append([max(first - comb(room - i - shift, left), 0) for i in range(len(self.group))])
-        return found
+        ways = np.ones(room + 1, dtype=np.int64)  # to take columns, by how many there are
+        for place in reversed(range(self.times)):
+            ways = np.append(0, np.cumsum(ways[:-1]))
+            later = room - np.arange(len(self.group)) - (0 if self.strict else place)
+            found.append(np.maximum(ways[max(room - place, 0)] - ways[later], 0))
+        return found[::-1]
 
     def _room(self):
         return len(self.group) + (0 if self.strict else self.times - 1)
 
 
 class Plan(NamedTuple):
-    """What is to be multiplied.
+    """What is to be multiplied."""
 
-    Attributes
-    ----------
-    terms : list of list of Run
-        Kinds of products: each takes columns of every run.
-    tables, again : list of ndarray
-        The terms, as `_numpy_rows.products` takes them.
-    n_products : int
-        How many products there are.
-    n_columns : int
-        To how many columns they are hashed; 0 where each has a column of its own.
-    factors : list of ndarray, or None
-        As `factors_of` gives them, where the first rows were dense.
-    """
-
-    terms: list[list[Run]]
-    tables: list[np.ndarray]
+    terms: list[list[Run]]  # kinds of products: each takes columns of every run
+    tables: list[np.ndarray]  # the terms, with ``again``, as `_numpy_rows.products` takes them
     again: list[np.ndarray]
     n_products: int
-    n_columns: int
-    factors: list[np.ndarray] | None = None
+    n_columns: int  # to which they are hashed; 0 where each has a column of its own
+    factors: list[np.ndarray] | None = None  # as `factors_of` gives them, where the first rows were dense
 
     @classmethod
     def of(cls, terms, n_features, max_columns):
@@ -104,7 +81,7 @@ class Plan(NamedTuple):
                 later = prod(other.size() for other in term[place + 1 :])
                 for part in run.parts():
                     numbers = np.full(n_features, -1)
-                    numbers[run.group] = np.array(part, dtype=np.int64) * later + (0 if table else start)
+                    numbers[run.group] = part * later + (0 if table else start)
                     table.append(numbers)
                 repeats += [-1] + [int(run.strict)] * (run.times - 1)
             tables.append(np.stack(table))

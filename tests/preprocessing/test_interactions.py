@@ -17,6 +17,7 @@ import sklearn_nag
 from sklearn_nag.kernels._backend import is_compiled
 from sklearn_nag.preprocessing import Interactions
 from sklearn_nag.preprocessing._base import merged
+from sklearn_nag.preprocessing._interactions import MOST, Run
 
 pd = pytest.importorskip("pandas")
 
@@ -185,6 +186,25 @@ def test_missing_values_are_refused_by_row_and_column():
     X = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.nan]})
     with pytest.raises(ValueError, match=r"Input X contains NaN in row 1, column 1 \('b'\)"):
         Interactions().fit(X)
+    with pytest.raises(ValueError, match="Input X contains infinity in column 'b'; numbers must be finite\\.$"):
+        Interactions().fit(X.replace(np.nan, np.inf))
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_products_are_numbered_in_the_order_of_their_columns(n, times, strict):
+    run = Run(np.arange(n), times, strict)
+    parts = run.parts()
+    numbers = [sum(int(part[column]) for part, column in zip(parts, columns)) for columns in run.ways()]
+    assert numbers == list(range(run.size()))
+
+
+def test_the_last_products_that_have_numbers():
+    n = 3_024_617
+    run = Run(np.arange(n), 3, True)
+    assert run.size() < MOST <= Run(np.arange(n + 1), 3, True).size()
+    assert sum(int(part[place]) for part, place in zip(run.parts(), (n - 3, n - 2, n - 1))) == run.size() - 1
 
 
 def test_it_learns_nothing(rng):
