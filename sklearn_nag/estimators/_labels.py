@@ -51,8 +51,8 @@ def classes_of_stream(y):
     """``classes_`` of a model of several labels, if ``y`` are such; else None."""
     if not has_columns(y):
         return None
-    y = as_matrix(y)
-    return classes_of_labels(y.shape[1]) if _are_zeros_and_ones(y) else None
+    classes = classes_of_matrix(as_matrix(y))
+    return classes if are_labels(classes) else None
 
 
 def _are_zeros_and_ones(y):
