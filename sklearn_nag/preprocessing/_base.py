@@ -45,6 +45,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     _state: Any
     _reads: frozenset = frozenset()  # kinds of columns of which it makes the same, so that one may turn into another
     _takes_tables: tuple = ()  # kinds of columns that may come as a `Table`, of which nobody has to make an array
+    _free: tuple = ("sparse_output", "errors", "max_names")  # parameters that may change before it transforms
 
     # -- what a class defines
 
@@ -167,7 +168,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """
         if isinstance(X, _Learnt):
             return X.rows
-        check_is_fitted(self)
+        self._check_can_transform()
         return self._transform_rows(self._state, self._rows(X, False))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
@@ -183,7 +184,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         ndarray of str objects
             The names.
         """
-        check_is_fitted(self)
+        self._check_can_transform()
         names = names_in(self, input_features)
         return np.asarray(self._names_out(self._state, names), dtype=object)
 
@@ -216,6 +217,12 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         state = self._new_state(rows) if first else self._state
         self._state, transformed = self._learn_rows(state, rows, transform)
         return transformed
+
+    def _check_can_transform(self):
+        """Raise unless it is fitted, by the parameters that it has now."""
+        check_is_fitted(self)
+        now = {name: getattr(self, name) for name in self._begun_with if name not in self._free}
+        check_as_begun(self._begun_with, now, type(self).__name__, "it")
 
     def _check_begun_with(self, parameters):
         """Raise unless the parameters are those of the first row, on which the columns that come out depend."""
@@ -306,8 +313,7 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
     if not finite and np.isinf(values).any():
         column = int(X.indices[np.argmax(np.isinf(values))]) if sparse.issparse(X) else np.argwhere(np.isinf(X))[0][1]
         raise ValueError(
-            f"Input X contains infinity in column {as_given(names_in(transformer)[column])}; numbers must be finite, "
-            "or NaN where they are missing."
+            f"Input X contains infinity in column {as_given(names_in(transformer)[column])}; numbers must be finite."
         )
     return X.astype(np.float64, copy=False)
 

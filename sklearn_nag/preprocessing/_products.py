@@ -100,6 +100,7 @@ class OnlineProducts(OfNumbers):
     """
 
     _had = "were multiplied"
+    _free = "columns", "products", "bounded"  # it goes by those that it was begun with
 
     def __init__(self, columns: Columns | Literal["auto"] = "auto", *, products: bool = True, bounded: bool = False):
         self.columns = columns

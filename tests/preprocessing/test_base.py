@@ -120,6 +120,9 @@ def test_parameters_may_not_change_while_it_goes_on():
     transformer.set_params(factor=2.0)
     with pytest.raises(ValueError, match="factor was 1.0 when this Centred was new and is 2.0 now"):
         transformer.partial_fit([[1.0]])
+    for go_on in (lambda: transformer.transform([[1.0]]), transformer.get_feature_names_out):
+        with pytest.raises(ValueError, match="factor was 1.0 when this Centred was new and is 2.0 now"):
+            go_on()
     assert transformer.fit([[1.0]])._state.n == 1
 
 
