@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Number
@@ -45,24 +46,12 @@ _TILE = 2**16  # numbers that are written at a time: as many as stay near the pr
 
 
 class Table(NamedTuple):
-    """Columns side by side.
-
-    Attributes
-    ----------
-    names : list or None
-        Names of the columns, where they have any.
-    columns : list of Column
-        The columns.
-    n_rows : int
-        Number of rows.
-    array : ndarray or CSR array, or None
-        What it was made of, where that was an array of numbers.
-    """
+    """Columns side by side."""
 
     names: list | None
     columns: list
     n_rows: int
-    array: Any
+    array: Any  # what it was made of, where that was an array of numbers or sparse
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -75,7 +64,11 @@ def read_table(X: Any) -> Table:
     if isinstance(X, Table):
         return X
     if hasattr(X, "iloc") and hasattr(X, "columns"):
-        return Table(list(X.columns), [_OfPandas(name, column) for name, column in X.items()], len(X), None)
+        names = list(X.columns)
+        for name in names:
+            if name is not None and is_missing(name):  # it is not equal to itself
+                raise ValueError(f"X has a column named {name}; give it another name.")
+        return Table(names, [_OfPandas(name, column) for name, column in X.items()], len(X), None)
     if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "get_columns"):
         columns = X.get_columns()
         return Table(list(X.columns), [_OfPolars(column.name, column) for column in columns], X.height, None)
@@ -107,8 +100,11 @@ def read_table(X: Any) -> Table:
 
 def _as_array(rows):
     """A list of rows as an array: of numbers where all are, else of objects, so that 1 and "1" stay apart."""
-    array = np.asarray(rows)
-    return array if array.dtype.kind in "biufcM" else np.asarray(rows, dtype=object)
+    with suppress(UnicodeDecodeError):  # of bytes beside words
+        array = np.asarray(rows)
+        if array.dtype.kind in "biufcM":
+            return array
+    return np.asarray(rows, dtype=object)
 
 
 class Column:
@@ -230,6 +226,10 @@ class Column:
         words[:] = _as_words(values)
         return words
 
+    def _decoded(self):
+        codes, words = self.coded()
+        return np.array([*words, None], dtype=object)[codes]
+
     def _as_dates(self, values):
         if values.dtype.kind == "M":
             return self._in_microseconds(values)
@@ -289,7 +289,9 @@ class _OfPandas(Column):
         return self._as_numbers(self.values.to_numpy(dtype=object))
 
     def words(self):
-        return self.values.words() if self.is_arrow else self._as_words(self.values.tolist())
+        if self.is_arrow:
+            return self.values.words()
+        return self._decoded() if hasattr(self.values.dtype, "categories") else self._as_words(self.values.tolist())
 
     def coded(self):
         if self.is_arrow:
@@ -376,10 +378,10 @@ class _OfArrow(Column):
 
     @property
     def kind(self):
-        kind = WORDS if self._is_of_categories else _kind_in_arrow(self.values.type)
+        kind = _kind_in_arrow(self.values.type)
         if kind is None:
             raise self._refused(self.values.type)
-        return kind
+        return WORDS if self._is_of_categories else kind
 
     def numbers(self):
         from pyarrow import float64, types
@@ -391,13 +393,10 @@ class _OfArrow(Column):
         return self._as_numbers(np.array([*self.values.to_pylist(), None], dtype=object)[:-1])
 
     def words(self):
-        if hasattr(self.values, "indices"):
-            codes, words = self.coded()
-            return np.array([*words, None], dtype=object)[codes]
-        return self._as_words(self.values.to_pylist())
+        return self._decoded() if hasattr(self.values.type, "index_type") else self._as_words(self.values.to_pylist())
 
     def coded(self):
-        if self.kind != WORDS:
+        if not str(self.values.type).endswith("binary") and self.kind != WORDS:
             return super().coded()
         values = self.values.combine_chunks() if hasattr(self.values, "combine_chunks") else self.values
         if not hasattr(values, "indices"):
@@ -433,7 +432,8 @@ def _kind_in_arrow(kind):
     from pyarrow import types
 
     if types.is_dictionary(kind):
-        return WORDS
+        is_extension = hasattr(kind.value_type, "extension_name")  # as bins and periods of pandas
+        return WORDS if is_extension or _kind_in_arrow(kind.value_type) else None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return NUMBERS
     if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(kind):
@@ -470,7 +470,8 @@ def _present(codes, dictionary):
 
 def _as_words(values):
     """Values as a list of words."""
-    values = values.to_pylist() if hasattr(values, "to_pylist") else values
+    if hasattr(values, "to_pylist"):
+        values = values.to_pandas() if hasattr(values.type, "extension_name") else values.to_pylist()
     return [value if type(value) is str else as_word(value) for value in values]
 
 
@@ -502,7 +503,12 @@ def as_word(value: Any) -> str | None:
         value = value.item()
     if isinstance(value, bool):
         return str(value)
-    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).decode()
+    if isinstance(value, Decimal) and value.is_finite():
+        word = f"{value or 0:f}"
+        return word.rstrip("0").rstrip(".") if "." in word else word
+    if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, datetime.date):
         return value.isoformat()

@@ -1,6 +1,7 @@
 """Columns of tables of all libraries, and of arrays, are read alike."""
 
 import datetime
+from contextlib import suppress
 from decimal import Decimal
 
 import numpy as np
@@ -148,6 +149,17 @@ def test_sparse_rows_stay_sparse():
         (np.bool_(False), "False"),
         (np.str_("x"), "x"),
         (Decimal("3.0"), "3"),
+        (Decimal("1.10"), "1.1"),
+        (Decimal("-0.00"), "0"),
+        (Decimal("-0.50"), "-0.5"),
+        (Decimal("1E+3"), "1000"),
+        (Decimal("1E-7"), "0.0000001"),
+        (Decimal("0." + "123456789" * 4), "0." + "123456789" * 4),
+        (Decimal("Infinity"), "Infinity"),
+        ("café".encode(), "café"),
+        (np.bytes_(b"a\nb"), "a\nb"),
+        (bytearray(b"a"), "a"),
+        (memoryview(b"a"), "a"),
         (float("inf"), "inf"),
         (NAN, None),
         (pd.NA, None),
@@ -159,6 +171,77 @@ def test_words(value, word):
     got = as_word(value)
     assert got == word
     assert got is None or type(got) is str
+
+
+def test_bytes_that_are_not_utf_8_are_no_word():
+    with pytest.raises(UnicodeDecodeError, match="'utf-8' codec can't decode byte 0xe9"):
+        as_word("café".encode("latin-1"))
+
+
+def tables_of(name, values):
+    """A column in frames of pandas and polars and, where there is pyarrow, in a table of Arrow."""
+    tables = [pd.DataFrame({name: pd.Series(values, dtype=object)}), pl.DataFrame({name: values})]
+    with suppress(ImportError):  # it may need a newer NumPy
+        import pyarrow
+
+        tables.append(pyarrow.table({name: values}))
+    return tables
+
+
+def test_decimals_are_the_same_words_in_all_libraries():
+    """Arrow and polars write all of a column with as many decimals."""
+    for table in tables_of("q", [Decimal("1.1"), None, Decimal("2.25"), Decimal("3")]):
+        assert read_table(table).columns[0].words().tolist() == ["1.1", None, "2.25", "3"]
+
+
+def test_bytes_are_words_in_utf_8_for_encoders():
+    rows = [[b"caf\xc3\xa9", "x"], ["b", b"y"], [b"a\nb", "z"]]
+    for given in (rows, np.array(rows, dtype=object)):
+        first, second = read_table(given).columns
+        assert first.words().tolist() == ["café", "b", "a\nb"]
+        assert second.words().tolist() == ["x", "y", "z"]
+    for table in tables_of("w", [b"caf\xc3\xa9", None, b"a\nb"] * 30):
+        [column] = read_table(table).columns
+        codes, words = column.coded()
+        assert [words[code] for code in codes] == column.words().tolist() == ["café", None, "a\nb"] * 30
+        with pytest.raises(ValueError, match="column 'w' holds .*: columns hold numbers, words or dates"):
+            _ = column.kind
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (pd.cut([0.0, 7.0, np.nan, 6.0], [-1, 2, 5, 7]), ["(-1, 2]", "(5, 7]", None, "(5, 7]"]),
+        (pd.Categorical(pd.PeriodIndex(["2024-02", "2024-01"], freq="M")), ["2024-02", "2024-01"]),
+    ],
+)
+def test_bins_and_periods_of_pandas_are_the_same_words_in_arrow(values, words):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    frame = pd.DataFrame({"bin": values})
+    table = pa.Table.from_pandas(frame)
+    for rows in (frame, table, table.to_batches()[0]):
+        [column] = read_table(rows).columns
+        assert column.kind == WORDS
+        assert column.words().tolist() == words
+        codes, stand_for = column.coded()
+        assert [stand_for[code] for code in codes] == words
+
+
+@pytest.mark.parametrize("values", [pd.to_timedelta([1, 2], unit="D"), [(1, 2), (3,)]])
+def test_categories_that_arrow_writes_in_other_words_are_refused(values):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    [column] = read_table(pa.Table.from_pandas(pd.DataFrame({"t": pd.Categorical(values)}))).columns
+    for read in (lambda: column.kind, column.coded):
+        with pytest.raises(ValueError, match="column 't' holds dictionary.*: columns hold numbers, words or dates"):
+            read()
+
+
+@pytest.mark.parametrize("name", [np.nan, pd.NaT, pd.NA])
+def test_names_that_are_not_equal_to_themselves_are_refused(name):
+    frame = pd.DataFrame([[1.0, 2.0]], columns=pd.Index(["a", name], dtype=object))
+    with pytest.raises(ValueError, match=f"X has a column named {name}; give it another name"):
+        read_table(frame)
+    assert read_table(pd.DataFrame([[1.0]], columns=pd.Index([None], dtype=object))).names == [None]
 
 
 def many_words():
