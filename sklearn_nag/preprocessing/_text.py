@@ -81,7 +81,7 @@ class OnlineTfidf(OnlineTransformer):
     Notes
     -----
     Texts come as a list, an array or a column of one dimension, or as a table of a single column; a missing one is
-    empty. `sklearn_nag.merge` adds up the counts of several.
+    empty, and bytes are read as UTF-8. `sklearn_nag.merge` adds up the counts of several.
 
     References
     ----------
@@ -142,8 +142,11 @@ class OnlineTfidf(OnlineTransformer):
         if hasattr(X, "columns"):
             table_in(self, X, first)  # which knows names
         analyze = vectorizer.build_analyzer()
-        words = [list(analyze(text)) for text in texts]
-        return Texts(words, self._hashed(words))
+        try:
+            words = [list(analyze(text)) for text in texts]
+            return Texts(words, self._hashed(words))
+        except TypeError as error:
+            raise TypeError("analyzer must make a list of str of a text.") from error
 
     def _hashed(self, words):
         """How often each hashed word is in each list of words, as HashingVectorizer has it."""

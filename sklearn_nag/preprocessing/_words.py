@@ -20,20 +20,10 @@ _NONE = "\ud800"  # stands for a missing word; no text in UTF-8 has it, and file
 
 
 class Coded(NamedTuple):
-    """Words by number.
+    """Words by number."""
 
-    Attributes
-    ----------
-    codes : list of ndarray of shape (n_rows,)
-        Of each column: a number for each row.
-    words : list of list of str
-        Of each column: what its numbers stand for; a missing word is `_NONE`. Each is there, and none twice.
-    n_rows : int
-        Number of rows.
-    """
-
-    codes: list
-    words: list
+    codes: list  # of each column: an array with a number for each row
+    words: list  # of each column: what its numbers stand for; a missing word is `_NONE`. Each is there, and none twice
     n_rows: int
 
     def not_in(self, i, known):
@@ -157,9 +147,10 @@ class OnlineOneHotEncoder(_OfVocabulary):
 
     Notes
     -----
-    Words are str; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same. `transform` leads
-    words that have not been learnt to the last column. Names of columns tell the words, so they change while the
-    vocabulary grows; frames between the steps of a pipeline, which compares names, go with arrays of sure words only.
+    Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same.
+    `transform` leads words that have not been learnt to the last column. Names of columns tell the words, so they change
+    while the vocabulary grows; frames between the steps of a pipeline, which compares names, go with arrays of sure
+    words only.
 
     Examples
     --------
@@ -239,9 +230,9 @@ class OnlineOrdinalEncoder(_OfVocabulary):
 
     Notes
     -----
-    Words are str; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same. A missing word is
-    a word like others. Models in which a word has other numbers cannot be merged, as numbers would mean something else
-    to what is behind: let one model see the words first, and give copies of it to all shards.
+    Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same.
+    A missing word is a word like others. Models in which a word has other numbers cannot be merged, as numbers would
+    mean something else to what is behind: let one model see the words first, and give copies of it to all shards.
 
     Examples
     --------

@@ -183,6 +183,37 @@ def test_models_of_before_names_were_remembered_go_on():
     assert "x0=bad" in read.partial_fit(["bad film"]).get_feature_names_out()
 
 
+def test_bytes_are_texts_in_utf_8():
+    docs = ["first line\nsecond\ttab", "café"]
+    expected = OnlineTfidf(2**10).fit(docs)
+    encoded = [doc.encode() for doc in docs]
+    column = pd.Series(encoded, name="t")
+    for X in (encoded, np.array(encoded), np.array(encoded, dtype=object)[:, None], column, pl.Series(encoded)):
+        tfidf = OnlineTfidf(2**10).fit(X)
+        assert tfidf._state.words == expected._state.words
+        np.testing.assert_array_equal(tfidf.transform(X).toarray(), expected.transform(docs).toarray())
+    assert OnlineTfidf(2**10).fit(column.to_frame())._state.words == expected._state.words
+    for transformer in (OnlineTfidf(), HashingVectorizer()):
+        with pytest.raises(UnicodeDecodeError, match="'utf-8' codec can't decode byte 0xe9"):
+            transformer.fit_transform(["café".encode("latin-1")])
+
+
+@pytest.mark.parametrize("found", [5, [5]])
+def test_an_analyzer_that_makes_no_words_is_named(found):
+    with pytest.raises(TypeError, match="analyzer must make a list of str of a text"):
+        OnlineTfidf(ngram_range=(1, 1), analyzer=lambda text: found).fit(["a"])
+
+
+@pytest.mark.parametrize("changed", [{"n_features": 128}, {"n_features": 32}, {"analyzer": "char"}])
+def test_texts_are_not_weighed_by_counts_of_other_columns(changed):
+    tfidf = OnlineTfidf(64).fit(["good bad"]).set_params(max_names=2)
+    assert tfidf.transform(["good"]).nnz == 1
+    [(name, value)] = changed.items()
+    tfidf.set_params(**changed)
+    with pytest.raises(ValueError, match=f"{name} was .* when this OnlineTfidf was new and is {value!r} now"):
+        tfidf.transform(["good bad zoo y q r s"])
+
+
 def test_it_knows_the_name_of_its_column():
     encoder = OnlineTfidf(16).fit(pd.DataFrame({"note": ["hello"]}))
     assert encoder.feature_names_in_.tolist() == ["note"]

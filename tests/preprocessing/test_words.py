@@ -182,6 +182,24 @@ def test_merging():
     assert merged([one, other])._state.counts == ({"a": 1, "b": 2},)
 
 
+def test_words_stay_in_the_columns_of_the_parameters_that_they_were_learnt_by():
+    rows = [[f"w{i}", "z"] for i in range(40)]
+    encoder = OnlineOneHotEncoder(50).fit(rows).set_params(sparse_output=False)
+    assert encoder.transform(rows[-1:]).nonzero()[1].tolist() == [39, 50]
+    encoder.set_params(max_categories=3)
+    with pytest.raises(ValueError, match="max_categories was 50 when this OnlineOneHotEncoder was new and is 3 now"):
+        encoder.transform(rows[-1:])
+
+
+def test_bytes_are_words_in_utf_8():
+    encoded, words = [["café".encode(), b"y"], [b"b", b"x"]], [["café", "y"], ["b", "x"]]
+    for kind in (OnlineOneHotEncoder, OnlineOrdinalEncoder, HashingEncoder):
+        encoder = kind(16).fit(words)
+        assert kind(16).fit(encoded)._state == encoder._state
+        for X in (encoded, np.array(encoded), np.array(encoded, dtype=object)):
+            assert (encoder.transform(X) != encoder.transform(words)).sum() == 0
+
+
 def test_coefficients_have_the_names_of_words(rng):
     X = pd.DataFrame({"town": rng.choice(["Rome", "Oslo", "Lima"], 300)})
     y = (X["town"] == "Oslo").to_numpy()
