@@ -26,16 +26,11 @@ MARGIN = 0.1  # of the gaps of a cell, at either end, in which no cut falls
 class Trees(NamedTuple):
     """Random trees, all of one depth; node ``k`` has the children ``2 k + 1``, below the cut, and ``2 k + 2``.
 
-    Attributes
-    ----------
-    column : ndarray of int32 of shape (n_trees, n_nodes)
-        Which column each inner node cuts.
-    cut : ndarray of int32 of shape (n_trees, n_nodes)
-        The last gap between knots that is below the cut; `NO_CUT` where no column of the cell can be cut.
+    The arrays are of int32, of shape (n_trees, n_nodes).
     """
 
-    column: np.ndarray
-    cut: np.ndarray
+    column: np.ndarray  # which each inner node cuts
+    cut: np.ndarray  # the last gap between knots below the cut; `NO_CUT` where no column of the cell can be cut
 
 
 def lengths(rows, knots):

@@ -23,20 +23,11 @@ class Knots(NamedTuple):
     """Quantiles of some columns, among which values have ranks.
 
     All are values that rows have had, so an increasing map of a column maps its knots.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_knots,)
-        Those of the first column, ascending and without repetition, then those of the second, and so on.
-    starts : ndarray of shape (n_columns + 1,) of int64
-        Where those of each column begin; a column of which all values were missing has none.
-    middles : ndarray of shape (n_columns,)
-        The lower median of each column, 0 where all values were missing.
     """
 
-    values: np.ndarray
-    starts: np.ndarray
-    middles: np.ndarray
+    values: np.ndarray  # those of the first column, ascending and without repetition, then those of the second, ...
+    starts: np.ndarray  # where those of each column begin, and the end; a column without values has none
+    middles: np.ndarray  # the lower median of each column, 0 where all values were missing
 
     @classmethod
     def of(cls, rows, n_quantiles):
@@ -65,27 +56,13 @@ class Knots(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the rows have shown so far.
+    """What the rows have shown so far."""
 
-    Attributes
-    ----------
-    columns : ndarray of int
-        Places of the columns that get knots, ascending.
-    seed : int
-        Of the random choices that are made with the knots; 0 where there are none.
-    first : ndarray of shape (n_rows, n_columns)
-        The first rows, which wait until they are enough; none once there are knots.
-    knots : Knots or None
-        None as long as rows wait.
-    made : object
-        What the transformer makes of the knots.
-    """
-
-    columns: np.ndarray
-    seed: int
-    first: np.ndarray
+    columns: np.ndarray  # places of those that get knots, ascending
+    seed: int  # of the random choices that are made with the knots; 0 where there are none
+    first: np.ndarray  # rows that wait until they are enough; none once there are knots
     knots: Knots | None = None
-    made: Any = None
+    made: Any = None  # what the transformer makes of the knots
 
 
 class KnotTransformer(OfNumbers):

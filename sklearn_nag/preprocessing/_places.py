@@ -31,21 +31,10 @@ def check_columns(name: str, columns: Any) -> None:
 
 
 def places_of(name: str, columns: Any, names: np.ndarray) -> np.ndarray:
-    """Places of columns in the rows, ascending; raise for one that the rows do not have.
+    """Places of columns in rows with these ``names``, ascending, each once; raise for one that the rows do not have.
 
-    Parameters
-    ----------
-    name : str
-        The parameter.
-    columns : list or tuple
-        As `check_columns` lets it pass; a name may be a pattern with ``*``, ``?`` or ``[...]``.
-    names : ndarray of str objects
-        Names of all columns of the rows.
-
-    Returns
-    -------
-    ndarray of int
-        Without repetition.
+    The parameter ``name`` has ``columns``, as `check_columns` lets them pass; a name may be a pattern with ``*``, ``?``
+    or ``[...]``.
     """
     if len(columns) and all(isinstance(entry, bool | np.bool_) for entry in columns):
         if len(columns) != len(names):

@@ -55,37 +55,17 @@ _KEPT = "kinds={{{name!r}: {kind!r}}} keeps them"
 
 
 class Choice(NamedTuple):
-    """What a column is, and why.
+    """What a column is, and why."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    note : str
-        What it is, in words.
-    n_different : int
-        How many different values it has.
-    n_missing, n_rows : int
-        How many of its values are missing, and how many there are.
-    form : object
-        Of words: the `NumberForm` of numbers; the format of dates, None for ISO 8601.
-    has_times : bool
-        Whether dates have hours.
-    has_days : bool
-        Whether they have days: times of the day have none.
-    has_others : bool
-        Whether there are words that are no numbers or dates, and count as missing.
-    """
-
-    kind: str
-    note: str
-    n_different: int = 0
+    kind: str  # one of `KINDS`
+    note: str  # what it is, in words
+    n_different: int = 0  # values
     n_missing: int = 0
     n_rows: int = 0
-    form: Any = None
-    has_times: bool = False
-    has_days: bool = True
-    has_others: bool = False
+    form: Any = None  # of words: the `NumberForm` of numbers; the format of dates, None for ISO 8601
+    has_times: bool = False  # whether dates have hours
+    has_days: bool = True  # times of the day have none
+    has_others: bool = False  # words that are no numbers or dates, and count as missing
 
     @property
     def gaps(self) -> str:
@@ -94,28 +74,10 @@ class Choice(NamedTuple):
 
 
 def choose(column: Column, asked: str | None = None, kept: str = _KEPT, least: float = 1.0) -> Choice:
-    """Decide what a column is.
+    """Decide what a column is, by all of it that there is to see; raise if it is not what is ``asked``, of `KINDS`.
 
-    Parameters
-    ----------
-    column : Column
-        All of it that there is to see.
-    asked : str, optional
-        One of `KINDS`, which somebody asks for.
-    kept : str, optional
-        What notes say of how to keep a column that is left out, with ``{name}`` and ``{kind}``.
-    least : float, default=1.0
-        Share of the rows with a value that must be numbers, or dates, where it holds words; the others are missing.
-
-    Returns
-    -------
-    Choice
-        What it is.
-
-    Raises
-    ------
-    ValueError
-        When the column is not what is asked for.
+    ``kept`` is what notes say of how to keep a column that is left out, with ``{name}`` and ``{kind}``; ``least`` the
+    share of the rows with a value that must be numbers, or dates, where it holds words: the others are missing.
     """
     if asked == LEFT_OUT:
         return Choice(LEFT_OUT, "left out, as asked")

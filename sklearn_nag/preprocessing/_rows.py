@@ -43,23 +43,10 @@ def dense(rows, columns):
 
 
 def filled(rows, columns, values, stand_ins):
-    """Rows in which something stands for the missing values of some columns.
+    """Rows, dense or CSR, in which something stands for the missing values of some ``columns``, given by their places.
 
-    Parameters
-    ----------
-    rows : ndarray or CSR array of shape (n_rows, n_features)
-        They are not changed.
-    columns : ndarray of shape (n_columns,) of int
-        Places of these columns.
-    values : ndarray of shape (n_rows, n_columns)
-        The columns, dense.
-    stand_ins : sequence of ndarray of shape (n_columns,)
-        For each row with missing values of these columns, what stands for them.
-
-    Returns
-    -------
-    ndarray or CSR array of shape (n_rows, n_features)
-        ``rows`` itself where nothing is missing.
+    ``values`` are these columns, dense; ``stand_ins`` has an entry for each row in which some are missing. ``rows`` do
+    not change, and are returned where nothing is missing.
     """
     with_gaps = np.isnan(values).any(axis=1)
     if not with_gaps.any():
