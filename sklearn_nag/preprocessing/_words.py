@@ -147,10 +147,10 @@ class OnlineOneHotEncoder(_OfVocabulary):
 
     Notes
     -----
-    Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same.
-    `transform` leads words that have not been learnt to the last column. Names of columns tell the words, so they change
-    while the vocabulary grows; frames between the steps of a pipeline, which compares names, go with arrays of sure
-    words only.
+    Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the
+    same. `transform` leads words that have not been learnt to the last column. Names of columns tell the words, so they
+    change while the vocabulary grows; frames between the steps of a pipeline, which compares names, go with arrays of
+    sure words only.
 
     Examples
     --------
@@ -230,9 +230,9 @@ class OnlineOrdinalEncoder(_OfVocabulary):
 
     Notes
     -----
-    Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the same.
-    A missing word is a word like others. Models in which a word has other numbers cannot be merged, as numbers would
-    mean something else to what is behind: let one model see the words first, and give copies of it to all shards.
+    Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the
+    same. A missing word is a word like others. Models in which a word has other numbers cannot be merged, as numbers
+    would mean something else to what is behind: let one model see the words first, and give copies of it to all shards.
 
     Examples
     --------
