@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,14 @@ from ..preprocessing._frames import WORDS
 from ..streams import read_batches
 from ..streams._fit import progress_bar
 from ..streams._read import SIZES
-from ..streams._sources import import_pyarrow
+from ..streams._sources import find_paths, import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .training import SUFFIXES, WHAT_FILES_DO, add_reading, in_a_line, noting, reading
 
 PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
 SETTINGS = "settings.json"  # in the folder of parts
+OWN = re.compile(r"\.?(settings\.json|\d+\.arrow)(\.[0-9a-f]{32})?")  # all that is there, also while it is written
 NEW = {  # columns, by what makes them
     "prediction": "prediction", "proba": "probability", "decision": "decision", "lower": "lower", "upper": "upper",
 }  # fmt: skip
@@ -70,8 +72,6 @@ def parse(arguments):
         parser.error(f"--out {options.out}: its name must end in {' or '.join(OUTPUTS)}")
     if not options.out.parent.is_dir():
         parser.error(f"there is no folder {options.out.parent} for {options.out.name}")
-    if options.out.exists() and any(os.path.exists(name) and options.out.samefile(name) for name in options.files):
-        parser.error(f"--out {options.out}: predictions would take the place of rows to predict")
     if options.part < 1:
         parser.error("--part must be at least 1")
     return parser, options
@@ -99,6 +99,8 @@ def predict(options):
     clear_beside(options.out)
     check_writable(options.out)
     batches = batches_of(options, model)
+    if options.out.exists() and any(map(options.out.samefile, find_paths(options.files))):
+        raise ValueError(f"--out {options.out}: predictions would take the place of rows to predict.")
     parts = options.out.with_name(f"{options.out.name}.parts")
     written = begin(parts, settings_of(options, content, batches))
     n_rows = sum(n for _, n in written)
@@ -271,16 +273,20 @@ def settings_of(options, content, batches):
 def begin(parts, settings):
     """The parts that are there already, with their numbers of rows; raise for those of another run."""
     pyarrow = import_pyarrow()
-    path = parts / SETTINGS
-    if path.exists():
-        before = json.loads(path.read_bytes())
+    path, has_parts = parts / SETTINGS, (parts / "0.arrow").exists()
+    try:
+        parts.mkdir(exist_ok=True)
+        before = json.loads(path.read_bytes()) if has_parts or path.exists() else settings
         differ = [name for name in settings if before.get(name) != settings[name]]
-        if differ and (parts / "0.arrow").exists():
-            raise ValueError(
-                f"{parts} has parts of another run: its setting {differ[0]!r} was another one. Remove the folder to "
-                "begin anew."
-            )
-    parts.mkdir(exist_ok=True)
+    except (ValueError, AttributeError, FileNotFoundError, FileExistsError):
+        raise ValueError(f"{parts} is damaged, or no folder of parts: remove it to begin anew.") from None
+    if strange := [name for name in os.listdir(parts) if not OWN.fullmatch(name)]:
+        raise ValueError(f"{parts} would be removed, and has {strange[0]!r}, which is no part: move that elsewhere.")
+    if differ and has_parts:
+        raise ValueError(
+            f"{parts} has parts of another run: its setting {differ[0]!r} was another one. Remove the folder to "
+            "begin anew."
+        )
     write_whole(path, lambda file: file.write(json.dumps(settings).encode()))
     written = []
     while (part := parts / f"{len(written)}.arrow").exists():

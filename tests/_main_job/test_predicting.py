@@ -268,3 +268,37 @@ def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
     assert code == 2
     assert re.search(re.escape(message), err.splitlines()[-1])
     assert not list(tmp_path.glob("out.csv*"))
+
+
+def test_an_input_is_not_overwritten_though_a_glob_names_it(run, tmp_path):
+    rows = (tmp_path / "rows.csv").read_bytes()
+    code, err = run("model.joblib", "ro*.csv", "--out", "rows.csv", "--fill")
+    assert code == 2
+    assert "predictions would take the place of rows" in err
+    assert (tmp_path / "rows.csv").read_bytes() == rows
+
+
+def test_what_lies_in_the_place_of_the_parts_stays_there(run, tmp_path):
+    options = ["model.joblib", "rows.csv", "--keep", "key", "sold", "--out", "out.csv"]
+    parts = tmp_path / "out.csv.parts"
+    parts.mkdir()
+    for name, content, message in [
+        ("mine.txt", "mine", "out.csv.parts would be removed, and has 'mine.txt', which is no part"),
+        ("0.arrow", "of somebody else", "out.csv.parts is damaged, or no folder of parts: remove it to begin anew"),
+        ("settings.json", "[1]", "out.csv.parts is damaged"),
+        ("settings.json", "{bad", "out.csv.parts is damaged"),
+    ]:
+        (parts / name).write_text(content)
+        for more in ([], ["--decision"]):
+            code, err = run(*options, *more)
+            assert code == 2
+            assert message in err
+        assert (parts / name).read_text() == content
+        (parts / name).unlink()
+    (parts / f".0.arrow.{'0f' * 16}").touch()  # as a run leaves it that was killed
+    assert "300 predictions" in run(*options)
+    assert not parts.exists()
+    parts.touch()
+    code, err = run(*options)
+    assert code == 2
+    assert "out.csv.parts is damaged, or no folder" in err
