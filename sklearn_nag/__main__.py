@@ -85,6 +85,8 @@ def parse(arguments):
 
 def main(arguments=None):
     """Run the comparison; print tables, save figures. Or what the first argument says, if it is a word."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # whose encoding may not have the names of columns
+        sys.stdout.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] if arguments is None else arguments
     words = {"train": train, "predict": predict, "warm-up": warm_up}
     if arguments[:1] and arguments[0] in words:

@@ -121,7 +121,8 @@ def train(options):
     """Train and save a model; return what was done, in a few lines. Raises `WHAT_FILES_DO` for those of no use."""
     clear_beside(options.model)
     check_writable(options.model)
-    batches_of(options, options.columns)  # to check them
+    if not batches_of(options, options.columns).repeatable:
+        raise ValueError(f"{' '.join(options.files)}: train reads rows more than once; a named pipe gives them once.")
     estimator, classes = learner(options)
     batches = batches_of(options, options.columns)
     if options.target is not None:
@@ -179,12 +180,14 @@ def prepared(options, batches, estimator):
         raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
     kinds = kinds_of(options.kinds, options.target)
     kinds.pop(options.target, None)
-    print(f"columns, by the first {first.num_rows} rows:")
+    said = [f"columns, by the first {first.num_rows} rows:"]
     made = {
         "drop": options.drop, "kinds": kinds, "n_hashed": options.n_hashed,
-        "mismatch": "fill" if options.fill else "raise", "say": lambda line: print(f"  {as_options(line)}"),
+        "mismatch": "fill" if options.fill else "raise", "say": lambda line: said.append(f"  {as_options(line)}"),
     }  # fmt: skip
-    return batches._prepared(first, estimator, made)
+    pipeline = batches._prepared(first, estimator, made)
+    print("\n".join(said))
+    return pipeline
 
 
 def learner(options):

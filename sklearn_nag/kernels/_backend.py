@@ -164,8 +164,7 @@ def _tell_when_long(seconds):
     if _spent["seconds"] > LONG and not _spent["told"]:
         _spent["told"] = True
         logger.warning(
-            "learning has taken %.0f seconds in NumPy; with Numba, which is not installed, it would be many times as "
-            "fast: %s",
+            "learning has taken %.0f seconds in NumPy; with Numba it would be many times as fast: %s",
             _spent["seconds"],
             how_to_install("fast"),
         )
@@ -185,12 +184,14 @@ def kept_code():
 
 @cache
 def _has_numba():
-    return importlib.util.find_spec("numba") is not None
+    return importlib.util.find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def _checked(kernel, name):
     if kernel not in KERNELS:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, KERNELS))}; got {kernel!r}.")
     if kernel == "numba" and not _has_numba():
-        raise ImportError(f'{name}="numba" needs Numba, which is not installed: {how_to_install("fast")}')
+        raise ImportError(
+            f'{name}="numba" needs Numba, which is not installed, or disabled by NUMBA_DISABLE_JIT: {how_to_install("fast")}'
+        )
     return kernel

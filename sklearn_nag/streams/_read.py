@@ -378,6 +378,7 @@ def open_batches(
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
         raise ValueError(f"source has files of several formats: {', '.join(sorted(formats))}; read them apart.")
+    repeatable = paths is None or all(path.is_file() for path in paths)  # no pipes
     if formats == {"svmlight"}:
         if n_features is None:
             raise ValueError("svmlight files do not say how many features there are: give n_features.")
@@ -392,7 +393,7 @@ def open_batches(
         def read():
             return chain.from_iterable(svmlight_rows(path, _SVMLIGHT_BLOCK, max_row_bytes, load) for path in paths)
 
-        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, True, settings, lasting=True)
+        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, repeatable, settings, lasting=True)
     reader = TableReader(
         target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop", mismatch == "fill"
     )
@@ -430,7 +431,7 @@ def open_batches(
             return parquet_names(paths[0])
         return csv_names(paths[0], delimiter, max_row_bytes, encoding)
 
-    repeatable = paths is not None or hasattr(source, "collect_batches") or not hasattr(source, "__next__")
+    repeatable = repeatable and (hasattr(source, "collect_batches") or not hasattr(source, "__next__"))
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
     return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings, names,
                    lambda: reader.n_left_out, lasting=paths is not None)  # fmt: skip

@@ -487,3 +487,29 @@ def test_interrupted(run, monkeypatch):
         pass
     code, err = run("rows.csv", "--target", "sold", "--checkpoint", "kept")
     assert (code, err) == (130, "\nInterrupted. The same command goes on from the checkpoint.\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_before_it_is_read(run):
+    os.mkfifo("pipe.csv")
+    os.mkfifo("pipe.svm")
+    FRAME.to_csv("rows.csv", index=False)
+    of_price = ["--target", "price", "--estimator", "NAGRegressor"]
+    for options in (["pipe.csv", *of_price], ["rows.csv", "p*.csv", *of_price], ["pipe.svm", "--n-features", "2"]):
+        code, err = run(*options)
+        assert code == 2
+        assert "train reads rows more than once; a named pipe gives them once" in err
+
+
+def test_names_that_the_output_cannot_have_are_printed_by_their_codes(run):
+    FRAME.rename(columns={"size": "größe"}).to_csv("rows.csv", index=False)
+    script = "import sys; sys.stdout.reconfigure(encoding='ascii')\nfrom sklearn_nag.__main__ import main; main()"
+    (ended,) = run_code(script, "train", "rows.csv", "--target", "price", "--columns", "größe")
+    assert r"'gr\xf6\xdfe': numbers" in ended.stdout
+
+
+def test_nothing_is_said_of_columns_before_an_error(run, capsys):
+    FRAME.to_csv("rows.csv", index=False)
+    with pytest.raises(SystemExit):
+        command.main(["train", "rows.csv", "--target", "price", "--drop", "zz"])
+    assert capsys.readouterr().out == ""

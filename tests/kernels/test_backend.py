@@ -132,3 +132,14 @@ def test_a_long_call_without_numba_says_so_before_it_ends(monkeypatch, rng):
         played.append(clf._play(X, y))
     assert told_after == [37.0]
     np.testing.assert_array_equal(*played)
+
+
+def test_compiling_that_is_disabled():
+    """`NUMBA_DISABLE_JIT` leaves functions as they are, which cannot be compiled by parts."""
+    code = (
+        "from sklearn_nag import NAGClassifier, set_config\n"
+        "print(NAGClassifier().partial_fit([[0.0], [1.0]], [0, 1], [0, 1]).t_)\n"
+        "try: set_config(kernel='numba')\n"
+        "except ImportError as error: print('NUMBA_DISABLE_JIT' in str(error))\n"
+    )
+    assert fresh(code, NUMBA_DISABLE_JIT="1").split() == ["2.0", "True"]

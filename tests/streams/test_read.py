@@ -3,6 +3,7 @@
 import bz2
 import datetime
 import gzip
+import os
 import shutil
 from decimal import Decimal
 
@@ -662,3 +663,15 @@ def test_tables_are_joined_whatever_their_types(first, later, expected):
     others = join_tables([pa.table({"a": pa.nulls(1)}), pa.table({"a": pa.nulls(1), "b": [1]})])
     assert pa.types.is_null(others.schema.field("a").type)
     assert found == (np.array(expected, dtype="datetime64[us]").tolist() if expected[1] is TIME else expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_read_only_once(tmp_path):
+    for name, options in ("rows.csv", {"frames": True}), ("rows.svm", {"n_features": 2}):
+        os.mkfifo(tmp_path / name)
+        batches = read_batches(tmp_path / name, "y" if options.get("frames") else None, **options)
+        assert not batches.repeatable
+        with pytest.raises(ValueError, match="can be read only once"):
+            batches.prepare(NAGRegressor())
+        with pytest.raises(ValueError, match="passes"):
+            fit_stream(NAGRegressor(), batches, passes=2)
