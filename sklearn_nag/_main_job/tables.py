@@ -124,7 +124,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     """
     choices = choices or Choices()
     of_words = [name for name, kind in choices.kinds.items() if kind in (WORDS, TEXT)]
-    frame, reading = _read(path, encoding, of_words, target)
+    frame, reading = _read(path, encoding, of_words)
     _check_choices(choices, frame, path, target)
     if len(frame) == 0:
         raise ValueError(f"{path} has a header, and no rows below it.")
@@ -259,7 +259,7 @@ def _made_by(transformer, values):
     return pd.Series(transformer.fit_transform(values.to_frame())[:, 0], values.index, name=values.name)
 
 
-def _read(path, encoding, words, target):
+def _read(path, encoding, words):
     """The file as a DataFrame, its columns cut where the header says; and what pandas is told to read the same.
 
     Fields of columns that are asked to be ``words`` stay as they are written.
@@ -273,8 +273,7 @@ def _read(path, encoding, words, target):
         lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole ones, of which quotes are a part
         header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, **lines).columns))
         separator = max(SEPARATORS, key=re.sub('"[^"]*"', "", header).count)
-        if (n := next(csv.reader([header], delimiter=separator)).count(target)) > 1:
-            raise ValueError(f"it has {n} columns {target!r}; names must differ.")
+        check_names(next(csv.reader([header], delimiter=separator)), None, "it")
         options = {"encoding": encoding, "sep": separator, "low_memory": False, "dtype": dict.fromkeys(words, "str")}
         usual = {"sep": ",", "encoding": "utf-8", "low_memory": False, "dtype": {}}
         if isinstance(pd.read_csv(path, nrows=1, **options).index, pd.RangeIndex):

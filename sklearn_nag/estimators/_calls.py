@@ -43,11 +43,13 @@ class Turn:
         ``in_place.attributes()`` are copies, as they were, of the attributes that have such changes.
     at_rest : bool
         Whether that call has left the estimator whole while it calls a function of somebody else's.
+    n_calls : int
+        How many have changed it and not raised.
     """
 
     def __init__(self):
         self.lock, self.changing = threading.RLock(), threading.Lock()
-        self.before, self.in_place, self.at_rest = {}, None, False
+        self.before, self.in_place, self.at_rest, self.n_calls = {}, None, False, 0
 
     def of_view(self):
         """The turn of a view, which is to be read while this call goes on."""
@@ -105,7 +107,9 @@ def unchanged_on_error(method: Method) -> Method:
 
     def undone_on_error(self, turn, *args, **kwargs):
         try:
-            return method(self, *args, **kwargs)
+            result = method(self, *args, **kwargs)
+            turn.n_calls += 1
+            return result
         except BaseException as error:
             if turn.in_place is not None:
                 turn.in_place.restore()

@@ -191,7 +191,6 @@ def _checked(kernel, name):
     if kernel not in KERNELS:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, KERNELS))}; got {kernel!r}.")
     if kernel == "numba" and not _has_numba():
-        raise ImportError(
-            f'{name}="numba" needs Numba, which is not installed, or disabled by NUMBA_DISABLE_JIT: {how_to_install("fast")}'
-        )
+        why = "not installed, or disabled by NUMBA_DISABLE_JIT"
+        raise ImportError(f'{name}="numba" needs Numba, which is {why}: {how_to_install("fast")}')
     return kernel
