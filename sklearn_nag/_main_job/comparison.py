@@ -38,27 +38,13 @@ MATERIAL = 0.01  # share of an error that is worth another learner
 
 
 class Learner(NamedTuple):
-    """A learner to compare.
-
-    Attributes
-    ----------
-    name : str
-        How tables call it.
-    family : str
-        `OURS`, `PEERS` or `BASELINES`.
-    estimator : estimator
-        What learns; the first one of a list of learners is what others are compared with.
-    is_scaled : bool
-        Whether it gets numbers standardised.
-    goes_on : bool
-        Whether it learns held-out rows, too, batch by batch, after it has predicted them.
-    """
+    """A learner to compare; the first one of a list is what others are compared with."""
 
     name: str
-    family: str
+    family: str  # `OURS`, `PEERS` or `BASELINES`
     estimator: Any
-    is_scaled: bool = False
-    goes_on: bool = False
+    is_scaled: bool = False  # whether it gets numbers standardised
+    goes_on: bool = False  # whether it learns held-out rows, too, batch by batch, after it has predicted them
 
 
 @dataclass(frozen=True)
@@ -77,31 +63,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What all learners made of a table.
-
-    Attributes
-    ----------
-    table : Table
-        What there was to learn.
-    metric : str
-        The measure that they are judged by.
-    measures : dict of str to Metric
-        All measures.
-    outcomes : list of Outcome
-        That of the reference first.
-    n_train, n_test : float
-        Rows to learn and to predict, in the mean over the splits.
-    coverage : float or None
-        Share of held-out targets in the reference's 90 % intervals.
-    """
+    """What all learners made of a table."""
 
     table: Any
-    metric: str
+    metric: str  # the measure that they are judged by
     measures: Mapping[str, measures.Metric]
-    outcomes: list[Outcome]
-    n_train: float
+    outcomes: list[Outcome]  # that of the reference first
+    n_train: float  # rows to learn and to predict, in the mean over the splits
     n_test: float
-    coverage: float | None
+    coverage: float | None  # share of held-out targets in the reference's 90 % intervals
 
     @property
     def judge(self):
@@ -178,19 +148,7 @@ class Comparison:
 def learners(table, metric, columns):
     """What to compare on a table.
 
-    Parameters
-    ----------
-    table : Table
-        What there is to learn.
-    metric : str
-        What it is judged by.
-    columns : list of int
-        Places of columns that curves and cells are made of.
-
-    Returns
-    -------
-    list of Learner
-        First this package's with its defaults, which the others are compared with.
+    The first is this package's with its defaults. Curves and cells are made of ``columns``, by their places.
     """
     of_classes = table.is_classification
     line, cells = (NAGClassifier, NAGCellsClassifier) if of_classes else (NAGRegressor, NAGCellsRegressor)
@@ -324,23 +282,7 @@ def splits(table, folds):
 def compare(table, metric, folds, n_jobs):
     """Compare learners on a table.
 
-    Parameters
-    ----------
-    table : Table
-        What there is to learn.
-    metric : str
-        What they are judged by.
-    folds : int
-        Folds of the cross-validation.
-    n_jobs : int
-        Processes; -1 is for all cores, or one where the table is small.
-
-    Yields
-    ------
-    done, total : int
-        How many splits have been tried, and how many there are.
-    comparison : Comparison or None
-        The last time what came of them.
+    Yields how many splits have been tried, how many there are and, the last time, the `Comparison`, else None.
     """
     parts = splits(table, folds)
     candidates = learners(table, metric, columns_of_cells(table))

@@ -28,18 +28,7 @@ OVERFLOWS = ("overflow", "infinity", "NaN")  # words of scikit-learn's errors wh
 class Task(NamedTuple):
     """A data set, and transformers that make rows of numbers of it, as they are and standardised.
 
-    Parameters
-    ----------
-    name : str
-        Title of its table and panel.
-    X : ndarray or DataFrame of shape (n_samples, n_features)
-        Features.
-    y : ndarray of shape (n_samples,)
-        Classes, or quantities.
-    is_classification : bool
-        Which of them.
-    raw, scaled : transformer
-        What comes before a learner that takes features in their own units, and before one that needs them scaled.
+    ``raw`` and ``scaled`` come before a learner that takes features in their own units, or needs them scaled.
     """
 
     name: str
@@ -155,21 +144,8 @@ def learners(task):
 def compare(tasks, folds, n_jobs):
     """Compare all learners on each task.
 
-    Parameters
-    ----------
-    tasks : list of Task
-        The tasks.
-    folds : int
-        Folds of the cross-validation.
-    n_jobs : int
-        Processes; -1 is for all cores.
-
-    Yields
-    ------
-    done, total : int
-        How many learners have been tried, and how many there are on all tasks.
-    found : Range or None
-        Of the last task whose learners have all been tried.
+    Yields how many learners have been tried, how many there are on all tasks, and the `Range` of one that is done,
+    or None.
     """
     jobs = [(task, learner) for task in tasks for learner in learners(task)]
     found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(try_learner)(*job, folds) for job in jobs)

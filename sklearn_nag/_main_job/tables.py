@@ -30,97 +30,37 @@ _KEPT = re.compile(r"kinds={(.+): '(\w+)'} keeps")  # what `prepare` says of col
 
 
 class Choices(NamedTuple):
-    """What the user says of columns.
+    """What the user says of columns."""
 
-    Attributes
-    ----------
-    columns : tuple or None
-        Names of those to take; None for all.
-    drop : tuple
-        Names of those to leave out.
-    kinds : dict
-        What columns are, as for `prepare`, the target among them.
-    time : str or None
-        The column in whose order rows are; None for the first one with dates.
-    shuffle : bool
-        Whether the order of rows means nothing, dates or not.
-    """
-
-    columns: tuple | None = None
+    columns: tuple | None = None  # names of those to take; None for all
     drop: tuple = ()
-    kinds: Mapping = {}
-    time: str | None = None
-    shuffle: bool = False
+    kinds: Mapping = {}  # as for `prepare`, of the target, too
+    time: str | None = None  # in whose order rows are; None for the first one with dates
+    shuffle: bool = False  # whether the order of rows means nothing, dates or not
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table to learn from.
+    """A table to learn from."""
 
-    Attributes
-    ----------
-    name, target : str
-        Of the file, and of the column to predict.
-    X : DataFrame of shape (n_samples, n_features)
-        Features as they came; in the order of time if there is one.
-    y : ndarray of shape (n_samples,)
-        Classes as words, or quantities.
-    is_classification : bool
-        Which of them.
-    prepare : OnlinePipeline
-        Makes numbers of the features; not fitted.
-    time : str or None
-        The column in whose order rows are.
-    reading, preparing : dict
-        Parameters of pandas' ``read_csv``, and of ``prepare``, by which the same comes of the file.
-    notes : list of str
-        What was found, and what is made of each column.
-    target_reader : NumberReader or None
-        What makes numbers of targets that are words.
-    """
-
-    name: str
-    target: str
-    X: Any
-    y: np.ndarray
+    name: str  # of the file
+    target: str  # the column to predict
+    X: Any  # a frame of features as they came; in the order of time if there is one
+    y: np.ndarray  # classes as words, or quantities
     is_classification: bool
-    prepare: OnlinePipeline
-    time: str | None = None
-    reading: Mapping = field(default_factory=dict)
-    preparing: Mapping = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    target_reader: NumberReader | None = None
+    prepare: OnlinePipeline  # makes numbers of the features; not fitted
+    time: str | None = None  # the column in whose order rows are
+    reading: Mapping = field(default_factory=dict)  # parameters of pandas' ``read_csv``, and of ``prepare`` below,
+    preparing: Mapping = field(default_factory=dict)  # by which the same comes of the file
+    notes: list[str] = field(default_factory=list)  # what was found, and what is made of each column
+    target_reader: NumberReader | None = None  # makes numbers of targets that are words
 
 
 def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
-    """Read a CSV file with a header, and decide what its columns are.
+    """Read a CSV file with a header, and decide what its columns are where ``choices`` do not say it; return a `Table`.
 
-    Parameters
-    ----------
-    path : Path
-        The file; commas, semicolons, tabs or bars separate its columns.
-    target : str
-        Name of the column to predict: classes when it holds words or few whole numbers, else a quantity, unless
-        ``choices`` says otherwise.
-    most_rows : int
-        Rows to take when there are more: the latest where they have an order in time, else drawn at random.
-    folds : int
-        Folds of the cross-validation, for which there must be rows enough.
-    encoding : str, default="utf-8"
-        Encoding of the file.
-    choices : Choices, optional
-        What the user says of columns. `prepare` decides about the others.
-
-    Returns
-    -------
-    Table
-        What there is to learn.
-
-    Raises
-    ------
-    ValueError
-        When the file cannot be read, has no such column, numbers that are infinite or beyond 1e150, or nothing to
-        learn from.
+    Of more than ``most_rows`` the latest are taken where they have an order in time, else some at random. Raises
+    ValueError where there is nothing to learn in so many folds.
     """
     choices = choices or Choices()
     of_words = [name for name, kind in choices.kinds.items() if kind in (WORDS, TEXT)]

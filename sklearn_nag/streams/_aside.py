@@ -26,15 +26,10 @@ class Aside:
 
     A call that does not return, as of a disk that is gone, is left alone: nobody joins the thread, which ends with the
     process at the latest.
-
-    Attributes
-    ----------
-    stop : threading.Event
-        Once it is set, nobody waits any more, but gets `Stopped`.
     """
 
     def __init__(self) -> None:
-        self.stop = threading.Event()
+        self.stop = threading.Event()  # once it is set, nobody waits any more, but gets `Stopped`
         self._calls: SimpleQueue = SimpleQueue()
         self._thread = threading.Thread(target=_carry_out, args=(self._calls,), daemon=True)
         self._thread.start()

@@ -196,15 +196,6 @@ class CsvRows(WholeRows):
 
     A quote that begins a field is closed by the next one that is not doubled, behind which the field must end: quotes
     are taken as in RFC 4180. A quote elsewhere is a character like others.
-
-    Parameters
-    ----------
-    file : file object
-        Open for reading bytes.
-    delimiter : str
-        Of fields.
-    longest : int
-        Most bytes of a row.
     """
 
     def __init__(self, file, delimiter, longest):
@@ -276,28 +267,9 @@ class CsvRows(WholeRows):
 
 
 class _Table:
-    """Makes record batches of rows as text.
+    """Makes record batches of rows as text, of ``used`` columns among all ``names``; the rest is as for `csv_tables`.
 
-    Parameters
-    ----------
-    names : list of str
-        Those of all columns of the file.
-    used : list of str
-        The columns to read.
-    targets : list of str
-        Columns whose whole numbers must be exact.
-    delimiter : str
-        Of fields.
-    frames : bool
-    words : set of str
-        As for `csv_tables`.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows that have been read so far.
-    types : dict
-        The type of each column to read, when `settle_types` has found it.
+    ``n_rows`` have been read so far; ``types`` of columns to read are there once `settle_types` has found them.
     """
 
     def __init__(self, names, used, targets, delimiter, frames, words):

@@ -32,29 +32,9 @@ class Place(NamedTuple):
 
 
 class TableReader:
-    """Makes ``(X, y)`` or ``(X, y, sample_weight)`` of record batches.
+    """Makes ``(X, y)`` or ``(X, y, sample_weight)`` of record batches; parameters are as for `read_batches`.
 
-    Parameters
-    ----------
-    target : str, list of str or None
-        The column, or columns, to predict.
-    columns : list of str or None
-        The columns that are features; by default all others.
-    sample_weight : str or None
-        The column with weights of rows.
-    n_hashed : int
-        Columns to which words are hashed.
-    transformer : object or None
-        Fitted transformer, which makes ``X`` of a pandas data frame instead.
-    frames : bool
-        Whether ``X`` is a table of Arrow, with all columns as they are.
-    drop : bool
-        Whether rows without a target are left out.
-
-    Attributes
-    ----------
-    n_left_out : int
-        How many of the last rows read have been left out.
+    With ``drop`` rows without a target are left out, ``n_left_out`` of the last rows read.
     """
 
     def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop, takes_any=False):
@@ -79,18 +59,7 @@ class TableReader:
         """Features, targets and, where there is a column of them, weights of at most ``batch_size`` rows each.
 
         The first table settles which columns are features, in which order, and which columns hold words.
-
-        Parameters
-        ----------
-        tables : iterable of (str or Path, pyarrow.RecordBatch)
-            Tables, and what to call each of them in an error.
-        batch_size : int
-            Most rows of a batch.
-
-        Yields
-        ------
-        tuple
-            ``(X, y)`` or ``(X, y, sample_weight)``.
+        ``tables`` are pairs of what to call one in an error, and the table.
         """
         schema, features, words, file, n_rows, self.n_left_out = None, None, {}, None, 0, 0
         for where, table in tables:

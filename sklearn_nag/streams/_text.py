@@ -12,12 +12,7 @@ class BadRow(ValueError):
 class WholeRows:
     """Rows of a text file, in blocks; here a row is a line, and what inherits may see it otherwise.
 
-    Parameters
-    ----------
-    file : file object
-        Open for reading bytes.
-    longest : int
-        Most bytes of a row, without its line end. No more of the file is held than this, or a block.
+    Rows have at most ``longest`` bytes, without their line ends; no more of the file is held than this, or a block.
     """
 
     def __init__(self, file, longest):

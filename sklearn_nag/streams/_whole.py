@@ -24,19 +24,7 @@ def write_whole(path: Any, write: Any) -> None:
     """Write a file by ``write(file)``, such that at any moment the old one or the new one is there, whole.
 
     The new one is made beside the old one, of which it keeps the mode and, where that is allowed, the owner, and then
-    takes its place; of a symbolic link in the place of the file it leads to.
-
-    Parameters
-    ----------
-    path : path
-        Where to write.
-    write : callable
-        Is given an open file.
-
-    Raises
-    ------
-    OSError
-        When it cannot be written; the error names ``path``.
+    takes its place; of a symbolic link in the place of the file it leads to. An OSError names ``path``.
     """
     with _naming(path):
         target = _target(path)

@@ -230,6 +230,7 @@ def test_tables_that_no_learner_takes(ugly, changes, message):
         (b"a,y\n", "utf-8", "has a header, and no rows below it"),
         (b"a,y\n1,2,3\n1,2,3\n", "utf-8", "has rows with more fields than its header has names"),
         (b'a,y,"y"\n1,2,3\n', "utf-8", "cannot be read as a CSV file: it has 2 columns 'y'; names must differ"),
+        (b"a,a,y\n1,2,3\n", "utf-8", "it has 2 columns 'a'; names must differ"),
         (b"a,y\nM\xfcnster,1\n", "utf-8", "is not text in utf-8; name its encoding, such as --encoding latin-1"),
         (b"PAR1\x15\x04\x15\x90", "utf-8", "or utf-16; for Parquet take train."),
         (b"a,y\n1,2\n", "utf-99", "there is no encoding 'utf-99'"),

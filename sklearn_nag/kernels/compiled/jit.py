@@ -73,21 +73,7 @@ def entry(function):
 
 
 def bound(function, module, functions):
-    """A copy of what `entry` has returned that calls some functions by the names that it has for them.
-
-    Parameters
-    ----------
-    function : Dispatcher
-        What is copied.
-    module : str
-        Name of the module that the copy is of.
-    functions : dict of str to Dispatcher
-        What stands for names of its own module that are `UNBOUND`.
-
-    Returns
-    -------
-    Dispatcher
-    """
+    """A copy, of another module, of what `entry` has returned, with ``functions`` for names that are `UNBOUND`."""
     plain = function.py_func
     copy = FunctionType(plain.__code__, {**plain.__globals__, **functions}, plain.__name__, plain.__defaults__)
     copy.__module__, copy.__qualname__ = module, plain.__qualname__
@@ -96,24 +82,9 @@ def bound(function, module, functions):
 
 @cache
 def for_rule(function, constants):
-    """A compiled function for the rules that have some constants.
+    """What `entry` has returned, for the rules that have some constants; the same for the same ones.
 
-    Parameters
-    ----------
-    function : Dispatcher
-        What `entry` has returned.
-    constants : NamedTuple
-        Booleans and numbers that the function and those that it calls read, by their names in lower case.
-
-    Returns
-    -------
-    Dispatcher
-        The same for the same constants.
-
-    Raises
-    ------
-    TypeError
-        When one of the functions reads a constant that is not given.
+    They are booleans and numbers that it and what it calls read, by their names in lower case; TypeError if one lacks.
     """
     return _copy(function, constants)
 
