@@ -39,10 +39,9 @@ from ._mixture import LARGEST, added_up
 _DOCS = ALL | entries("""
 columns : "auto" or list, default="auto"
     Which columns get curves and cells: a list of places, of names or patterns of names, or of True and False for each
-    column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most of whose columns are words and
-    categories, it takes those that `set_numeric_columns` names, as an `OnlinePipeline` of a data frame does, and else
-    none, with a warning: then there are lines alone. The other columns have a line each. The same columns are
-    multiplied.
+    column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows it takes those that
+    `set_numeric_columns` names, as an `OnlinePipeline` of a data frame does, and else none, with a warning: then there
+    are lines alone. The other columns have a line each. The same columns are multiplied.
 n_knots : int, default=21
     Of the curve of a column; see `sklearn_nag.preprocessing.OnlineCurves`.
 n_trees : int, default=300
@@ -61,7 +60,7 @@ focus_rows : int or None, default=1000
     the time.
 half_life : float, "auto" or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about six times as
-    long.
+    long. Regressors mix them by losses that count half after four half-lives, with ``"auto"`` after 1,280.
 half_life_ : ndarray of shape (6,) or (n_targets, 6)
     How much each half-life is trusted, with ``half_life="auto"``: the mean of its shares in all learners, by
     ``weights_``.
@@ -105,22 +104,13 @@ means and, for up to 17 columns, the products of these. They agree with lines un
 each of their columns: before, they fit what comes by chance. Predictions are mixed by AdaHedge by how well they
 have predicted rows that were new to them, with a blend of them as one more expert. Lines learn soonest, cells catch
 up later. So the classifier forgets early losses: it mixes at the rate 1, or 1 over a mean of the weights of rows,
-and after row ``t`` the share ``1 / (t + 1)`` of the weights is dealt out anew (fixed share, Herbster and Warmuth,
-Machine Learning 32, 1998). See :doc:`/beyond_straight_lines`.
+and after row ``t`` deals the share ``1 / (t + 1)`` of the weights out anew. See :doc:`/beyond_straight_lines`.
 
-After ``focus_rows`` rows another learner of cells joins, with quantiles of all of these rows and trees that are drawn
-anew. Importance of a column is the variance that its cuts explain of what the first generation has learnt. The new
-trees take columns in proportion to its square, and 5 % of the time any. At first the newcomer sleeps: it learns, and
-agrees with the generation before, whose losses are held for its own, too. After 32 rows in which the mean of the two
-would have lost no more than that generation it wakes, and is judged by itself. So it predicts nothing before it has
-learnt, and costs little where it has no lead.
-
-Whenever rows have doubled, from ``5 * focus_rows`` on, the losses are looked at. At the first look a third generation
-joins in the same way, which takes columns by what has mattered in the second one. At the next ones the first or the
-third leaves, whichever is trusted less, unless that is with a quarter or more. Where the mean loss since the last look
-is less than .9 of that before, cells are too coarse. From ``40 * focus_rows`` rows on, finer ones then join in the same
-way, with two more cuts from root to leaf, or fewer if they would have to be hashed, and of the others the last one
-stays. At a later look of that kind it leaves, too, if the finer one has lost less than it since the last look.
+Cells that join (see ``focus_rows``) sleep at first: they learn, and agree with the generation before, whose losses are
+held for theirs, too. After 32 rows in which the mean of the two would have lost no more they wake, and are judged by
+themselves. Whenever rows have doubled, one of three generations leaves: the first or the third, whichever is trusted
+less, unless that is with a quarter or more. Finer ones have two more cuts from root to leaf, or fewer if they would
+have to be hashed. Of the others the last one stays until they have lost less.
 
 Missing values are welcome: each column has a mark of them, and cells of their own. How a stream is cut into batches
 changes no bit.
@@ -140,6 +130,7 @@ _CUTS_MORE = 2  # that trees of finer cells have
 _TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
 _MOST_PASSES, _MOST_VISITS = 8, 2**16  # that a search makes: passes, and rows in all of them
 _SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; of a loss, by which a lower one is better
+_LASTING, _MIDDLE = 4.0, 320.0  # half-lives in which losses count half; the middle one of "auto"
 _PATIENCE = 3  # passes without gain that end a search: the second one often brings none, as it is of rows seen before
 
 
@@ -162,16 +153,15 @@ class _LinesCurvesCells(ToldNumbers):
     half_life: Any
     random_state: Any
     _experts: list
-    # While a newcomer sleeps: what the mean of it and of the generation before would have lost since it could wake
-    # last, and what the latter did.
+    # While a newcomer sleeps: what the mean of it and of the one before would have lost since it could wake last, and
+    # what that did.
     _asleep: np.ndarray | None = None
     # Mean loss of the mixture between the last two looks, 0 after the first; the weight of rows and the total losses of
-    # all until the last one. None before, and in models that were saved before there were looks.
+    # all until the last one. None before.
     _looked: np.ndarray | None = None
     _again = 0  # rows learnt in later passes
     _refocused = False  # whether a third generation has joined; none does in models saved before there was one
-    # The columns with knots of the rows so far, until the second generation takes its knots from them; None after that,
-    # and in models that were saved before it did.
+    # The columns with knots of the rows so far, until the second generation takes its own from them; None after that.
     _early: np.ndarray | None = None
 
     @property
@@ -305,7 +295,7 @@ class _LinesCurvesCells(ToldNumbers):
         n_rows = self._n_new
         if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
             self._wake()
-        if n_rows == self.focus_rows:
+        if n_rows == self.focus_rows or (self._early is not None and n_rows > self.focus_rows):
             self._focus(_FOCUSED, self.depth, *row)
             self._early = None
         elif n_rows == self._next_look(n_rows - 1):
@@ -326,8 +316,8 @@ class _LinesCurvesCells(ToldNumbers):
         if self.focus_rows is None or not generations:
             return 0
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
-        if generations == [_CELLS] and n_rows < self.focus_rows:
-            changes.append(self.focus_rows)
+        if generations == [_CELLS] and (n_rows < self.focus_rows or self._early is not None):
+            changes.append(max(self.focus_rows, n_rows + 1))  # shards may have had them together
         elif generations != [_FINER]:
             changes.append(self._next_look(n_rows))
         return min(changes, default=0)
@@ -385,10 +375,7 @@ class _LinesCurvesCells(ToldNumbers):
         return shares
 
     def _focus(self, name, depth, *row):
-        """Let another generation of cells learn the latest row, and join; return whether there is one.
-
-        Its trees cut the columns more often that have mattered in the generation before.
-        """
+        """Let another generation of cells learn the latest row, and join; return whether there is one."""
         before = self._experts[-1]
         first = before.transformers[0][1]
         importance = first._importance(*rows_and_weights(before.learner, self.n_features_in_))
@@ -403,12 +390,7 @@ class _LinesCurvesCells(ToldNumbers):
         return True
 
     def _look(self, *row):
-        """Look at the losses when rows have doubled since the last look.
-
-        At the first look a third generation joins, which knows better what matters, and at a later one the first or
-        the third leaves. Where losses still fall fast, cells are too coarse: finer ones join, and but the last one of
-        the others leave. That leaves once the finer ones have lost less since the last look.
-        """
+        """Look at the losses, as rows have doubled since the last look: a generation may join or leave."""
         now, mean, falls = np.append(self._t, self._totals), 0.0, False
         since = now if self._looked is None else now - self._looked[1:]
         if self._looked is not None:
@@ -614,8 +596,7 @@ def _joined_early(models, base):
         return None
     n_before = len(base._early) if before else 0
     parts = [model._early for model in before] + [model._early[n_before:] for model in models]
-    joined = np.concatenate(parts)
-    return joined if len(joined) < models[0].focus_rows else None
+    return np.concatenate(parts)[: models[0].focus_rows]
 
 
 def _shared_names(models):
@@ -652,8 +633,9 @@ def _merged_expert(name, models, base):
 class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[override, misc]
     """Classifier for relations that are not linear: lines, products, curves and cells, mixed by success.
 
-    Nothing needs to be chosen, and one pass over a stream is enough. Units and origins of columns do not matter.
-    Other increasing maps, such as logarithms, change no cells, and curves only between quantiles.
+    Nothing needs to be chosen, and one pass over a stream is enough. Units of columns do not matter, nor origins but of
+    columns that are 0 in many rows. Other increasing maps, such as logarithms, change no cells, and curves only between
+    quantiles.
 
     Parameters
     ----------
@@ -761,8 +743,9 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
 class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[override, misc]
     """Regressor for relations that are not linear: lines, products, curves and cells, mixed by success.
 
-    Nothing needs to be chosen, and one pass over a stream is enough. Units and origins of columns do not matter.
-    Other increasing maps, such as logarithms, change no cells, and curves only between quantiles.
+    Nothing needs to be chosen, and one pass over a stream is enough. Units of columns do not matter, nor origins but of
+    columns that are 0 in many rows. Other increasing maps, such as logarithms, change no cells, and curves only between
+    quantiles.
 
     Parameters
     ----------
@@ -866,6 +849,11 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
 
     def _judged_by(self, learners):
         return "absolute_error" if self.loss in ("absolute_error", "huber") else "squared_error"
+
+    @property
+    def _half_life_of_losses(self):
+        h = self.half_life
+        return np.inf if h is None else _LASTING * (_MIDDLE if h == "auto" else h)
 
     @property
     def _memory(self):

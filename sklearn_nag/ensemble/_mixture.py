@@ -57,6 +57,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     _in_place = "_experts", "_mixture", "_blend"
     _row_options: dict[str, Any] = {}  # of `converted`
     _apart = True  # as `Expert` has it
+    _half_life_of_losses = np.inf  # that forecasts are mixed by
     _pass_options: tuple[str, ...] = ()  # values of ``max_iter`` that are no numbers
 
     # -- parameters
@@ -313,14 +314,15 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         with np.errstate(over="ignore"):  # where they are the same but for rounding, last digits would decide
             are_one = np.abs(advice - advice[:1]).max(axis=-1) <= _ROUNDING * largest
         advice = np.where(are_one[..., None], advice[:1], advice)
+        kept = 0.5 ** (c / self._half_life_of_losses)
         played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=1)
         if self._blend is not None:
-            blended = kernels.blend(self._blend, self._against(advice, y), self._begun_with["loss"], c)
+            blended = kernels.blend(self._blend, self._against(advice, y), self._begun_with["loss"], c, kept)
             of_blend = self._weighted_loss(self._mixed(blended.T[:, :, None], advice), y, c)
             played = np.column_stack([losses, np.where(are_one.all(axis=0), losses[:, 0], of_blend)])
         with np.errstate(over="ignore"):
             t = np.add.accumulate(np.append(self._t, c))
-        shares = kernels.mix(self._mixture, played, row_weights=np.column_stack([c, t[1:]]))
+        shares = kernels.mix(self._mixture, played, row_weights=np.column_stack([c, t[1:]]), kept=kept)
         if self._blend is not None:
             shares = shares[:, :-1] + shares[:, -1:] * blended
         mixed = self._mixed(shares.T[:, :, None], advice)

@@ -88,22 +88,22 @@ def adopt(state, rule):
     check_layout(state.common if isinstance(state, PlacedState) else state)
 
 
-def mix(mixture, losses, noise=None, row_weights=None):
+def mix(mixture, losses, *told, **named):
     """Let a `Mixture` of a single group play rows and suffer their losses; return the shares as `Mixture.play` does."""
     check_mixture("the mixture", mixture, 1, losses.shape[1])
     if losses.shape[1] == 1:
         return np.ones_like(losses)
     if is_compiled():
-        return importlib.import_module(".compiled.mixture", __name__).play_mixture(mixture, losses, noise, row_weights)
-    return mixture.play(losses, noise, row_weights)
+        return importlib.import_module(".compiled.mixture", __name__).play_mixture(mixture, losses, *told, **named)
+    return mixture.play(losses, *told, **named)
 
 
-def blend(mixture, forecasts, loss, row_weight):
+def blend(mixture, forecasts, *told):
     """Let a `Mixture` of a single group blend forecasts, and suffer for it; return shares as `Mixture.blend` does."""
     check_mixture("the mixture", mixture, 1, forecasts.shape[1])
     if is_compiled():
-        return importlib.import_module(".compiled.mixture", __name__).play_blend(mixture, forecasts, loss, row_weight)
-    return mixture.blend(forecasts, loss, row_weight)
+        return importlib.import_module(".compiled.mixture", __name__).play_blend(mixture, forecasts, *told)
+    return mixture.blend(forecasts, *told)
 
 
 def excess_leverage(state, X):

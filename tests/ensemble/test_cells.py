@@ -398,6 +398,39 @@ def test_half_lives_follow_a_change_that_is_not_linear(rng):
     assert again.predict_proba(Z).tobytes() == model.predict_proba(Z).tobytes()
 
 
+@pytest.mark.parametrize(("half_life", "size"), [(50, 30.0), ("auto", 20.0)])
+def test_losses_of_larger_errors_fade(half_life, size, rng):
+    Z, noise, n = rng.normal(size=(4000, 2)), rng.normal(size=4000), 2000
+    y = np.where(np.arange(4000) < n, size * (Z[:, 0] + noise), 3.0 * np.sign(Z[:, 0] * Z[:, 1]) + 0.5 * noise)
+    small = {"n_trees": 30, "depth": 5, "focus_rows": None, "random_state": 0}
+    model = NAGCellsRegressor(**small, half_life=half_life).partial_fit(Z[:3500], y[:3500])
+    before = model._totals.copy()
+    *experts, mixture = model.partial_fit(Z[3500:], y[3500:])._totals - before
+    assert mixture < 1.3 * min(experts) < 0.6 * experts[0]
+    assert experts[-1] == min(experts)
+    assert model.expert_losses_[-1] > min(model.expert_losses_)  # as others were better for long, by larger losses
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_cuts_change_no_bit_of_what_fades(kernel, rng):
+    weight = rng.exponential(5.0, size=600) * (rng.random(600) < 0.9)
+    weight[300] = 1e6
+    with sklearn_nag.config_context(kernel=kernel):
+        for half_life in (7.5, "auto"):
+            model = NAGCellsRegressor(**{**SMALL, "n_trees": 5}, half_life=half_life)
+            whole, cut = clone(model).partial_fit(X, Y, weight), clone(model)
+            for start, stop in ((0, 1), (1, 2), (2, 77), (77, 301), (301, 600)):
+                cut = pickle.loads(pickle.dumps(cut.partial_fit(X[start:stop], Y[start:stop], weight[start:stop])))
+            assert cut.predict(X).tobytes() == whole.predict(X).tobytes()
+            assert cut.weights_.tobytes() == whole.weights_.tobytes()
+
+
+def test_losses_count_half_after_four_half_lives():
+    for half_life, after in ((None, np.inf), (50, 200.0), ("auto", 1280.0)):
+        assert NAGCellsRegressor(half_life=half_life)._half_life_of_losses == after
+        assert NAGCellsClassifier(half_life=half_life)._half_life_of_losses == np.inf
+
+
 def test_a_newcomer_predicts_nothing_before_it_has_learnt():
     """Rows of a simulation by Friedman (1991), at all cuts around that at which the second generation joins."""
     Z, y = make_friedman1(2300, noise=1.0, random_state=0)
@@ -552,6 +585,38 @@ def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
         merge([base, NAGCellsRegressor(**SMALL).partial_fit(X, Y)])
     with pytest.raises(NotFittedError, match="models.1. is not fitted"):
         merge([base, kind(**SMALL)])
+
+
+def test_a_second_generation_joins_what_shards_have_learnt_together():
+    base = NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50])
+    shards = [copy.deepcopy(base).partial_fit(X[a:b], Y[a:b]) for a, b in ((50, 90), (90, 130), (130, 190))]
+    with pytest.raises(ValueError, match="its second generation of cells joins"):
+        merge(shards, base)  # as one has a second generation
+    shards[2] = copy.deepcopy(base).partial_fit(X[130:170], Y[130:170])
+    merged = merge(shards, base)
+    assert "focused" not in merged.named_estimators_
+    merged = pickle.loads(pickle.dumps(merged))
+    went_on = copy.deepcopy(merged).partial_fit(X[170:171], Y[170:171])
+    assert list(went_on.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
+    assert went_on._early is None
+    rows = np.arange(SMALL["focus_rows"])
+    knots = OnlineCells(first_rows=len(rows), n_trees=1, random_state=0).fit(X[rows]).knots_
+    for own, expected in zip(went_on.named_estimators_["focused"][0].knots_, knots):
+        np.testing.assert_array_equal(own, expected)
+    went_on.partial_fit(X[171:], Y[171:])
+    assert went_on.predict(X).tobytes() == merged.partial_fit(X[170:], Y[170:]).predict(X).tobytes()
+
+
+def test_what_cannot_be_cut_is_tried_once(monkeypatch):
+    tried = []
+    monkeypatch.setattr(OnlineCells, "_importance", lambda self, *args: tried.append(self))  # None: nothing to cut
+    base = NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50])
+    shards = [copy.deepcopy(base).partial_fit(X[a:b], Y[a:b]) for a, b in ((50, 90), (90, 130), (130, 170))]
+    merged = merge(shards, base)
+    for i in range(170, 180):
+        merged.partial_fit(X[i : i + 1], Y[i : i + 1])
+    assert len(tried) == 1
+    assert list(merged.named_estimators_) == [*BEFORE_CELLS, "cells"]
 
 
 def test_losses_and_weights_of_classes_are_those_of_all_learners():

@@ -78,6 +78,14 @@ def suffer(heads, excess, gap, group):
 
 
 @strict_slow
+def fade(excess, gap, group, factor):
+    """As `Mixture.fade`, for one group."""
+    gap[group] *= factor
+    for k in range(excess.shape[1]):
+        excess[group, k] *= factor
+
+
+@strict_slow
 def change_of_weights(heads, excess, group, rate, leader, lead):
     """Logarithm of the total weight before a row over that after it, each by the leader's."""
     before = after = 0.0
@@ -157,7 +165,7 @@ def judge(heads, loss, c, mixture, n_targets):
 
 
 @entry
-def play(excess, gap, grows, rounds, unit, losses, noise, row_weights, shares, heads):
+def play(excess, gap, grows, rounds, unit, losses, noise, row_weights, kept, shares, heads):
     """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`; so is what is not given."""
     for i in range(losses.shape[0]):
         before = gap[0]
@@ -169,17 +177,19 @@ def play(excess, gap, grows, rounds, unit, losses, noise, row_weights, shares, h
             c, t = (row_weights[i, 0], row_weights[i, 1]) if row_weights.size > 0 else (1.0, rounds[0] + 1.0)
             share_out(heads, excess, gap, rounds, unit, noise[i] if noise.size > 0 else 0.0, c, t)
             continue
+        fade(excess, gap, 0, kept[i] if kept.size > 0 else 1.0)
         suffer(heads, excess, gap, 0)
         if not grows:
             gap[0] = before
 
 
 PLACES = {name: np.int64(place) for place, name in enumerate(SLOPES)}
+NONE = np.empty(0)
 LOG, SQUARE = PLACES["log_loss"], PLACES["squared_error"]
 
 
 @entry
-def blend(excess, gap, loss, forecasts, row_weight, shares, heads):
+def blend(excess, gap, loss, forecasts, row_weight, kept, shares, heads):
     """As `Mixture.blend`; ``shares`` is filled."""
     n_rows, n_experts, n_values = forecasts.shape
     for i in range(n_rows):
@@ -197,23 +207,25 @@ def blend(excess, gap, loss, forecasts, row_weight, shares, heads):
         for k in range(n_experts):
             value = heads[EXPERT_LOSS, k] * (row_weight[i] / n_values)
             heads[EXPERT_LOSS, k] = 0.0 if np.isnan(value) else min(max(value, -STEEPEST), STEEPEST)
+        fade(excess, gap, 0, kept[i] if kept.size > 0 else 1.0)
         suffer(heads, excess, gap, 0)
 
 
-def play_blend(mixture, forecasts, loss, row_weight):
+def play_blend(mixture, forecasts, loss, row_weight, kept=NONE):
     """As `Mixture.blend`."""
     shares = np.empty(forecasts.shape[:2])
     heads = np.zeros((N_ROWS, shares.shape[1]))
-    blend(mixture.excess, mixture.gap, PLACES[loss], forecasts, row_weight, shares, heads)
+    blend(mixture.excess, mixture.gap, PLACES[loss], forecasts, row_weight, kept, shares, heads)
     return shares
 
 
-def play_mixture(mixture, losses, noise=None, row_weights=None):
+def play_mixture(mixture, losses, noise=None, row_weights=None, kept=NONE):
     """As `Mixture.play`."""
     shares = np.empty_like(losses)
     heads = np.zeros((N_ROWS, losses.shape[1]))
-    rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (np.empty(0), 0.0)
-    noise = np.empty(0) if noise is None else noise
+    rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (NONE, 0.0)
+    noise = NONE if noise is None else noise
     row_weights = np.empty((0, 2)) if row_weights is None else row_weights
-    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), losses, noise, row_weights, shares, heads)
+    told = losses, noise, row_weights, kept
+    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), *told, shares, heads)
     return shares

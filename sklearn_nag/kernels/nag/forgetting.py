@@ -77,8 +77,7 @@ def fade(multiply, state, factor):
     if rule.l2 > 0:
         columns.shrunk[:] = penalty_clock(state, rule)
     for mixture in (state.mixture, state.trust):
-        mixture.excess *= factor
-        mixture.gap *= factor
+        mixture.fade(factor)
     state.due *= factor
 
 

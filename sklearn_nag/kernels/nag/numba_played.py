@@ -43,7 +43,7 @@ from ..compiled.losses import (
     loss_constants,
     loss_of,
 )
-from ..compiled.mixture import expert_shares, judge, mix, suffer
+from ..compiled.mixture import expert_shares, fade, judge, mix, suffer
 from ..compiled.targets import ORIGIN
 from ..compiled.vectors import WIDTH, anywhere, eight, load, maximum, minimum, store, where
 from ..state.fading import fades_per_weight
@@ -230,14 +230,11 @@ def fade_played(heads, rule, mixture, trust, factor):
     """As `forgetting.fade`, of what is played alone."""
     if mixture is not None:
         for group in range(mixture[1].size):
-            mixture[1][group] *= factor
-            for k in range(mixture[0].shape[1]):
-                mixture[0][group, k] *= factor
+            fade(mixture[0], mixture[1], group, factor)
     if rule.judged:
         for group in range(trust.gap.size):
-            trust.gap[group] *= factor
+            fade(trust.excess, trust.gap, group, factor)
             for k in range(2):
-                trust.excess[group, k] *= factor
                 trust.due[group, k] *= factor
         share_average(heads, trust)
 

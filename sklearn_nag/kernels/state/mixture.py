@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import numpy as np
 
 from .lifts import LARGEST, positive
@@ -10,6 +12,7 @@ ROUNDING = 2.0**-50  # of a loss: what it exceeds another by no more than this i
 FAINT = 2.0**-960  # share of weights that may have lost digits
 OUTLYING = 32.0  # times their mean so far that a loss counts as at most, in that mean
 STEEPEST = LARGEST / 4.0  # the largest loss on a tangent, so that differences stay in range
+WHOLE = repeat(1.0)  # where nothing fades
 SLOPES = {"log_loss": lambda p: -1.0 / p, "squared_error": lambda p: p, "absolute_error": np.sign}
 
 
@@ -85,7 +88,7 @@ class Mixture:
         share = np.exp(np.where(self.excess == 0, 0.0, power))
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
-    def play(self, losses, noise=None, row_weights=None):
+    def play(self, losses, noise=None, row_weights=None, kept=WHOLE):
         """Shares that each row is played with, before its losses are counted.
 
         Parameters
@@ -97,6 +100,8 @@ class Mixture:
         row_weights : ndarray of shape (n_rows, 2), optional
             For a `FixedShare`: the weight of each row, by which its losses have been multiplied, and the total weight
             of the rows up to it; by default each weighs 1.
+        kept : ndarray of shape (n_rows,), optional
+            By what to `fade` before each row is counted.
 
         Returns
         -------
@@ -107,12 +112,14 @@ class Mixture:
         by_row = (len(losses), *self.excess.shape)
         noise = np.zeros(len(losses)) if noise is None else noise
         row_weights = [None] * len(losses) if row_weights is None else row_weights
-        for share, loss, least, row_weight in zip(shares.reshape(by_row), losses.reshape(by_row), noise, row_weights):
+        rows = zip(shares.reshape(by_row), losses.reshape(by_row), noise, row_weights, kept)
+        for share, loss, least, row_weight, part in rows:
             share[:] = self.weights()
+            self.fade(part)
             self.suffer(share, loss, least, row_weight)
         return shares
 
-    def blend(self, forecasts, loss, row_weight):
+    def blend(self, forecasts, loss, row_weight, kept=WHOLE):
         """Shares by which forecasts of each row are blended, as `play` has them for a loss that is a straight line.
 
         The line is the tangent of the loss at the blended forecast, by which the loss of a fixed blend is never
@@ -127,6 +134,8 @@ class Mixture:
             By what blends are judged: a mean over values.
         row_weight : ndarray of shape (n_rows,)
             Weight of each row.
+        kept : ndarray of shape (n_rows,), optional
+            As of `play`.
 
         Returns
         -------
@@ -134,13 +143,19 @@ class Mixture:
             Shares.
         """
         shares = np.empty(forecasts.shape[:2])
-        for share, values, c in zip(shares, forecasts, row_weight):
+        for share, values, c, part in zip(shares, forecasts, row_weight, kept):
             share[:] = self.weights()[0]
+            self.fade(part)
             with np.errstate(over="ignore", invalid="ignore"):
                 blended = np.add.reduce(share[:, None] * values, axis=0)
                 losses = np.add.reduce(SLOPES[loss](blended) * (values - blended), axis=1) * (c / values.shape[1])
                 self.suffer(share[None], np.clip(np.nan_to_num(losses), -STEEPEST, STEEPEST)[None])
         return shares
+
+    def fade(self, factor):
+        """Let losses so far count by ``factor``, which moves no share."""
+        self.excess *= factor
+        self.gap *= factor
 
     def suffer(self, share, losses, noise=0.0, row_weight=None):
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""

@@ -15,11 +15,12 @@ from sklearn_nag.kernels.state.mixture import FixedShare, Mixture
 from ..helpers import KERNELS, make_state, progressive
 
 
-def adahedge(losses):
-    """Shares before each row, by the definition of AdaHedge, from the losses of the experts alone."""
+def adahedge(losses, kept=None):
+    """Shares before each row, by the definition of AdaHedge, from the losses of the experts alone; as these fade."""
     K = losses.shape[1]
     total, gap, shares = np.zeros(K), 0.0, []
-    for row in losses:
+    for row, part in zip(losses, np.ones(len(losses)) if kept is None else kept):
+        total, gap = part * total, part * gap
         if gap == 0:
             share = (total == total.min()) / np.sum(total == total.min())
             mixed = row[total == total.min()].min()
@@ -103,6 +104,39 @@ def test_the_gap_of_an_expert_without_a_share():
     mixture = Mixture(np.array([[0.0, 0.0, 1.0, 1.0, 1.0]]), np.array([1e-6]))
     mixture.suffer(mixture.weights(), np.array([[0.2, 0.8, 0.0, 0.0, 0.0]]))
     assert mixture.gap[0] == pytest.approx(0.3, rel=1e-4)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_losses_fade_before_each_row(kernel, rng):
+    losses, forecasts = rng.exponential(size=(200, 3)), rng.normal(size=(200, 3, 1))
+    kept = 0.5 ** rng.exponential(0.1, size=200)
+    mixture, blended, by_tangents = (Mixture.new(3) for _ in range(3))
+    with config_context(kernel=kernel):
+        shares = kernels.mix(mixture, losses, kept=kept)
+        of_blend = kernels.blend(blended, forecasts, "squared_error", np.ones(200), kept)
+        mixed = (of_blend[:, :, None] * forecasts).sum(axis=1)
+        slopes = (mixed * (forecasts - mixed[:, None])[:, :, 0]).reshape(200, 3)
+        np.testing.assert_allclose(kernels.mix(by_tangents, slopes, kept=kept), of_blend, rtol=1e-9)
+    expected, total, gap = adahedge(losses, kept)
+    np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(mixture.excess[0], total - total.min(), rtol=1e-9)
+    assert mixture.gap[0] == pytest.approx(gap, rel=1e-9)
+    before = mixture.weights()
+    mixture.fade(0.25)
+    np.testing.assert_allclose(mixture.weights(), before, rtol=1e-14)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_losses_may_fade_for_ever(kernel, rng):
+    losses = np.vstack([rng.exponential(size=(20, 3)), np.ones((3000, 3)), [[0.0, 1.0, 1.0]], np.ones((5, 3))])
+    mixture = Mixture.new(3)
+    with config_context(kernel=kernel):
+        shares = kernels.mix(mixture, losses, kept=np.append(np.full(3025, 0.5), 0.0))
+    assert np.isfinite(shares).all()
+    assert shares[3021, 0] > 0.7
+    np.testing.assert_allclose(mixture.weights(), 1.0 / 3.0)
 
 
 @pytest.mark.compiled
