@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 def version():
     """The version of the package, which is said in one file."""
-    text = (ROOT / "sklearn_nag" / "_version.py").read_text(encoding="utf-8")
+    text = (ROOT / "sklearn_nag" / "__init__.py").read_text(encoding="utf-8")
     return re.search(r'__version__ = "(.+)"', text)[1]
 
 

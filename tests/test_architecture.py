@@ -21,7 +21,7 @@ FAMILIES = {f"kernels.{rows.parent.name}" for rows in (ROOT / PACKAGE / "kernels
 
 # From the bottom. A room may import itself and the floors below it, so rooms of one floor do not know one another.
 FLOORS = [
-    {"_beside", "_version", "_decorators", "_extras", "constraints", "losses"},
+    {"_beside", "_decorators", "_extras", "constraints", "losses"},
     {"kernels.state"},
     {"kernels.vectorized"},
     {"kernels.compiled"},
