@@ -74,8 +74,8 @@ weights_ : ndarray of shape (n_estimators,)
     How much lines, products, curves, cells and, once they have joined, later generations of cells are trusted: the
     share of each in a prediction. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
-    Mean progressive loss of each of them, over the rows but the first; NaN before. One that sleeps has that of those it
-    agrees with.
+    Mean progressive loss of each of them, over the rows but the first; NaN before. Those that sleep, or slept, have
+    that of others until they woke.
 progressive_loss_ : float
     The same of the mixture.
 regret_ : float
@@ -349,8 +349,12 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _judge(self, responses, y, c, n_unjudged):
         """As of any mixture; exact ones that sleep agree with lines, a newcomer with the generation before."""
-        lines = responses[self._names.index(_LINES)]
-        responses = [self._after_sleep(*pair, lines) for pair in zip(self._experts, responses)]
+        responses, first = list(responses), self._first_forecasts()
+        lines = responses[first[self._names.index(_LINES)]]
+        for expert, place in zip(self._experts, first):
+            n_asleep = _rows_asleep(expert) - (self._n_new - len(lines))
+            if n_asleep > 0:
+                responses[place] = np.concatenate([lines[:n_asleep], responses[place][n_asleep:]])
         if self._asleep is not None:
             (before, own), _ = self._advice(responses[-2:], y)
             losses = np.column_stack([self._weighted_loss(p, y, c) for p in (0.5 * before + 0.5 * own, before)])
@@ -358,19 +362,14 @@ class _LinesCurvesCells(ToldNumbers):
             responses = [*responses[:-1], responses[-2]]
         return super()._judge(responses, y, c, n_unjudged)
 
-    @staticmethod
-    def _after_sleep(expert, response, lines):
-        """What an expert that has learnt some rows said of them; where it slept, what lines did."""
-        n_asleep = _rows_asleep(expert) - expert.n_rows + len(response)
-        return response if n_asleep <= 0 else np.concatenate([lines[:n_asleep], response[n_asleep:]])
-
     def _shares(self):
         shares = super()._shares().copy()
         if self._asleep is not None:
             shares[-2:] = shares[-2] + shares[-1], 0.0
-        for place, expert in enumerate(self._experts):
-            if expert.n_rows < _rows_asleep(expert):
-                shares[self._names.index(_LINES)] += shares[place]
+        first = self._first_forecasts()
+        for expert, place in zip(self._experts, first):
+            if self._n_new < _rows_asleep(expert):
+                shares[first[self._names.index(_LINES)]] += shares[place]
                 shares[place] = 0.0
         return shares
 

@@ -310,7 +310,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     choice changes no prediction, and no linear map or move of the features does, but for rounding. For other
     rows nothing has been learnt of some direction: there predictions depend on the order of the columns.
 
-    With ``update="least_squares"`` one pass of `fit` is all it takes, ``potential_alpha`` and ``average`` have no
+    With ``update="least_squares"`` one pass of `fit` is all it takes, and ``potential_alpha`` and ``average`` have no
     effect. :func:`~sklearn_nag.regret.record` notes the forecaster of Vovk, Azoury and Warmuth [3]_ without its
     regulariser: before a row is learnt it takes its target to be the mean of those before. Its regret against every
     linear predictor is at most ``d B^2 log T`` and a term that does not grow, with ``B`` the largest target [4]_.

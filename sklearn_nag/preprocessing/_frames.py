@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
 from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
@@ -396,7 +397,8 @@ class _OfArrow(Column):
         return self._decoded() if hasattr(self.values.type, "index_type") else self._as_words(self.values.to_pylist())
 
     def coded(self):
-        if not str(self.values.type).endswith("binary") and self.kind != WORDS:
+        of_bytes = re.match("(dictionary<values=)?[a-z_]*binary", str(self.values.type))
+        if not hasattr(self.values.type, "index_type") if of_bytes else self.kind != WORDS:
             return super().coded()
         values = self.values.combine_chunks() if hasattr(self.values, "combine_chunks") else self.values
         if not hasattr(values, "indices"):

@@ -142,8 +142,9 @@ class OnlineTfidf(OnlineTransformer):
         if hasattr(X, "columns"):
             table_in(self, X, first)  # which knows names
         analyze = vectorizer.build_analyzer()
+        made = [analyze(text) for text in texts]
         try:
-            words = [list(analyze(text)) for text in texts]
+            words = [list(of_text) for of_text in made]
             return Texts(words, self._hashed(words))
         except TypeError as error:
             raise TypeError("analyzer must make a list of str of a text.") from error

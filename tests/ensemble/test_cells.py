@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -350,6 +351,24 @@ def test_learners_that_overfit_are_told_by_what_they_predict():
     assert reg.score(X[60:], y[60:]) > -0.5
     low, high = reg.predict_interval(X[60:], 0.9).T
     assert np.mean((low <= y[60:]) & (y[60:] <= high)) > 0.8
+
+
+def test_later_passes_do_not_wake_exact_learners(rng):
+    """They would never have been judged: all rows that were are slept through."""
+    X, y = rng.normal(size=(45, 40)), rng.normal(size=45)
+    reg = NAGCellsRegressor(n_trees=20, random_state=0, max_iter=3).fit(X, y)
+    weight = dict(zip(reg.named_estimators_, reg.weights_))
+    assert weight["exact_lines"] == weight["exact_curves"] == 0.0
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_models_whose_experts_make_two_forecasts_go_on(kind, rng):
+    model = pickle.loads((Path(__file__).parents[1] / "data" / "state5" / f"cells_{kind}.pkl").read_bytes())
+    X = rng.normal(size=(50, model.n_features_in_))
+    model.partial_fit(X, X[:, 0] if kind == "regressor" else model.classes_[(X[:, 0] > 0).astype(int)])
+    assert model._mixture.excess.shape[1] == 2 * len(model.estimators_) + (model._blend is not None)
+    np.testing.assert_allclose(model.weights_.sum(), 1.0)
+    assert np.isfinite(model.predict(X) if kind == "regressor" else model.predict_proba(X)).all()
 
 
 def test_early_losses_are_forgotten_by_a_fixed_share(rng):

@@ -34,7 +34,7 @@ from ..compiled.targets import (
 )
 from ..compiled.vectors import WIDTH
 from ..state.bounded import LARGEST_POWER
-from ..state.fading import EVERY, fades_per_weight
+from ..state.fading import fades_per_weight
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LOWEST, TINY
 from ..state.model import Diverged
 from .rule import FAINT, ROUNDING, SOME, Rule
@@ -229,22 +229,30 @@ def in_range(p):
 
 
 @slow
-def of_new(table, f, factor, sin, b, v, share, k):
-    """What the solution predicts for a row that is independent of those before; ``share`` is scratch."""
-    n, last = v.size, 0
-    for i in range(n):
-        if sin[b, i] != 0.0:
-            last = i
-    left = -table[f.weight + k, last]
-    for i in range(n - 1, last, -1):
-        share[i] = 0.0
+def solve(table, f, factor, first, k, w):
+    """As `rule.solve`, of the columns from ``first`` on."""
+    n = factor.shape[0]
+    for i in range(n - 1, first - 1, -1):
+        w[i] = 0.0
         if factor[i, i] != 0.0:
             value = table[f.weight + k, i]
             for j in range(i + 1, n):
-                value -= factor[i, j] * share[j]
-            share[i] = value / factor[i, i]
-            left += factor[last, i] * share[i]
-    return left / v[last]
+                value -= factor[i, j] * w[j]
+            w[i] = value / factor[i, i]
+
+
+@slow
+def of_new(table, f, factor, sin, b, v, w, k):
+    """What the solution predicts for a row that is independent of those before; ``w`` is scratch."""
+    new = 0
+    for i in range(v.size):
+        if sin[b, i] != 0.0:
+            new = i
+    solve(table, f, factor, new + 1, k, w)
+    left = -table[f.weight + k, new]
+    for i in range(new + 1, v.size):
+        left += factor[new, i] * w[i]
+    return left / v[new]
 
 
 @fast
@@ -260,6 +268,8 @@ def turn(table, f, factor, cos, sin, b, v, averaged, share, is_new):
                 q, past, c, s = table[f.weight + k, i], table[f.past + k, i], cos[b, i], sin[b, i]
                 table[f.weight + k, i], rest_q = c * q + s * rest_q, c * rest_q - s * q
                 table[f.past + k, i], rest_past = c * past + s * rest_past, c * rest_past - s * past
+        if FADES_ON_THE_WAY:  # what predicts is known
+            continue
         if UPDATE == LEAST_SQUARES:
             averaged[k] = in_range(of_new(table, f, factor, sin, b, v, share, k) if is_new else -rest_q / rest)
         else:
@@ -318,18 +328,6 @@ def average(table, f, rule, clock, Gamma, c, v, k):
         table[f.past + k, i] = (1.0 - share) * past + share * factor * table[f.weight + k, i]
 
 
-@fast
-def until_due(rule, clock, weights, order, step, count):
-    """How many of ``count`` rows may go together: those up to one after which all fades."""
-    age = clock[AGE]
-    for b in range(count):
-        row = order[step + b] if order.size > 0 else step + b
-        age += weights[row] if weights.size > 0 else 1.0
-        if EVERY * np.floor(age * rule.fades) > clock[FADED]:
-            return np.int64(b + 1)
-    return count
-
-
 @slow
 def fade(table, f, clock, target, factor, n_heads, passed):
     """As `rule.fade`."""
@@ -368,7 +366,13 @@ def learn_dense(
                 return False
         count = min(most, ready - done)
         if FADES_ON_THE_WAY:
-            count = until_due(rule, clock, weights, order, step, count)
+            count = 1  # which is predicted before, as rotations leave out what may be rounding
+            for k in range(n_heads):
+                solve(table, f, factor, 0, k, share)
+                averaged[k] = 0.0
+                for i in range(n):
+                    averaged[k] += rows[done, i] * share[i]
+                averaged[k] = in_range(averaged[k])
         count, compared, is_new = rotate_in(table, f, factor, kept, rows, noise, done, count, x, cos, sin, share)
         done += count
         most = 1 if compared else min(2 * most, TOGETHER)  # where one is compared, the next ones may have to be

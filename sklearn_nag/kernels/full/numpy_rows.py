@@ -62,8 +62,10 @@ def average(state, c, v):
 def _regress_row(state, target_rows, i, x, c, played):
     """Least squares. The forecaster predicts by ``S`` with the row and, as its target, the mean of those before."""
     rows, root = target_rows, np.sqrt(c)
-    v, is_new, solved = rotate_in(state, relative(state, x) * root, root)
-    q = state.columns.weight
+    x, q = relative(state, x) * root, state.columns.weight
+    before = solve(state.factor, q) @ x if state.rule.forgets else None  # as rotations leave out what may be rounding
+    v, is_new, solved = rotate_in(state, x, root)
+    solved = solved if before is None else np.nan_to_num(before, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
     state.largest_weight = float(max(state.largest_weight, c))
     p = solved / root
     if state.rule.forecasts:
@@ -104,8 +106,8 @@ def rotate_in(state, x, root):
     Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; and what the
     average ``a`` predicts for it. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in the end, as
     nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what `predict` has for
-    it would change with linear maps. For least squares it is what `predict` has in any case, by the solution, which is
-    to ``q`` as ``a`` is to ``past``; of an independent row later columns are left.
+    it would change with linear maps. For least squares it is what `predict` has, by the solution, which is to ``q`` as
+    ``a`` is to ``past``. Of an independent row, columns after the new one are left; the solution predicts these, too.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)

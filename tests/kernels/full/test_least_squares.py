@@ -86,6 +86,19 @@ def test_what_is_played_is_what_predict_has(rng, kernel, half_life):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_so_it_is_when_directions_come_back_after_a_hundred_half_lives(rng, kernel):
+    X = rng.normal(size=(321, 4))
+    X[20:320, 1:] = 0.0
+    y = X @ [1.0, 2.0, 3.0, 4.0]
+    with config_context(kernel=kernel):
+        state = make_state(4, half_life=3.0)
+        progressive(state, X[:320], y[:320])
+        expected = predict(state, X[320:])
+        np.testing.assert_allclose(expected[:, 0], y[320:], rtol=1e-4)
+        np.testing.assert_allclose(progressive(state, X[320:], y[320:], latest=False), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_as_printed_without_intercept_and_unit_of_targets(rng, kernel):
     """Vovk's forecaster: ``x^T S_t^+ b_{t-1}``."""
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
