@@ -37,7 +37,7 @@ from .training import SUFFIXES, WHAT_FILES_DO, add_reading, in_a_line, noting, r
 PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
 SETTINGS = "settings.json"  # in the folder of parts
-OWN = re.compile(r"\.?(settings\.json|\d+\.arrow)(\.[0-9a-f]{32})?")  # all that is there, also while it is written
+LEFT_OVER = re.compile(r"\.(settings\.json|\d+\.arrow)\.[0-9a-f]{32}")  # by runs that were killed as they wrote
 NEW = {  # columns, by what makes them
     "prediction": "prediction", "proba": "probability", "decision": "decision", "lower": "lower", "upper": "upper",
 }  # fmt: skip
@@ -277,11 +277,18 @@ def begin(parts, settings):
     try:
         parts.mkdir(exist_ok=True)
         before = json.loads(path.read_bytes()) if has_parts or path.exists() else settings
-        differ = [name for name in settings if before.get(name) != settings[name]]
-    except (ValueError, AttributeError, FileNotFoundError, FileExistsError):
-        raise ValueError(f"{parts} is damaged, or no folder of parts: remove it to begin anew.") from None
-    if strange := [name for name in os.listdir(parts) if not OWN.fullmatch(name)]:
+        is_another = before.keys() != settings.keys() or parts.is_symlink()
+    except (ValueError, AttributeError, OSError):
+        is_another = True
+    if is_another:
+        raise ValueError(f"{parts} is damaged, or no folder of parts: remove it to begin anew.")
+    there, n_parts = sorted(os.listdir(parts)), 0
+    while f"{n_parts}.arrow" in there:
+        n_parts += 1
+    own = {SETTINGS, *(f"{i}.arrow" for i in range(n_parts))}
+    if strange := [n for n in there if not (n in own or LEFT_OVER.fullmatch(n)) or not (parts / n).is_file()]:
         raise ValueError(f"{parts} would be removed, and has {strange[0]!r}, which is no part: move that elsewhere.")
+    differ = [name for name in settings if before[name] != settings[name]]
     if differ and has_parts:
         raise ValueError(
             f"{parts} has parts of another run: its setting {differ[0]!r} was another one. Remove the folder to "

@@ -306,7 +306,7 @@ class _LinesCurvesCells(ToldNumbers):
         if not judge:
             self._again += len(y)
         elif self._early is not None:  # rows that the second generation takes its knots from
-            columns, n_left = self._experts[-1].transformers[0][1].columns, self.focus_rows - len(self._early)
+            columns, n_left = self._experts[-1].transformers[0][1].columns, max(0, self.focus_rows - len(self._early))
             columns = np.arange(self.n_features_in_) if isinstance(columns, str) else columns
             self._early = np.concatenate([self._early, dense(X[:n_left], columns)])
 
@@ -595,7 +595,7 @@ def _joined_early(models, base):
         return None
     n_before = len(base._early) if before else 0
     parts = [model._early for model in before] + [model._early[n_before:] for model in models]
-    return np.concatenate(parts)[: models[0].focus_rows]
+    return np.concatenate(parts)
 
 
 def _shared_names(models):
@@ -852,7 +852,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     @property
     def _half_life_of_losses(self):
         h = self.half_life
-        return np.inf if h is None else _LASTING * (_MIDDLE if h == "auto" else h)
+        return np.inf if h is None else _LASTING * (_MIDDLE if h == "auto" else float(h))
 
     @property
     def _memory(self):

@@ -43,13 +43,11 @@ class Turn:
         ``in_place.attributes()`` are copies, as they were, of the attributes that have such changes.
     at_rest : bool
         Whether that call has left the estimator whole while it calls a function of somebody else's.
-    n_calls : int
-        How many have changed it and not raised.
     """
 
     def __init__(self):
         self.lock, self.changing = threading.RLock(), threading.Lock()
-        self.before, self.in_place, self.at_rest, self.n_calls = {}, None, False, 0
+        self.before, self.in_place, self.at_rest = {}, None, False
 
     def of_view(self):
         """The turn of a view, which is to be read while this call goes on."""
@@ -107,9 +105,7 @@ def unchanged_on_error(method: Method) -> Method:
 
     def undone_on_error(self, turn, *args, **kwargs):
         try:
-            result = method(self, *args, **kwargs)
-            turn.n_calls += 1
-            return result
+            return method(self, *args, **kwargs)
         except BaseException as error:
             if turn.in_place is not None:
                 turn.in_place.restore()

@@ -13,12 +13,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from .._decorators import available_if
-from ..estimators._calls import Turn, between_calls, set_attributes, turn_of, unchanged_on_error
+from ..estimators._calls import unchanged_on_error
 from ..estimators._validation import named_models
 from ._steps import (
     check_step,
     is_left_out,
-    kept,
+    keep,
     learn_step,
     learns,
     merge_steps,
@@ -139,7 +139,7 @@ class OnlinePipeline(Pipeline):
         self : object
             The fitted pipeline.
         """
-        self._telling(self._begin(refits=True)).fit(X, y, **params)
+        self._undone_on_error(lambda told: self._telling(told).fit(X, y, **params), refits=True)
         return self
 
     @available_if(_last_can("transform"))
@@ -161,7 +161,7 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
-        return self._telling(self._begin(refits=True)).fit_transform(X, y, **params)
+        return self._undone_on_error(lambda told: self._telling(told).fit_transform(X, y, **params), refits=True)
 
     @available_if(_can_learn)
     @unchanged_on_error
@@ -200,7 +200,7 @@ class OnlinePipeline(Pipeline):
         TypeError
             For a step that has to see all rows first.
         """
-        self._partial_fit(X, y, classes, sample_weight, params, self._begin())
+        self._undone_on_error(lambda told: self._partial_fit(X, y, classes, sample_weight, params, told))
         return self
 
     @available_if(_last_can("transform"))
@@ -218,17 +218,19 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
-        told = self._begin()
-        before: list = []
-        self._check_steps(self.steps)
-        for _, step in self.steps:
-            told.append(tell_numeric(step, before))
-            X = learn_step(step, X)
-            before.append(step)
-        return X
+
+        def learn(told):
+            self._check_steps(self.steps)
+            rows, before = X, []
+            for _, step in self.steps:
+                told.append(tell_numeric(step, before))
+                rows = learn_step(step, rows)
+                before.append(step)
+            return rows
+
+        return self._undone_on_error(learn)
 
     @available_if(_last_can("predict_interval"))
-    @between_calls
     def predict_interval(self, X: Any, coverage: float | ArrayLike = 0.9, **params: Any) -> np.ndarray:
         """Interval for the target of each row, which holds it with the probability asked for.
 
@@ -249,7 +251,6 @@ class OnlinePipeline(Pipeline):
         return self.steps[-1][1].predict_interval(self._transformed(X), coverage, **params)
 
     @available_if(_last_can("predict_set"))
-    @between_calls
     def predict_set(self, X: Any, coverage: float | ArrayLike = 0.9) -> np.ndarray:
         """Set of classes for each row, which holds its class with the probability asked for.
 
@@ -269,7 +270,6 @@ class OnlinePipeline(Pipeline):
         return self.steps[-1][1].predict_set(self._transformed(X), coverage)
 
     @available_if(_last_can("coefficients"))
-    @between_calls
     def coefficients(
         self, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
     ) -> pd.DataFrame | Bunch:
@@ -355,16 +355,18 @@ class OnlinePipeline(Pipeline):
             return super()
         return Pipeline(steps, transform_input=self.transform_input, verbose=self.verbose)
 
-    def _begin(self, refits=False):
-        """Let what a call does to the steps be undone; return a list of what takes back what it tells them."""
-        before = turn_of(self).in_place = _StepsBefore(self, refits)
-        return before.told
-
-    @between_calls
-    def __getstate__(self):
-        own = [pair for _, step in self.steps if hasattr(step, "_parts") for pair in kept(step)]
-        # Copies, as another thread may go on learning before these have been written.
-        return super().__getstate__() | {"steps": copy.deepcopy(self.steps, _shared(own))}
+    def _undone_on_error(self, learn, refits=False):
+        """What ``learn`` returns; where it raises, the steps are as they were before."""
+        restore = [keep(step, refits) for _, step in self.steps]
+        told: list = []
+        try:
+            return learn(told)
+        except BaseException:
+            for undo in reversed(told):
+                undo()
+            for undo in restore:
+                undo()
+            raise
 
     @property
     def numeric_outputs_(self) -> np.ndarray:
@@ -410,62 +412,6 @@ class OnlinePipeline(Pipeline):
             if name in steps and learns(steps[name]) and (steps[name] is self.steps[-1][1] or _is_foreign(steps[name])):
                 pair.mapping.add(caller="partial_fit", callee="partial_fit")
         return router
-
-
-def _read_whole(name):
-    """A method of Pipeline that sees steps before or after a call that changes them."""
-
-    def check(pipeline):
-        getattr(super(OnlinePipeline, pipeline), name)  # raises the AttributeError that tells most
-        return True
-
-    return available_if(check)(between_calls(getattr(Pipeline, name)))
-
-
-for _name in (
-    "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "score_samples", "transform",
-    "inverse_transform", "get_feature_names_out",
-):  # fmt: skip
-    setattr(OnlinePipeline, _name, _read_whole(_name))
-
-
-def _shared(known):
-    """What copies of transformers share, as it never changes in place; of what `kept` returns, by its ids."""
-    return {id(attributes["_state"]): attributes["_state"] for _, attributes in known if "_state" in attributes}
-
-
-class _StepsBefore:
-    """What undoes the changes that a call makes to the steps of a pipeline; see `Turn`."""
-
-    def __init__(self, pipeline, refits):
-        self.pipeline, self.steps, self.told = pipeline, pipeline.steps, []
-        self.kept = [pair for _, step in self.steps for pair in kept(step, refits)]
-        steps, last = self.steps, None
-        while steps:  # pipelines within
-            last = steps[-1][1]
-            steps = last.steps if isinstance(last, OnlinePipeline) else ()
-        own = getattr(getattr(last, "fit" if refits else "partial_fit", None), "undone", False)
-        self.last, self.turn = (last, turn_of(last)) if own else (None, Turn())
-        self.n_calls = self.turn.n_calls
-
-    def is_over(self):
-        """Whether the last step has learnt, which undoes its own call, and so all have."""
-        return self.turn.n_calls > self.n_calls and not self.turn.changing.locked()
-
-    def restore(self):
-        if not self.is_over():
-            for undo in reversed(self.told):
-                undo()
-            for part, attributes in self.kept:
-                set_attributes(part, attributes)
-
-    def attributes(self):
-        if self.is_over() or self.turn.at_rest:
-            return {"steps": self.pipeline.steps}
-        memo = _shared(self.kept) | {id(part): object.__new__(type(part)) for part, _ in self.kept}
-        for part, attributes in self.kept:
-            vars(memo[id(part)]).update(copy.deepcopy(attributes, memo))
-        return {"steps": copy.deepcopy(self.steps, memo | {id(self.last): self.turn.seen(self.last)})}
 
 
 class _Telling(BaseEstimator):

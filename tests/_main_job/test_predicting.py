@@ -287,6 +287,8 @@ def test_what_lies_in_the_place_of_the_parts_stays_there(run, tmp_path):
         ("0.arrow", "of somebody else", "out.csv.parts is damaged, or no folder of parts: remove it to begin anew"),
         ("settings.json", "[1]", "out.csv.parts is damaged"),
         ("settings.json", "{bad", "out.csv.parts is damaged"),
+        ("settings.json", '{"theirs": 1}', "out.csv.parts is damaged"),
+        ("3.arrow", "of somebody else", "has '3.arrow', which is no part"),
     ]:
         (parts / name).write_text(content)
         for more in ([], ["--decision"]):
@@ -298,6 +300,12 @@ def test_what_lies_in_the_place_of_the_parts_stays_there(run, tmp_path):
     (parts / f".0.arrow.{'0f' * 16}").touch()  # as a run leaves it that was killed
     assert "300 predictions" in run(*options)
     assert not parts.exists()
+    parts.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    (tmp_path / "elsewhere").mkdir()
+    code, err = run(*options)
+    assert code == 2
+    assert "out.csv.parts is damaged, or no folder" in err
+    parts.unlink()
     parts.touch()
     code, err = run(*options)
     assert code == 2

@@ -3,7 +3,6 @@
 import copy
 import itertools
 import pickle
-import sys
 import threading
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -23,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncod
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
-from sklearn_nag import FTRLRegressor, HedgeClassifier, HedgeRegressor, NAGClassifier, NAGRegressor
+from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import (
     ProgressiveSearch,
     ProgressiveSplit,
@@ -476,103 +475,3 @@ def test_no_cut_of_a_stream_changes_a_bit_of_what_a_pipeline_learns(data):
     assert parts[-1].coef_.tobytes() == whole[-1].coef_.tobytes()
     assert parts.predict(rows).tobytes() == whole.predict(rows).tobytes()
     assert parts[0].get_feature_names_out().tolist() == whole[0].get_feature_names_out().tolist()
-
-
-# -- readers while it learns
-
-
-WORDS = pd.DataFrame({"size": np.arange(60.0) % 7, "town": [f"t{i // 4}" for i in range(60)]})
-AMOUNT = np.sin(np.arange(60.0))
-HEDGE = HedgeRegressor([("nag", NAGRegressor()), ("ftrl", FTRLRegressor())], random_state=0)
-IN_STREAMS = {
-    "prepared": lambda: prepare(WORDS, NAGRegressor(random_state=0)),
-    "a mixture": lambda: make_online_pipeline(prepare(WORDS), clone(HEDGE)),
-    "nested": lambda: make_online_pipeline(prepare(WORDS), make_online_pipeline(MaxAbsScaler(), NAGRegressor())),
-    "others": lambda: make_online_pipeline(
-        prepare(WORDS), StandardScaler(with_mean=False), SGDRegressor(random_state=0)
-    ),
-}
-
-
-def read_in_two_ways(pipeline):
-    return [pickle.loads(pickle.dumps(pipeline)).predict(WORDS).tobytes(), pipeline.predict(WORDS).tobytes()]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn_nag.ClippingWarning")
-@pytest.mark.parametrize(("kind", "method"), [*((kind, "partial_fit") for kind in IN_STREAMS), ("prepared", "fit")])
-def test_at_lines_of_a_call_the_steps_are_of_one_moment(kind, method):
-    """Traced: what a handler would read if its signal came before a line."""
-    pipeline = IN_STREAMS[kind]().partial_fit(WORDS[:30], AMOUNT[:30])
-    after = getattr(copy.deepcopy(pipeline), method)(WORDS[30:], AMOUNT[30:])
-    whole = {*read_in_two_ways(pipeline), *read_in_two_ways(after)}
-    assert len(whole) == 2
-    read, done, before = [], set(), sys.gettrace()
-
-    def trace(frame, event, arg):
-        name, place = frame.f_code.co_filename, (frame.f_code, frame.f_lineno)
-        if "sklearn_nag" not in name and not name.endswith("pipeline.py"):
-            return None
-        some = name.endswith(("pipeline.py", "_calls.py")) or frame.f_lineno % 50 == 0
-        if some and event == "line" and place not in done:
-            done.add(place)
-            sys.settrace(None)
-            read.extend(read_in_two_ways(pipeline))
-            sys.settrace(trace)
-        return trace
-
-    sys.settrace(trace)
-    try:
-        getattr(pipeline, method)(WORDS[30:], AMOUNT[30:])
-    finally:
-        sys.settrace(before)
-    assert len(read) > 50
-    assert set(read) <= whole
-    assert {*read_in_two_ways(pipeline)} == {*read_in_two_ways(after)}
-
-
-def test_threads_read_steps_of_one_moment():
-    make = IN_STREAMS["prepared"]
-    twin, parts = make().partial_fit(WORDS[:4], AMOUNT[:4]), [slice(i, i + 4) for i in range(4, 60, 4)]
-    whole, read, ended = {*read_in_two_ways(twin)}, [], threading.Event()
-    for rows in parts:
-        whole |= {*read_in_two_ways(twin.partial_fit(WORDS[rows], AMOUNT[rows]))}
-    pipeline = make().partial_fit(WORDS[:4], AMOUNT[:4])
-
-    def read_on():
-        while not ended.is_set():
-            read.extend(read_in_two_ways(pipeline))
-
-    thread, before = threading.Thread(target=read_on), sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    thread.start()
-    try:
-        for rows in parts:
-            pipeline.partial_fit(WORDS[rows], AMOUNT[rows])
-    finally:
-        ended.set()
-        thread.join()
-        sys.setswitchinterval(before)
-    assert set(read) <= whole
-
-
-def test_a_call_that_is_interrupted_once_its_last_step_has_learnt_is_not_undone(monkeypatch):
-    pipeline = IN_STREAMS["prepared"]().partial_fit(WORDS[:30], AMOUNT[:30])
-    after, learn = copy.deepcopy(pipeline).partial_fit(WORDS[30:], AMOUNT[30:]), NAGRegressor.partial_fit
-
-    def interrupted(self, *args, **params):
-        learn(self, *args, **params)
-        raise KeyboardInterrupt
-
-    interrupted.undone = True
-    monkeypatch.setattr(NAGRegressor, "partial_fit", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        pipeline.partial_fit(WORDS[30:], AMOUNT[30:])
-    assert pipeline.predict(WORDS).tobytes() == after.predict(WORDS).tobytes()
-
-
-def test_copies_share_no_step():
-    pipeline = IN_STREAMS["prepared"]().partial_fit(WORDS[:30], AMOUNT[:30])
-    copies = [pickle.loads(pickle.dumps(pipeline)), copy.deepcopy(pipeline), copy.copy(pipeline)]
-    expected = pipeline.predict(WORDS).tobytes()
-    pipeline.partial_fit(WORDS[30:], AMOUNT[30:])
-    assert all(copied.predict(WORDS).tobytes() == expected for copied in copies)
