@@ -298,6 +298,18 @@ def test_a_unit_that_matters(monkeypatch):
     campaign("powers_of_two_do_not_matter", says=r"np\.ldexp\(X, \[")
 
 
+def test_a_unit_of_targets_that_matters(monkeypatch):
+    def learn(state, loss, X, y, sample_weight=None, *, predictions=None, **options):
+        LEARN(state, loss, X, y, sample_weight, predictions=predictions, **options)
+        if predictions is not None:
+            small = np.abs(predictions) < 2.0**-480
+            predictions[small] *= 1.0 + 2.0**-52
+
+    campaign("powers_of_two_of_targets_do_not_matter", 100)
+    monkeypatch.setattr(kernels, "learn", learn)
+    campaign("powers_of_two_of_targets_do_not_matter", says=r"np\.ldexp\(y, -?[1-9]")
+
+
 def test_an_average_that_depends_on_the_order_of_columns(monkeypatch):
     def rotate_in(state, x, root):
         """A column that has just begun to be independent has had no weight so far."""

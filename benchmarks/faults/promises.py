@@ -22,9 +22,14 @@ from .cases import (
     IN_PARTS,
     LARGEST,
     LARGEST_ACCEPTED_WEIGHT,
+    LARGEST_TARGET,
     LEAST_EPSILON,
+    LEAST_TARGET,
+    LOG_LINK,
+    MOST_TARGET,
     REGRESSION,
     SPARSE,
+    WIDEST_RANGE,
     as_python,
     as_the_loss_takes_them,
     drawn,
@@ -573,49 +578,81 @@ def expect_agreement(case, ways):
 @promise("powers of two in the units of features change no bit")
 def powers_of_two_do_not_matter(case):
     normalised = case.parameters.get("normalization", "rms") is not None
-    if not (normalised and case.within_bounds) or "float32" in case.storage:
-        return
     seen, largest, least = case.sizes()
-    if not case.within_a_range or (least < 2.0**-1000).any():
-        return
-    if case.parameters.get("loss") == "huber" and case.parameters.get("epsilon", 1.0) < LEAST_EPSILON:
+    if not normalised or "float32" in case.storage or (least < 2.0**-1000).any():
         return
     power = np.zeros(case.X.shape[1], int)
     down, up = -1000 - np.frexp(least)[1], 1000 - np.frexp(largest)[1]
     power[seen] = case.rng("powers").integers(np.minimum(down, 0), np.maximum(up, 0) + 1)
-    others = in_other_units(case.parameters, power)
+    expect_no_units(case, power, 0)
+
+
+@promise("powers of two in the unit of targets change no bit")
+def powers_of_two_of_targets_do_not_matter(case):
+    options, sizes = case.parameters, np.abs(case.y[case.y != 0]) if case.classes is None else np.zeros(0)
+    if not sizes.size or options.get("target_normalization", "standard") is None or options.get("loss") in LOG_LINK:
+        return
+    mixes = case.learner.startswith(("Hedge", "NAGCells"))  # by losses in raw units
+    if mixes and options.get("update") == "hedge":  # whose rate has a unit
+        return
+    lowest, highest = (1.0 / LARGEST_TARGET, LARGEST_TARGET) if mixes else (LEAST_TARGET, MOST_TARGET)
+    if sizes.min() < lowest or sizes.max() / WIDEST_RANGE > sizes.min():
+        return
+    down, up = np.frexp(lowest)[1] - np.frexp(sizes.min())[1], np.frexp(highest)[1] - np.frexp(sizes.max())[1]
+    down, up, rng = min(down, 0), max(up, 0), case.rng("power")
+    power = int(rng.choice([down, up, rng.integers(down, up + 1)]))  # faults are mostly near the ends
+    expect_no_units(case, np.zeros(case.X.shape[1], int), power)
+
+
+def expect_no_units(case, power, of_target):
+    """Raise `Broken` where powers of two of each column, and of the target, change a bit, within the bounds."""
+    if not (case.within_bounds and case.within_a_range):
+        return
+    if case.parameters.get("loss") == "huber" and case.parameters.get("epsilon", 1.0) < LEAST_EPSILON:
+        return
+    others = in_other_units(case.parameters, power, of_target)
     if others is None:
         return
+    rows, targets = np.ldexp(case.X, power), np.ldexp(case.y, of_target) if of_target else case.y
     model, a = learnt(case)
-    _, b = learnt(replace(case, parameters=others), np.ldexp(case.X, power))
-    a, b = (np.where(np.abs(p) < TINY, 0.0, p) for p in (a, b))  # subnormal numbers have fewer bits
-    worst = np.abs(a - b).max(initial=0.0) / max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0), TINY)
+    _, b = learnt(replace(case, parameters={**case.parameters, **others}, y=targets), rows)
+    tiny = max(TINY, np.ldexp(TINY, -of_target))  # subnormal numbers have fewer bits
+    a, b = (np.where(np.abs(p) < tiny, 0.0, p) for p in (a, np.ldexp(b, -of_target)))
+    worst = np.abs(a - b).max(initial=0.0) / max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0), tiny)
     by_averages = hasattr(model, "weights_")  # mixtures, whose averages forecast in raw units
     if a.tobytes() != b.tobytes() and not (by_averages and worst < TOLERANCE):
+        target = f"np.ldexp(y, {of_target})" if of_target else "y"
         raise Broken(
             f"predictions made on the way differ by {worst:.1e} of the largest",
             "from sklearn.base import clone",
-            f"for rows, others in ((X, {{}}), (np.ldexp(X, {power.tolist()}), {in_words(others)})):",
-            f"    print(clone(model).set_params(**others).{case.call().replace('partial_fit(X', '_play(rows')})",
+            f"for rows, targets, others in ((X, y, {{}}), (np.ldexp(X, {power.tolist()}), {target}, "
+            f"{in_words(others)})):",
+            "    print(clone(model).set_params(**others)."
+            f"{case.call().replace('partial_fit(X, y', '_play(rows, targets')})",
         )
 
 
-def in_other_units(parameters, power):
-    """Parameters for columns multiplied by powers of two: bounds in raw units are others; None beyond the range."""
-    box = parameters.get("constraint")
-    if not isinstance(box, Box):
-        return parameters
-    ends = [np.broadcast_to(end, power.shape) for end in (box.low, box.high)]
-    moved = [np.ldexp(end, -power) for end in ends]
-    if any((np.ldexp(new, power) != old).any() for new, old in zip(moved, ends)):
-        return None
-    return {**parameters, "constraint": Box(*moved)}
+def in_other_units(parameters, power, of_target):
+    """Parameters that differ where columns and targets are multiplied by powers of two; None beyond the range."""
+    units = {}
+    if isinstance(parameters.get("constraint"), Box):
+        units["constraint"] = parameters["constraint"], of_target - power
+    if isinstance(parameters.get("clip"), tuple | list):
+        units["clip"] = parameters["clip"], of_target
+    others = {}
+    for name, (value, factor) in units.items():
+        is_box = isinstance(value, Box)
+        ends = [np.broadcast_to(end, np.shape(factor)) for end in ((value.low, value.high) if is_box else value)]
+        moved = [np.ldexp(end, factor) for end in ends]
+        if any((np.ldexp(new, -factor) != old).any() for new, old in zip(moved, ends)):
+            return None
+        others[name] = Box(*moved) if is_box else tuple(float(end) for end in moved)
+    return others
 
 
 def in_words(parameters):
     """Parameters that other units change, as Python."""
-    box = parameters.get("constraint")
-    return f"{{'constraint': {as_python(box)}}}" if isinstance(box, Box) else "{}"
+    return "{" + ", ".join(f"{name!r}: {as_python(value)}" for name, value in parameters.items()) + "}"
 
 
 @promise("weights are within the bounds that they have, to the bit, after every batch")

@@ -35,11 +35,15 @@ def test_the_target_may_come_in_any_unit(loss, exponent, offset, negative):
         assert there.progressive_loss_ == pytest.approx(abs(a) ** degree * here.progressive_loss_, rel=1e-6)
 
 
-def test_powers_of_two_of_the_target_change_no_bit():
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("make", [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor])
+def test_powers_of_two_of_the_target_change_no_bit(make, kernel):
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    here = NAGRegressor().partial_fit(X, y)
-    there = NAGRegressor().partial_fit(X, y * 2.0**300)
-    assert np.array_equal(there.coef_, here.coef_ * 2.0**300)
+    with config_context(kernel=kernel):
+        here = make().partial_fit(X, y)
+        for power in (-800, -500, 252, 260, 300, 900):  # beyond 2^256 targets are lifted, to about 2^-500
+            there = make().partial_fit(X, np.ldexp(y, power))
+            assert np.array_equal(np.ldexp(there.coef_, -power), here.coef_), power
 
 
 ROBUST = ["absolute_error", "huber", "epsilon_insensitive", "quantile"]

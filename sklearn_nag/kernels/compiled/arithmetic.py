@@ -42,9 +42,13 @@ def inverse_sqrt_of_any(x):
 
 @strict
 def length(a, b):
-    """``sqrt(a^2 + b^2)``."""
+    """``sqrt(a^2 + b^2)``, rounded alike at all sizes, which np.hypot is not."""
     squared = a * a + b * b
-    return np.sqrt(squared) if LEAST < squared < MOST else np.hypot(a, b)
+    if LEAST < squared < MOST:
+        return np.sqrt(squared)
+    lift = 2.0**600 if squared < 1.0 else 2.0**-600
+    a, b = a * lift, b * lift
+    return np.sqrt(a * a + b * b) / lift
 
 
 @fast
