@@ -22,7 +22,7 @@ LEAST_EPSILON = 1e-200  # of Huber's loss, as slopes near the end of the range l
 # The bound within which powers of two change no bit: the largest size in a column, and the largest weight, over the
 # smallest that is not 0.
 WIDEST_RANGE = 2.0**300
-LEAST_TARGET, MOST_TARGET = 2.0**-800, 2.0**1000  # sizes within which they do so in the unit of targets
+LEAST_TARGET, MOST_TARGET = 2.0**-1000, 2.0**1000  # sizes within which they do so in the unit of targets
 
 HAVE_NUMBA = importlib.util.find_spec("numba") is not None
 LARGEST = np.finfo(np.float64).max

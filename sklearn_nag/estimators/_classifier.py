@@ -187,7 +187,7 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
                 raise ValueError(f"y has labels of another kind than its first one, {as_given(y[0])}.") from None
         return y
 
-    def _see_all_targets(self, y, first):
+    def _see_all_targets(self, y, weight, first):
         """Check the targets of a whole `fit`, and find the classes of a new model."""
         if first:
             self.classes_ = self._found(y)
@@ -195,7 +195,8 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
         elif not (y.ndim == 2 or _labels.are_shares(y)):
             check_classification_targets(y)
         if isinstance(self.class_weight, str):  # for rows that may come after these
-            counts = np.bincount(self._encode(y), minlength=len(self.classes_)).astype(np.float64)
+            counted = None if weight is None else weight > 0
+            counts = np.bincount(self._encode(y), counted, len(self.classes_)).astype(np.float64)
             self._class_counts = counts if self._class_counts is None else self._class_counts + counts
 
     def _found(self, y):

@@ -360,7 +360,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self._check_changed_parameters()
         first = not (self.warm_start and self.__sklearn_is_fitted__())
         X, y, weight = self._validate(X, y, sample_weight, first)
-        self._see_all_targets(y, first)
+        self._see_all_targets(y, weight, first)
         self._state = self._new_state(X) if first else self._continued_state(self._state.copy(), X)
         self._sparse_coef, self.n_iter_, self.validation_losses_ = False, 0, np.empty(0)
         vars(self).pop("_table", None)
@@ -381,7 +381,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             if settled:
                 break
         if passes.searches:
-            n, self.validation_losses_ = stopping.best_pass, np.array(stopping.objectives)
+            n, self.validation_losses_ = stopping.best_pass, passes.shown(self, np.array(stopping.objectives))
             passes.judge(self, best)
             if stopped or n > LEARNT_ANEW:
                 self._state, self.n_iter_ = best, n
@@ -408,8 +408,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         self.n_iter_ += 1
         objective = passes.objective(self, loss)
         if self.verbose:
-            held_out = f", loss of the rows held out {objective:.6g}" if passes.searches else ""
-            print(f"Pass {self.n_iter_}: mean progressive loss {loss:.6g}{held_out}")
+            shown = passes.shown(self, np.array([loss, objective]))
+            held_out = f", loss of the rows held out {shown[1]:.6g}" if passes.searches else ""
+            print(f"Pass {self.n_iter_}: mean progressive loss {shown[0]:.6g}{held_out}")
         stopped = task.call_on_fit_task_end(
             estimator=renewed(view, self),
             X=X,

@@ -54,7 +54,7 @@ LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # the multiples of it, less their whole parts, fill the unit interval evenly
 
 NEAR = 0.9  # a loss above this share of that of a constant prediction is near it
-STRETCHES = 4.0 ** np.arange(1, 11)
+STRETCHES = 4.0 ** np.arange(1, 21)
 SOME = 4096  # rows, at most
 
 
@@ -132,6 +132,9 @@ class Passes:
         self.targets, self.effective_weight = estimator._encode(y), estimator._weigh(y, weight)
         if self.effective_weight is not None and not self.effective_weight.any():
             raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
+        rule, weight = estimator._state.rule, self.effective_weight
+        if rule.target_unit and not rule.log_link:
+            estimator._state.lift_small(self.targets if weight is None else self.targets[weight > 0])
         self.rows = self.held_out = None
         self._most, self._random_state = estimator.max_iter, estimator.random_state
         split = self._split_by_number() if self._is_worth_a_search() and not goes_on else (None, ())
@@ -190,11 +193,15 @@ class Passes:
                 f"early_stopping holds out validation_fraction={share!r} of {n_rows} rows, which is "
                 "one row; a score needs at least two."
             )
-        if self.weight is not None and not self.weight[held_out].any():
-            raise ValueError(
-                "The sample weights for validation set are all zero, consider using a different random state. A larger "
-                "validation_fraction helps as well."
-            )
+        for name, of_set, weight, change in (
+            ("validation", held_out, self.weight, "larger"),
+            ("training", rows, self.effective_weight, "smaller"),
+        ):
+            if weight is not None and not weight[of_set].any():
+                raise ValueError(
+                    f"The sample weights for {name} set are all zero, consider using a different random state. A "
+                    f"{change} validation_fraction helps as well."
+                )
         return np.sort(rows), held_out  # the order in which they are learnt without shuffle
 
     def over_all(self, n):
@@ -220,7 +227,7 @@ class Passes:
         return Stopping(estimator.tol, patience, relative)
 
     def learn(self, model, order):
-        """Let ``model`` learn one pass; return its mean progressive loss over rows and heads.
+        """Let ``model`` learn one pass; return its mean progressive loss over rows and heads, lifted as its targets.
 
         The loss of the pass is summed by itself: a difference of running sums would lose its digits.
         """
@@ -232,7 +239,7 @@ class Passes:
             model._learn(self.X, self.targets, self.effective_weight, order, are_new=are_new)
             if self.estimator.shuffle or (model.n_iter_ > 0 and not state.rule.forgets):
                 self._tell_growth(state)
-            return state.mean_loss(state.seen - seen)
+            return state.mean_loss(state.seen - seen, lifted=True)
         finally:  # also when the model diverges, as a sweep goes on from there
             with np.errstate(over="ignore"):
                 before = state.in_unit_of_loss(before, state.targets.lift / lift)
@@ -244,8 +251,12 @@ class Passes:
         weight = np.ones(len(self.y)) if self.effective_weight is None else self.effective_weight
         state.see_growth(self.targets[rows], weight[rows])
 
+    def shown(self, model, losses):
+        """Lifted losses in the unit of the targets as they are given."""
+        return model._state.in_unit_of_loss(losses, 1.0 / model._state.targets.lift)
+
     def objective(self, model, loss):
-        """What is to become small, after a pass of this mean loss."""
+        """What is to become small, after a pass of this mean loss: a score's negative, or a lifted loss."""
         if self.held_out is None:
             return loss
         if not self.searches:
@@ -295,11 +306,11 @@ class Passes:
             return stretched < 0.9 * self._mean_loss(model, p, rows)
 
     def _mean_loss(self, model, p, rows):
-        """Mean loss, over these rows by their weights and over heads, of decision values ``p``."""
-        rule, loss = model._state.rule, model._loss()
+        """Mean loss, lifted, over these rows by their weights and over heads, of decision values ``p``."""
+        rule, loss, lift = model._state.rule, model._loss(), model._state.targets.lift
         weight = None if self.effective_weight is None else self.effective_weight[rows]
-        targets = model._targets_of_heads(self.targets[rows])
-        unit = np.resize(model._state.unit() / model._state.targets.lift, p.shape[1])
+        p, targets = p * lift, model._targets_of_heads(self.targets[rows]) * lift
+        unit = np.resize(model._state.unit(), p.shape[1])
         values = loss.value(loss.margins(p) if loss.coupled else p, targets, unit)
         total = np.minimum(values, np.finfo(float).max).sum(axis=1)
         return float(np.average(total, weights=weight) / rule.n_groups)
@@ -307,18 +318,22 @@ class Passes:
     def warn_about(self, model, loss, settled):
         """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or if passes ended too soon."""
         estimator, stacklevel = self.estimator, 8  # the caller of `fit`, past its decorators
-        constant_loss = estimator._constant_loss(self.targets, self.effective_weight, self.rows)
+        lift = model._state.targets.lift
+        targets = self.targets if lift == 1.0 else self.targets * lift
+        constant_loss = estimator._constant_loss(targets, self.effective_weight, self.rows)
+        numbers = self.shown(model, np.array([loss, constant_loss]))
         if loss > estimator._useless_from * constant_loss:
             warnings.warn(
-                f"{type(estimator).__name__} has learnt nothing useful: the mean loss of its last pass is {loss:.4g}, "
-                f"that of predicting the mean is {constant_loss:.4g}. {estimator._why_useless}",
+                f"{type(estimator).__name__} has learnt nothing useful: the mean loss of its last pass is "
+                f"{numbers[0]:.4g}, that of predicting the mean is {numbers[1]:.4g}. {estimator._why_useless}",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
         elif loss > NEAR * constant_loss and estimator._why_too_little and self.could_go_further(model, loss):
             warnings.warn(
                 f"{type(estimator).__name__} has learnt little, and there is more to learn: the mean loss of its last "
-                f"pass is {loss:.4g}, that of a constant prediction {constant_loss:.4g}. {estimator._why_too_little}",
+                f"pass is {numbers[0]:.4g}, that of a constant prediction {numbers[1]:.4g}. "
+                f"{estimator._why_too_little}",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )

@@ -42,13 +42,21 @@ def score_by_common(learners, y, predicted, sample_weight=None):
     return d2_score(deviance, y, np.maximum(predicted, 0.0), sample_weight)  # as a blend may be negative
 
 
+def r2_in_any_unit(y, predicted, sample_weight=None):
+    """R² where squares of the targets may be out of range."""
+    power = -np.frexp(np.abs(y).max())[1]
+    with np.errstate(all="ignore"):
+        return r2_score(np.ldexp(y, power), np.ldexp(predicted, power), sample_weight=sample_weight)
+
+
 def d2_score(loss, y, predicted, sample_weight=None):
     """Share of the deviance that predictions explain, as of PoissonRegressor; the mean over outputs."""
     y, predicted = (np.reshape(values, (len(values), -1)) for values in (y, predicted))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         mean = np.log(np.average(y, axis=0, weights=sample_weight))
         own = loss.value(np.maximum(np.log(predicted), losses.LEAST_LOG), y)
-    constant = loss.value(np.maximum(mean, losses.LEAST_LOG) + np.zeros(y.shape), y)
-    own, constant = (np.average(values, axis=0, weights=sample_weight) for values in (own, constant))
-    explained = 1.0 - own / np.where(constant > 0, constant, 1.0)
+        constant = loss.value(np.maximum(mean, losses.LEAST_LOG) + np.zeros(y.shape), y)
+        own, constant = (np.average(values, axis=0, weights=sample_weight) for values in (own, constant))
+        ratio = own / np.where(constant > 0, constant, 1.0)
+        explained = 1.0 - np.minimum(ratio, np.finfo(float).max / len(ratio))
     return float(np.mean(np.where(constant > 0, explained, 1.0 * (own == 0))))

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from .. import kernels, losses
@@ -18,7 +17,7 @@ from ._calls import between_calls, named_publicly, unchanged_on_error
 from ._exporting import few_numbers
 from ._online import OnlineLinear
 from ._parameters import InvalidParameterError, as_float, check_number, check_option, is_finite, shown
-from ._rates import check_has_mean, d2_score, has_mean
+from ._rates import check_has_mean, d2_score, has_mean, r2_in_any_unit
 from ._saved import check_outputs
 from ._validation import Rows, as_floats, check_coverage, check_finite
 
@@ -109,7 +108,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     @property
     def _metric(self):
-        return partial(d2_score, self._loss()) if self._log_link else r2_score
+        return partial(d2_score, self._loss()) if self._log_link else r2_in_any_unit
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -181,7 +180,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
             check_has_mean(self._loss(), y)
         return y
 
-    def _see_all_targets(self, y, first):
+    def _see_all_targets(self, y, weight, first):
         """All that matters is known from the shape of the targets."""
 
     def _plain_targets(self, y, n_rows):

@@ -234,7 +234,10 @@ def _multiply(compiled):
 
 def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight, with the targets lifted from the first row on that needs it."""
-    first = state.first_too_large(y) if state.rule.target_unit and not state.rule.log_link else None
+    has_unit = state.rule.target_unit and not state.rule.log_link
+    if has_unit and state.t == 0:
+        state.lift_small(y[0 if order is None else order[0]])
+    first = state.first_too_large(y) if has_unit else None
     if first is not None and order is not None:  # among the rows that are learnt
         first = state.first_too_large(y[order])
     if first is not None:
@@ -243,8 +246,10 @@ def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictio
             before = None if predictions is None else predictions[:first]
             _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order[:first], before)
         with np.errstate(all="ignore"):
-            state.relift_targets(TARGET_LIFT)
-        order, predictions = order[first:], None if predictions is None else predictions[first:]
+            state.relift_targets(TARGET_LIFT if state.targets.lift == 1.0 else 1.0 / state.targets.lift)
+        rest = None if predictions is None else predictions[first:]
+        _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order[first:], rest)
+        return
     lift = state.targets.lift
     learn_rows(state, loss, X, y if lift == 1.0 else y * lift, sample_weight, order, predictions)
     if predictions is not None and lift != 1.0:

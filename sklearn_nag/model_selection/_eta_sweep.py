@@ -138,7 +138,9 @@ def eta_sweep(
     losses = np.array([np.inf if learner is None else learner.progressive_loss_ for learner in learners])
     if not np.isfinite(losses).any():
         raise ValueError("every one of eta0s made the model leave the range of float64.")
-    best = int(np.argmin(losses))
+    states = [None if learner is None else learner._state for learner in learners]
+    compared = [np.inf if state is None else state.mean_loss(state.seen, lifted=True) for state in states]
+    best = int(np.argmin(compared))
     return EtaSweep(
         eta0s=np.array(rates),
         losses=losses,

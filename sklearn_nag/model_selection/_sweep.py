@@ -90,7 +90,7 @@ class Sweep:
         self.eta0s = eta0s
         model = clone(estimator)
         model._eta0s, model._indices = eta0s, np.arange(len(eta0s))
-        self.models = [model]
+        self.models, self._diverged = [model], []
 
     def _apply(self, learn):
         """What ``learn`` returns for each model; one that diverges is halved, and its diverging rates left out."""
@@ -100,8 +100,11 @@ class Sweep:
             try:
                 results.append(learn(model))
             except Divergence:
+                if len(model._eta0s) == 1:
+                    self._diverged.append(model._indices[0])
+                    continue
                 halves = np.array_split(np.arange(len(model._eta0s)), 2)
-                waiting += [subset(model, half) for half in halves[::-1] if 0 < len(half) < len(model._eta0s)]
+                waiting += [subset(model, half) for half in halves[::-1]]
             else:
                 self.models.append(model)
         return results
@@ -152,13 +155,18 @@ class Sweep:
         self._make_passes(passes, judge, keep)
         if not passes.searches:
             return estimators
-        best = {index: stopping[index].best_pass for index, found in enumerate(estimators) if found is not None}
+        kept = [i for i, found in enumerate(estimators) if found is not None and i not in self._diverged]
+        best = {index: stopping[index].best_pass for index in kept}
         for index in best:
             passes.judge(estimators[index], estimators[index]._state)
         known = {index: estimators[index]._evidence for index in best}
+        losses = {index: passes.shown(estimators[index], np.array(stopping[index].objectives)) for index in best}
         anew = [index for index, n in best.items() if n <= LEARNT_ANEW]
         for index in best.keys() - anew:
-            passes.learn_held_out(estimators[index])
+            try:
+                passes.learn_held_out(estimators[index])
+            except Divergence:
+                self._diverged.append(index)
         if anew:
             self.models = [subset(begin, np.array(anew))]
             passes = passes.over_all(max(best[index] for index in anew))
@@ -170,10 +178,9 @@ class Sweep:
                 return model.n_iter_ < best[index]
 
             self._make_passes(passes, judge, take)
-        for index, found in enumerate(estimators):
-            if found is not None:
-                found.validation_losses_, found._evidence = np.array(stopping[index].objectives), known[index]
-        return estimators
+        for index in best:
+            estimators[index].validation_losses_, estimators[index]._evidence = losses[index], known[index]
+        return [None if index in self._diverged else found for index, found in enumerate(estimators)]
 
     def _make_passes(self, passes, judge, goes_on):
         """Make passes with the rates that go on.

@@ -235,3 +235,12 @@ def test_probabilities_of_the_farthest_rows_are_given_without_a_warning(rng):
     X = rng.normal(size=(300, 1))
     clf = NAGClassifier().partial_fit(X, np.digitize(X[:, 0], [-0.5, 0.5]), classes=[0, 1, 2])
     np.testing.assert_array_equal(clf.predict_proba([[1.7e308], [-1.7e308]]), [[0, 0, 1], [1, 0, 0]])
+
+
+def test_rows_without_weight_do_not_balance_rows_to_come(rng):
+    X, y = rng.normal(size=(150, 3)), rng.integers(0, 2, 150)
+    spoilt, weight = np.r_[np.ones(50, int), y[50:]], np.r_[np.zeros(50), np.ones(100)]
+    model = NAGClassifier(class_weight="balanced", shuffle=False)
+    with_them = clone(model).fit(X, spoilt, sample_weight=weight).partial_fit(X, y)
+    without = clone(model).fit(X[50:], y[50:]).partial_fit(X, y)
+    assert np.array_equal(with_them.coef_, without.coef_)

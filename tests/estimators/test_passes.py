@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
-from sklearn_nag import NAGClassifier, NAGRegressor, config_context
+from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
 
 from .helpers import PLAIN, X, Y, bits
 
@@ -69,6 +69,29 @@ def test_the_loss_of_a_target_in_other_units_settles_as_soon():
     assert one.n_iter_ == two.n_iter_
 
 
+LEARNERS = [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("power", [-1000, -600, 260, 1000])
+@pytest.mark.parametrize("early_stopping", ["auto", True])
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "squared_epsilon_insensitive", "epsilon_insensitive"])
+@pytest.mark.parametrize("make", LEARNERS)
+def test_passes_do_not_depend_on_the_unit_of_the_target(make, loss, early_stopping, power, rng):
+    """Squares of such targets are 0, or infinite."""
+    if make is not NAGRegressor and (loss, early_stopping) != ("squared_error", "auto"):
+        pytest.skip("learners share all of this")
+    X = rng.normal(size=(120, 40))  # rows are few for the columns, so that a search holds out some
+    y = X[:, 0] + rng.normal(size=120)
+    y[::2] = 0.0
+    model = make(loss, early_stopping=early_stopping, random_state=0)
+    for columns in (40, 3):
+        one, two = (clone(model).fit(X[:, :columns], target) for target in (y, np.ldexp(y, power)))
+        assert one.n_iter_ == two.n_iter_
+        assert np.array_equal(np.ldexp(two.coef_, -power), one.coef_)
+        assert len(one.validation_losses_) == len(two.validation_losses_)
+
+
 def test_the_loss_of_a_pass_is_its_own(capsys):
     """Not a difference of running sums, which loses its digits after one large loss."""
     X, y = load_diabetes(return_X_y=True)
@@ -94,7 +117,7 @@ def test_a_model_that_learns_nothing_says_so():
         NAGRegressor(random_state=0, **PLAIN).fit(X, 1e6 * (5 + X[:, 0]))
 
 
-@pytest.mark.parametrize("eta0", [1e-4, 1e-3])
+@pytest.mark.parametrize("eta0", [1e-9, 1e-4, 1e-3])
 def test_steps_that_are_too_short_are_said(eta0):
     X, y = load_diabetes(return_X_y=True, scaled=False)
     with pytest.warns(ConvergenceWarning, match=f"learnt little, .* eta0={eta0} may be too small"):
@@ -138,6 +161,16 @@ def test_held_out_rows_without_weight():
     weight[held_out] = 0.0
     with pytest.raises(ValueError, match="sample weights for validation set are all zero"):
         NAGClassifier(early_stopping=True, random_state=0).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor])
+def test_rows_to_learn_without_weight(make):
+    model = make(early_stopping=True, validation_fraction=0.5, random_state=0)
+    classes = Y if make is NAGClassifier else None
+    y = X[:, 0] if classes is None else classes
+    _, held_out = train_test_split(np.arange(30), test_size=0.5, random_state=0, stratify=classes)
+    with pytest.raises(ValueError, match="sample weights for training set are all zero"):
+        model.fit(X, y, sample_weight=np.isin(np.arange(30), held_out).astype(float))
 
 
 @pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor])

@@ -11,6 +11,7 @@ from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, merge
+from sklearn_nag.estimators._rates import d2_score
 
 from ..checks import skip_unless_of_rules
 from ..kernels.helpers import KERNELS
@@ -223,6 +224,13 @@ def test_intervals_are_of_targets(rng):
     low, high = model.predict_interval(X[1500:], coverage=0.9).T
     assert (low >= 0.0).all()
     assert 0.8 < ((low <= y[1500:]) & (y[1500:] <= high)).mean() < 0.98
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_deviance_beyond_float64_scores_in_silence():
+    loss = NAGRegressor("poisson")._loss()
+    assert d2_score(loss, np.zeros(9), np.full(9, 0.1)) == -np.finfo(float).max
+    assert d2_score(loss, np.zeros((9, 2)), np.full((9, 2), 1e308)) == -np.finfo(float).max
 
 
 def failures(estimator):

@@ -31,3 +31,11 @@ def test_a_sweep_in_a_pipeline():
     alone = NAGClassifier(eta0=ETA0S[1]).partial_fit(rows, y, classes=[0, 1])
     assert np.array_equal(sweep.estimators[1].predict(X), alone.predict(rows))
     assert sweep.losses[1] == alone.progressive_loss_
+
+
+@pytest.mark.parametrize("power", [-600, 600])
+def test_the_best_rate_does_not_depend_on_the_unit_of_the_target(power):
+    X, y = DIABETES
+    here, there = (eta_sweep(NAGRegressor(), X, np.ldexp(y, k), ETA0S) for k in (0, power))
+    assert here.best_index > 0
+    assert here.best_index == there.best_index

@@ -133,3 +133,20 @@ def test_each_rate_knows_how_far_its_predictions_are_off(rng, estimator, methods
                 model.partial_fit(X[50:], y[50:])
             for method in methods:
                 assert getattr(found, method)(X).tobytes() == getattr(model, method)(X).tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_rate_that_diverges_late_in_a_search_has_no_estimator(rng):
+    X = rng.normal(size=(80, 100))
+    y = 3.0 * X[:, 0] + rng.normal(size=80)
+    options = dict.fromkeys(["normalization", "target_normalization", "clip"])
+    model = NAGRegressor(adaptive=False, importance_aware=False, random_state=0, **options)
+    for eta0 in (10.0, 1.0, 0.01):
+        (found,) = Sweep(model, (eta0,)).fit(X, y)
+        try:
+            alone = clone(model).set_params(eta0=eta0).fit(X, y)
+        except ValueError:
+            assert found is None
+        else:
+            assert np.array_equal(found.coef_, alone.coef_)
+    assert Sweep(model, (10.0, 0.01)).fit(X, y)[0] is None

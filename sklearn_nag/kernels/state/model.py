@@ -25,6 +25,7 @@ from .memory import check_room
 from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
+SMALL_LIFT = 2.0**512  # of targets whose squares would be 0
 MANY = 2**27  # weights in raw units, a GiB of them, of which no array is made unless somebody asks for it
 AT_ONCE = 2**21  # weights that are made at once, where an array of all is not
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
@@ -290,6 +291,11 @@ class LinearState:
             return None
         return int(np.argmax((np.abs(y) >= limit).any(axis=1)))
 
+    def lift_small(self, y):
+        """Before the first row, lift targets that are all small but not 0."""
+        if self.t == 0 and self.targets.lift == 1.0 and 0.0 < np.abs(y).max(initial=0.0) < 1.0 / LARGEST_TARGET:
+            self.relift_targets(SMALL_LIFT)
+
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and whatever has their unit."""
         self.targets = Targets(self.targets.table * factor, self.targets.lift * factor)
@@ -304,15 +310,17 @@ class LinearState:
 
     # -- what the arrays stand for
 
-    def mean_loss(self, t):
+    def mean_loss(self, t, lifted=False):
         """Mean of the losses over rows of total weight ``t``, and over targets unless they are coupled.
 
-        Where experts are not mixed, an array with an entry for each.
+        Where experts are not mixed, an array with an entry for each. ``lifted`` ones are compared where the range of
+        float64 may not hold others.
         """
         if t == 0:
             return np.nan
         with np.errstate(over="ignore"):
-            losses = self.in_unit_of_loss(self.loss / self.rule.n_groups / t, 1.0 / self.targets.lift)
+            losses = self.loss / self.rule.n_groups / t
+            losses = losses if lifted else self.in_unit_of_loss(losses, 1.0 / self.targets.lift)
             losses = losses.reshape(-1, self.rule.n_targets)
             means = np.minimum(np.sum(losses, axis=1), LARGEST)
         return float(means[0]) if self.rule.mixed else means
