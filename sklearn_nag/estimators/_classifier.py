@@ -318,8 +318,7 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
     def _played_probabilities(self, decision, y, weight, before):
         """Probabilities that rows had before they were learnt, ``-log p`` of their classes, and from which it learns.
 
-        ``decision`` is what `_play` has returned for these rows, ``before`` the evidence before them, None for a new
-        model.
+        ``decision`` is what `_play` returned for these rows, ``before`` the evidence before them, None for a new model.
         """
         y, weight = np.asarray(y), self._weigh(y, None if weight is None else np.asarray(weight))
         told = np.ones(len(y), bool) if weight is None else weight > 0
@@ -331,10 +330,8 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
     def _played_coverage(self, decision, y, weight, before, coverages):
         """Whether sets of classes, had before each row was learnt, held its class, and how many classes they have.
 
-        Returns
-        -------
-        held, size : ndarray of shape (n_samples, 1, n_coverages)
-            NaN for rows from which nothing is learnt; sizes are infinite while too few rows are known.
+        Results have an axis of coverages, and NaN for rows of weight 0 and the first; sizes are infinite while too few
+        rows are known.
         """
         p, surprise, told = self._played_probabilities(decision, y, weight, before)
         bound = np.full((len(p), len(coverages)), np.nan)
@@ -434,11 +431,10 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
 
         With several labels, that of each label to be 1.
 
-        With ``calibration="progressive"`` these are ``softmax(a z + b)`` with numbers that are learnt on the way, ``z``
-        being decision values. `predict` goes by ``z`` alone: it may name another class than the most probable one, but
-        not with the log loss. Without it, with more than two classes these are the shares of
-        ``exp(decision_function(X))`` or, where classes were learnt one against the rest, the probabilities of each
-        against the rest divided by their sum (all equal where each is 0).
+        With ``calibration="progressive"`` these are ``softmax(a z + b)`` of decision values ``z``, with numbers learnt
+        on the way. `predict` goes by ``z`` alone and may name another class than the most probable one, but not with
+        the log loss. Without it, more than two classes have the shares of ``exp(decision_function(X))`` or, learnt one
+        against the rest, the probabilities of each over their sum (all equal where each is 0).
 
         Parameters
         ----------

@@ -279,11 +279,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def set_coef(self, coef: ArrayLike, intercept: ArrayLike) -> Self:
         """Go on from another linear model: a batch solver's, an average of several clients', an older one.
 
-        The model must have learnt a row, by which it knows scales and units; all that it has learnt of these stays, as
-        do the sizes of its steps. Where the average of weights makes predictions, it begins anew, and so do intervals
-        and ``calibration``, which are of what the weights before predicted: probabilities of a calibrated hinge are all
-        alike until more rows have been learnt. A feature that has not varied so far has no scale and so no weight: a
-        warning says of how many the weights are left out. For `NAGClassifier` and `NAGRegressor`.
+        For `NAGClassifier` and `NAGRegressor` that have learnt a row, by which scales and units are known: these stay,
+        as do the sizes of steps. Averages of weights begin anew, and so do intervals and ``calibration``: probabilities
+        of a calibrated hinge are all alike until more rows have been learnt. A feature that has not varied so far has
+        no scale and so no weight: a warning says of how many the weights are left out.
 
         Parameters
         ----------
@@ -421,11 +420,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None, latest=False):
-        """As `partial_fit`, but return the decision values that each row was predicted by before it was learnt.
-
-        With ``latest`` these are by the latest weights, whatever `predict` has. They have a column for each prediction
-        that the kernel makes for a row.
-        """
+        """As `partial_fit`, but return the decision values from before each row was learnt, as `_learn` has them."""
         self._check_partial_fit(classes, y)
         return self._partial_fit(X, y, sample_weight, play=True, latest=latest)
 
@@ -539,11 +534,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         order : ndarray of int, optional
             Rows to learn, in this order; all by default.
         predictions : ndarray of shape (n_samples, n_played), optional
-            Filled with the decision values that each row was predicted by before it was learnt.
+            Filled with the decision values from before each row was learnt.
         latest : bool, default=False
             Whether these are by the latest weights, whatever `predict` has.
         are_new : bool, default=False
-            Whether these rows are new to the model, so that its predictions of them tell how far off it is.
+            Whether rows are new to the model, so that predictions of them tell how far off it is.
         """
         state = self._state
         tell = (

@@ -45,11 +45,11 @@ except ImportError:
         return followed
 
 
-FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these rows alone
+FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these alone
 SEARCHED_FROM = 40  # rows: of fewer too few are held out to tell passes apart
-SURELY_FROM, VERY_FEW_ROWS = 200, 2  # rows, of fewer few are held out: then so many a column have to be that few
-LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third, and more hardly more
-PATIENCE = 2  # passes without gain that end a search: where rows are few for the columns, no gain comes after them
+SURELY_FROM, VERY_FEW_ROWS = 200, 2  # rows, of fewer few are held out: then so many a column are few
+LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third; more hardly more
+PATIENCE = 2  # passes without gain that end a search
 LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # the multiples of it, less their whole parts, fill the unit interval evenly
 
@@ -59,10 +59,9 @@ SOME = 4096  # rows, at most
 
 
 class Stopping:
-    """Tells when passes no longer help, as SGDClassifier does: after ``n_iter_no_change`` of them without a better one.
+    """Tells when passes no longer help: after ``n_iter_no_change`` of them without a better one, as SGDClassifier.
 
-    A better objective is below the best one by ``tol`` or, if that is ``relative``, by this share of it; if it is None,
-    passes do not end.
+    A better objective is below the best by ``tol`` or, if ``relative``, this share of it; None ends no passes.
 
     Attributes
     ----------
@@ -95,12 +94,11 @@ class Stopping:
 class Passes:
     """What a `fit` goes through, pass by pass.
 
-    Iteration yields the order of the rows for each pass, at most ``max_iter`` times. `OnlineLinear.fit` iterates with
-    one model, and a sweep of learning rates with several, which see the same order.
+    Iteration yields the order of the rows for each pass, at most ``max_iter`` times, to `OnlineLinear.fit` and to a
+    sweep of learning rates.
 
-    With ``early_stopping="auto"`` and few rows for the columns these are passes of a *search*: some rows are held out,
-    and the loss on them tells how many passes help. Then as many are made over all rows or, where they are many, the
-    best model learns the rows held out.
+    With ``early_stopping="auto"`` and few rows for the columns these are passes of a *search*: the loss on rows held
+    out tells how many help. Then as many are made over all rows or, if many, the best model learns those held out.
 
     Parameters
     ----------
@@ -109,9 +107,9 @@ class Passes:
     X, y, weight : ndarray or CSR array, ndarray, ndarray or None
         Rows, targets and weights of the rows, validated.
     goes_on : bool
-        Whether the model has learnt before, perhaps from these very rows, which are then no witness.
+        Whether the model has learnt before, perhaps these very rows, which are then no witness.
     are_new : bool
-        Whether the first pass shows rows to the model that it has not learnt.
+        Whether the first pass shows rows that it has not learnt.
 
     Attributes
     ----------
@@ -148,7 +146,7 @@ class Passes:
             self.rows, self.held_out = self._split_by_chance()
 
     def _is_worth_a_search(self):
-        """Whether passes are left to choose, and rows are so few for the columns that further ones may do harm."""
+        """Whether passes are left to choose, and rows so few for the columns that further ones may harm."""
         estimator, n_rows = self.estimator, len(self.y)
         if not isinstance(estimator.early_stopping, str) or estimator.tol is None:
             return False
@@ -227,9 +225,9 @@ class Passes:
         return Stopping(estimator.tol, patience, relative)
 
     def learn(self, model, order):
-        """Let ``model`` learn one pass; return its mean progressive loss over rows and heads, lifted as its targets.
+        """Let ``model`` learn one pass; return its mean progressive loss over rows and heads, lifted.
 
-        The loss of the pass is summed by itself: a difference of running sums would lose its digits.
+        It is summed by itself: a difference of running sums would lose its digits.
         """
         state = model._state
         before, seen, lift = state.loss.copy(), state.seen, state.targets.lift
@@ -252,11 +250,11 @@ class Passes:
         state.see_growth(self.targets[rows], weight[rows])
 
     def shown(self, model, losses):
-        """Lifted losses in the unit of the targets as they are given."""
+        """Lifted losses in the unit of the targets."""
         return model._state.in_unit_of_loss(losses, 1.0 / model._state.targets.lift)
 
     def objective(self, model, loss):
-        """What is to become small, after a pass of this mean loss: a score's negative, or a lifted loss."""
+        """What is to become small, after a pass of this mean loss; losses are lifted."""
         if self.held_out is None:
             return loss
         if not self.searches:
@@ -269,7 +267,8 @@ class Passes:
         """Score of ``model`` on the rows held out."""
         predicted = model._interpret(kernels.predict(model._state, self.X[self.held_out]))
         weight = None if self.weight is None else self.weight[self.held_out]
-        return model._metric(self.y[self.held_out], predicted, sample_weight=weight)
+        y = self.y[self.held_out]
+        return model._metric(_lifted(y, model), _lifted(predicted, model), sample_weight=weight)
 
     def judge(self, model, state):
         """Let ``model`` learn how far the predictions of a ``state`` are off for the rows held out."""
@@ -288,9 +287,8 @@ class Passes:
     def could_go_further(self, model, loss):
         """Whether ``model``, with this mean loss of its last pass, is near where it began and has far to go from there.
 
-        That is so if its loss falls by a tenth or more when its decision values are stretched, away from where they
-        began, over some of the rows. A model that ended because there is nothing to learn does not gain from that; one
-        whose steps were too short for its way does.
+        That is so if its loss falls by a tenth when its decision values are stretched away from where they began.
+        Where there is nothing to learn, that gains nothing.
         """
         rows = np.arange(len(self.y)) if self.rows is None else self.rows
         rows = rows[:: -(-len(rows) // SOME)]
@@ -306,10 +304,10 @@ class Passes:
             return stretched < 0.9 * self._mean_loss(model, p, rows)
 
     def _mean_loss(self, model, p, rows):
-        """Mean loss, lifted, over these rows by their weights and over heads, of decision values ``p``."""
-        rule, loss, lift = model._state.rule, model._loss(), model._state.targets.lift
+        """Mean lifted loss, over these rows by their weights and over heads, of decision values ``p``."""
+        rule, loss = model._state.rule, model._loss()
         weight = None if self.effective_weight is None else self.effective_weight[rows]
-        p, targets = p * lift, model._targets_of_heads(self.targets[rows]) * lift
+        p, targets = _lifted(p, model), _lifted(model._targets_of_heads(self.targets[rows]), model)
         unit = np.resize(model._state.unit(), p.shape[1])
         values = loss.value(loss.margins(p) if loss.coupled else p, targets, unit)
         total = np.minimum(values, np.finfo(float).max).sum(axis=1)
@@ -317,49 +315,39 @@ class Passes:
 
     def warn_about(self, model, loss, settled):
         """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or if passes ended too soon."""
-        estimator, stacklevel = self.estimator, 8  # the caller of `fit`, past its decorators
-        lift = model._state.targets.lift
-        targets = self.targets if lift == 1.0 else self.targets * lift
-        constant_loss = estimator._constant_loss(targets, self.effective_weight, self.rows)
-        numbers = self.shown(model, np.array([loss, constant_loss]))
+        estimator = self.estimator
+        constant_loss = estimator._constant_loss(_lifted(self.targets, model), self.effective_weight, self.rows)
+        here, constant = self.shown(model, np.array([loss, constant_loss]))
         if loss > estimator._useless_from * constant_loss:
-            warnings.warn(
-                f"{type(estimator).__name__} has learnt nothing useful: the mean loss of its last pass is "
-                f"{numbers[0]:.4g}, that of predicting the mean is {numbers[1]:.4g}. {estimator._why_useless}",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+            found = (
+                f"has learnt nothing useful: the mean loss of its last pass is {here:.4g}, that of predicting the mean "
+                f"is {constant:.4g}. {estimator._why_useless}"
             )
         elif loss > NEAR * constant_loss and estimator._why_too_little and self.could_go_further(model, loss):
-            warnings.warn(
-                f"{type(estimator).__name__} has learnt little, and there is more to learn: the mean loss of its last "
-                f"pass is {numbers[0]:.4g}, that of a constant prediction {numbers[1]:.4g}. "
-                f"{estimator._why_too_little}",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+            found = (
+                f"has learnt little, and there is more to learn: the mean loss of its last pass is {here:.4g}, that of "
+                f"a constant prediction {constant:.4g}. {estimator._why_too_little}"
             )
         elif estimator.tol is not None and not settled and estimator.max_iter > estimator.n_iter_no_change:
-            warnings.warn(
-                f"{type(estimator).__name__} made max_iter={estimator.max_iter} passes and has not settled; "
-                "raise max_iter to go on, or tol to stop sooner.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+            found = (
+                f"made max_iter={estimator.max_iter} passes and has not settled; raise max_iter to go on, or tol to "
+                "stop sooner."
             )
+        else:
+            return
+        # Of the caller of `fit`, past its decorators.
+        warnings.warn(f"{type(estimator).__name__} {found}", ConvergenceWarning, stacklevel=8)
+
+
+def _lifted(targets, model):
+    lift = model._state.targets.lift
+    return targets if lift == 1.0 else targets * lift
 
 
 def are_held_out(groups, share):
-    """Which rows to hold out of a search: about a share of each group, evenly, and never its first row.
+    """Which rows to hold out of a search, as booleans: about a ``share`` of each group, evenly, never its first row.
 
-    Parameters
-    ----------
-    groups : ndarray of int
-        The group of each row, such as its class.
-    share : float
-        Of the rows; but at least a number of them, or a third, and at most another.
-
-    Returns
-    -------
-    ndarray of bool
-        One for each row.
+    ``groups`` holds that of each row, such as its class.
     """
     n_rows, chosen = len(groups), np.zeros(len(groups), bool)
     share = min(max(share, min(LEAST_HELD_OUT / n_rows, 1.0 / 3.0)), MOST_HELD_OUT / n_rows)

@@ -42,13 +42,6 @@ def score_by_common(learners, y, predicted, sample_weight=None):
     return d2_score(deviance, y, np.maximum(predicted, 0.0), sample_weight)  # as a blend may be negative
 
 
-def r2_in_any_unit(y, predicted, sample_weight=None):
-    """R² where squares of the targets may be out of range."""
-    power = -np.frexp(np.abs(y).max())[1]
-    with np.errstate(all="ignore"):
-        return r2_score(np.ldexp(y, power), np.ldexp(predicted, power), sample_weight=sample_weight)
-
-
 def d2_score(loss, y, predicted, sample_weight=None):
     """Share of the deviance that predictions explain, as of PoissonRegressor; the mean over outputs."""
     y, predicted = (np.reshape(values, (len(values), -1)) for values in (y, predicted))

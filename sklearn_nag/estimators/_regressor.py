@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from .. import kernels, losses
@@ -17,7 +18,7 @@ from ._calls import between_calls, named_publicly, unchanged_on_error
 from ._exporting import few_numbers
 from ._online import OnlineLinear
 from ._parameters import InvalidParameterError, as_float, check_number, check_option, is_finite, shown
-from ._rates import check_has_mean, d2_score, has_mean, r2_in_any_unit
+from ._rates import check_has_mean, d2_score, has_mean
 from ._saved import check_outputs
 from ._validation import Rows, as_floats, check_coverage, check_finite
 
@@ -108,7 +109,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     @property
     def _metric(self):
-        return partial(d2_score, self._loss()) if self._log_link else r2_in_any_unit
+        return partial(d2_score, self._loss()) if self._log_link else r2_score
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -209,13 +210,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _played_coverage(self, played, y, weight, before, coverages):
         """Whether intervals, had before each row was learnt, held its targets, and their widths.
 
-        ``played`` is what `_play` has returned for these rows, ``before`` the evidence before them, None for a new
-        model.
-
-        Returns
-        -------
-        held, width : ndarray of shape (n_samples, n_targets, n_coverages)
-            NaN for rows from which nothing is learnt: those of weight 0, and the first.
+        ``played`` is what `_play` returned for these rows, ``before`` the evidence before them, None for a new model.
+        Results have an axis of coverages, and NaN for rows of weight 0 and the first.
         """
         y, played = self._encode(np.asarray(y, dtype=np.float64)), self._mean(played)
         told = np.ones(len(y), dtype=bool) if weight is None else np.asarray(weight) > 0
@@ -284,10 +280,9 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
         Half its width is a quantile of the sizes of the errors that the model made on rows just before it learnt them.
         It is tracked row by row such that, in the long run, the share of targets within intervals is what was asked
-        for, in whatever order rows come and however they change [1]_ [2]_; see :doc:`/how_sure`. Intervals lie about
-        what `predict` returns. Most rows get intervals of one width. Those that are more than three scales of a feature
-        from its mean get wider ones, as linear models are less sure there: by a factor of ``sqrt(1 + h)``, with ``h``
-        the leverage of what is beyond.
+        for, in whatever order rows come and however they change; see :doc:`/how_sure`. Intervals lie about what
+        `predict` returns, and most have one width. Rows more than three scales of a feature from its mean get wider
+        ones, by a factor of ``sqrt(1 + h)`` with ``h`` the leverage of what is beyond.
 
         Parameters
         ----------
@@ -296,9 +291,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         coverage : float or array-like of shape (n_coverages,), default=0.9
             Probability that an interval holds the target, between 0 and 1; or several.
         method : {"progressive", "gaussian"}, default="progressive"
-            What is said above; or, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor`, what holds
-            where errors are independent and normal, with one variance: Student's t, wider where a row is far from the
-            others.
+            What is said above; or, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor`, Student's t,
+            for errors that are independent and normal with one variance: wider where a row is far from the others.
 
         Returns
         -------
@@ -313,14 +307,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         NotFittedError
             Before fitting.
         ValueError
-            For rows that cannot be used, for coverages out of range, for ``method="gaussian"`` with other updates, and
-            where no errors are known: for a model that was saved by a version that kept none, or whose weights were
-            set, and that has learnt nothing since.
-
-        References
-        ----------
-        .. [1] Gibbs and Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021.
-        .. [2] Angelopoulos, Candès and Tibshirani, "Conformal PID control for time series prediction", NeurIPS 2023.
+            For rows that cannot be used, coverages out of range, ``method="gaussian"`` with other updates, and where no
+            errors are known: after weights were set, or of a model saved by a version that kept none.
 
         Examples
         --------
@@ -363,7 +351,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
             return quantiles.widths(evidence, coverages) * np.sqrt(1.0 + unusual)
 
     def _gaussian_widths(self, X, coverages):
-        """Half-widths of the intervals of each row, for each output and coverage, where errors are normal."""
+        """As `_widths`, where errors are normal."""
         raise ValueError(
             "method='gaussian' is for update='least_squares' of ScaleInvariantRegressor, with "
             "target_normalization='standard' and without half_life."

@@ -32,13 +32,13 @@ class EtaSweep:
         Progressive loss of each; inf where the learning rate made the model diverge.
     errors : ndarray of shape (n_eta0s,) or None
         For classifiers, the weighted share of rows that were predicted wrongly before they were learnt, without the
-        first row; inf where the learning rate made the model diverge. None for regressors.
+        first; inf as before. None for regressors.
     best_index : int
         Index of the least loss.
     best_eta0 : float
         Learning rate with the least loss.
     estimators : list of estimator
-        Fitted, one for each learning rate; None where the learning rate made the model diverge.
+        Fitted, one for each learning rate; None where it made the model diverge.
     n_rows : int
         Rows learnt.
     """
@@ -61,9 +61,7 @@ def eta_sweep(
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
 ) -> EtaSweep:
-    """Learn with many learning rates in one pass over the rows, in the order given.
-
-    They are heads of one model and share what depends on the features alone. Each learns what it would learn by itself.
+    """Learn with many learning rates in one pass over the rows, in the order given, each as by itself.
 
     Parameters
     ----------
@@ -93,7 +91,7 @@ def eta_sweep(
         For other estimators.
     ValueError
         For ``eta0="auto"``, for input that cannot be used, and when every learning rate makes the model diverge. If
-        only some do, they are left out from there on, and the others learn as without them.
+        only some do, the others learn as without them.
 
     See Also
     --------
@@ -138,9 +136,8 @@ def eta_sweep(
     losses = np.array([np.inf if learner is None else learner.progressive_loss_ for learner in learners])
     if not np.isfinite(losses).any():
         raise ValueError("every one of eta0s made the model leave the range of float64.")
-    states = [None if learner is None else learner._state for learner in learners]
-    compared = [np.inf if state is None else state.mean_loss(state.seen, lifted=True) for state in states]
-    best = int(np.argmin(compared))
+    lifted = [np.inf if learner is None else learner._state.mean_loss(1.0, lifted=True) for learner in learners]
+    best = int(np.argmin(lifted))
     return EtaSweep(
         eta0s=np.array(rates),
         losses=losses,

@@ -15,7 +15,7 @@ from ..estimators._validation import as_numpy
 
 
 def check_sweep(estimator, eta0s):
-    """Raise unless the learning rate of ``estimator`` can be swept over ``eta0s``; return these as a tuple of float."""
+    """Return ``eta0s`` as a tuple of float; raise unless ``estimator`` can be swept over them."""
     if not isinstance(estimator, _NAGRule):
         raise TypeError(
             f"a sweep needs NAGClassifier or NAGRegressor, whose eta0 it sets; got {type(estimator).__name__}."
@@ -71,7 +71,7 @@ def _evidence_of(model, i):
 
 
 class Sweep:
-    """Learns with several learning rates at once, by one model, or by several once some rates have diverged.
+    """Learns with several learning rates at once, by one model, or several once some have diverged.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Sweep:
         return estimators
 
     def fit(self, X, y, sample_weight=None):
-        """Learn as `fit`, each rate for as many passes as it needs, in one order of rows; return as `estimators`."""
+        """Learn as `fit`, each rate for as many passes as it needs; return as `estimators`."""
         (whole,) = self.models
         passes = whole._begin_fit(X, y, sample_weight)
         begin = _like(whole)
@@ -185,8 +185,8 @@ class Sweep:
     def _make_passes(self, passes, judge, goes_on):
         """Make passes with the rates that go on.
 
-        ``judge`` learns one with a model, and returns a number for each of its rates; ``goes_on`` takes a model, the
-        place of a rate and its number.
+        ``judge`` learns one with a model and returns a number for each rate; ``goes_on`` takes a model, a rate's place
+        and number.
         """
         for n_iter, order in enumerate(passes, 1):
             numbers, unsettled = self._apply(partial(judge, order=order)), []

@@ -42,7 +42,7 @@ def inverse_sqrt_of_any(x):
 
 @strict
 def length(a, b):
-    """``sqrt(a^2 + b^2)``, rounded alike at all sizes, which np.hypot is not."""
+    """``sqrt(a^2 + b^2)``, rounded alike at all sizes."""
     squared = a * a + b * b
     if LEAST < squared < MOST:
         return np.sqrt(squared)

@@ -25,7 +25,7 @@ from .memory import check_room
 from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
-SMALL_LIFT = 2.0**512  # of targets whose squares would be 0
+SMALL_LIFT = 2.0**512  # of small ones
 MANY = 2**27  # weights in raw units, a GiB of them, of which no array is made unless somebody asks for it
 AT_ONCE = 2**21  # weights that are made at once, where an array of all is not
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
@@ -292,7 +292,7 @@ class LinearState:
         return int(np.argmax((np.abs(y) >= limit).any(axis=1)))
 
     def lift_small(self, y):
-        """Before the first row, lift targets that are all small but not 0."""
+        """Lift targets that are all small, before the first row."""
         if self.t == 0 and self.targets.lift == 1.0 and 0.0 < np.abs(y).max(initial=0.0) < 1.0 / LARGEST_TARGET:
             self.relift_targets(SMALL_LIFT)
 
@@ -313,8 +313,7 @@ class LinearState:
     def mean_loss(self, t, lifted=False):
         """Mean of the losses over rows of total weight ``t``, and over targets unless they are coupled.
 
-        Where experts are not mixed, an array with an entry for each. ``lifted`` ones are compared where the range of
-        float64 may not hold others.
+        Where experts are not mixed, an array with an entry for each.
         """
         if t == 0:
             return np.nan
