@@ -274,6 +274,15 @@ def test_powers_of_two_change_no_bit(seed, powers, which):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("small", [-1000, -600])
+def test_targets_of_the_smallest_units_and_of_the_largest(rng, small):
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + rng.normal(size=60)
+    merged = merge([NAGRegressor().partial_fit(X, np.ldexp(y, power)) for power in (small, 600)])
+    assert np.isfinite(merged.predict(X)).all()
+    assert np.corrcoef(np.ldexp(merged.predict(X), -600), y)[0, 1] > 0.5
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     rows=st.lists(

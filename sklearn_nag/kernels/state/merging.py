@@ -16,7 +16,7 @@ from scipy.special import wrightomega
 from ...losses import FARTHEST, NOTHING
 from .bounded import LARGEST_POWER
 from .lifts import LARGEST, TINY, positive
-from .model import Diverged
+from .model import TARGET_LIFT, Diverged
 
 
 @dataclass
@@ -163,8 +163,8 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_
     everyone = [*states, base]
     target_lift = min(state.targets.lift for state in everyone)
     for state in everyone:
-        if state.targets.lift != target_lift:
-            state.relift_targets(target_lift / state.targets.lift)
+        while state.targets.lift != target_lift:  # by steps, as the factor may be out of range
+            state.relift_targets(max(target_lift / state.targets.lift, TARGET_LIFT))
     lift = _common_lift(everyone)
     first = base if base.t > 0 else states[0]
     if rule.lifted:
