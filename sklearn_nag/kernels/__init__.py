@@ -236,7 +236,7 @@ def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictio
     """Learn rows of positive weight, with the targets lifted from the first row on that needs it."""
     has_unit = state.rule.target_unit and not state.rule.log_link
     if has_unit and state.t == 0:
-        state.lift_small(y[0 if order is None else order[0]])
+        state.lift_small(y[:1] if order is None else y[order[:1]])
     first = state.first_too_large(y) if has_unit else None
     if first is not None and order is not None:  # among the rows that are learnt
         first = state.first_too_large(y[order])

@@ -618,10 +618,11 @@ def test_a_second_generation_joins_what_shards_have_learnt_together():
     went_on = copy.deepcopy(merged).partial_fit(X[170:171], Y[170:171])
     assert list(went_on.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
     assert went_on._early is None
-    rows = np.arange(SMALL["focus_rows"])
-    knots = OnlineCells(first_rows=len(rows), n_trees=1, random_state=0).fit(X[rows]).knots_
-    for own, expected in zip(went_on.named_estimators_["focused"][0].knots_, knots):
-        np.testing.assert_array_equal(own, expected)
+    knots = OnlineCells(first_rows=170, n_trees=1, random_state=0).fit(X[:170]).knots_  # of the rows of all
+    in_turn = merge(shards[::-1], base).partial_fit(X[170:171], Y[170:171])
+    for model in (went_on, in_turn):
+        for own, expected in zip(model.named_estimators_["focused"][0].knots_, knots):
+            np.testing.assert_array_equal(own, expected)
     went_on.partial_fit(X[171:], Y[171:])
     assert went_on.predict(X).tobytes() == merged.partial_fit(X[170:], Y[170:]).predict(X).tobytes()
 
