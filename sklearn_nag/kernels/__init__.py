@@ -88,22 +88,24 @@ def adopt(state, rule):
     check_layout(state.common if isinstance(state, PlacedState) else state)
 
 
-def mix(mixture, losses, *told, **named):
+def mix(mixture, losses, noise=None, row_weights=None, kept=None):
     """Let a `Mixture` of a single group play rows and suffer their losses; return the shares as `Mixture.play` does."""
     check_mixture("the mixture", mixture, 1, losses.shape[1])
     if losses.shape[1] == 1:
         return np.ones_like(losses)
     if is_compiled():
-        return importlib.import_module(".compiled.mixture", __name__).play_mixture(mixture, losses, *told, **named)
-    return mixture.play(losses, *told, **named)
+        play = importlib.import_module(".compiled.mixture", __name__).play_mixture
+        return play(mixture, losses, noise, row_weights, kept)
+    return mixture.play(losses, noise, row_weights, kept)
 
 
-def blend(mixture, forecasts, *told):
+def blend(mixture, forecasts, loss, row_weight, kept=None):
     """Let a `Mixture` of a single group blend forecasts, and suffer for it; return shares as `Mixture.blend` does."""
     check_mixture("the mixture", mixture, 1, forecasts.shape[1])
     if is_compiled():
-        return importlib.import_module(".compiled.mixture", __name__).play_blend(mixture, forecasts, *told)
-    return mixture.blend(forecasts, *told)
+        play = importlib.import_module(".compiled.mixture", __name__).play_blend
+        return play(mixture, forecasts, loss, row_weight, kept)
+    return mixture.blend(forecasts, loss, row_weight, kept)
 
 
 def excess_leverage(state, X):

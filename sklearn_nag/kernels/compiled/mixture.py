@@ -177,7 +177,7 @@ def play(excess, gap, grows, rounds, unit, losses, noise, row_weights, kept, sha
             c, t = (row_weights[i, 0], row_weights[i, 1]) if row_weights.size > 0 else (1.0, rounds[0] + 1.0)
             share_out(heads, excess, gap, rounds, unit, noise[i] if noise.size > 0 else 0.0, c, t)
             continue
-        fade(excess, gap, 0, kept[i] if kept.size > 0 else 1.0)
+        fade(excess, gap, 0, kept[i])
         suffer(heads, excess, gap, 0)
         if not grows:
             gap[0] = before
@@ -207,25 +207,27 @@ def blend(excess, gap, loss, forecasts, row_weight, kept, shares, heads):
         for k in range(n_experts):
             value = heads[EXPERT_LOSS, k] * (row_weight[i] / n_values)
             heads[EXPERT_LOSS, k] = 0.0 if np.isnan(value) else min(max(value, -STEEPEST), STEEPEST)
-        fade(excess, gap, 0, kept[i] if kept.size > 0 else 1.0)
+        fade(excess, gap, 0, kept[i])
         suffer(heads, excess, gap, 0)
 
 
-def play_blend(mixture, forecasts, loss, row_weight, kept=NONE):
+def play_blend(mixture, forecasts, loss, row_weight, kept=None):
     """As `Mixture.blend`."""
     shares = np.empty(forecasts.shape[:2])
     heads = np.zeros((N_ROWS, shares.shape[1]))
+    kept = np.ones(len(shares)) if kept is None else kept
     blend(mixture.excess, mixture.gap, PLACES[loss], forecasts, row_weight, kept, shares, heads)
     return shares
 
 
-def play_mixture(mixture, losses, noise=None, row_weights=None, kept=NONE):
+def play_mixture(mixture, losses, noise=None, row_weights=None, kept=None):
     """As `Mixture.play`."""
     shares = np.empty_like(losses)
     heads = np.zeros((N_ROWS, losses.shape[1]))
     rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (NONE, 0.0)
     noise = NONE if noise is None else noise
     row_weights = np.empty((0, 2)) if row_weights is None else row_weights
-    told = losses, noise, row_weights, kept
-    play(mixture.excess, mixture.gap, mixture.grows, rounds, float(unit), *told, shares, heads)
+    kept = np.ones(len(losses)) if kept is None else kept
+    own = mixture.excess, mixture.gap, mixture.grows, rounds, float(unit)
+    play(*own, losses, noise, row_weights, kept, shares, heads)
     return shares

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import repeat
-
 import numpy as np
 
 from .lifts import LARGEST, positive
@@ -12,7 +10,6 @@ ROUNDING = 2.0**-50  # of a loss: what it exceeds another by no more than this i
 FAINT = 2.0**-960  # share of weights that may have lost digits
 OUTLYING = 32.0  # times their mean so far that a loss counts as at most, in that mean
 STEEPEST = LARGEST / 4.0  # the largest loss on a tangent, so that differences stay in range
-WHOLE = repeat(1.0)  # where nothing fades
 SLOPES = {"log_loss": lambda p: -1.0 / p, "squared_error": lambda p: p, "absolute_error": np.sign}
 
 
@@ -88,7 +85,7 @@ class Mixture:
         share = np.exp(np.where(self.excess == 0, 0.0, power))
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
-    def play(self, losses, noise=None, row_weights=None, kept=WHOLE):
+    def play(self, losses, noise=None, row_weights=None, kept=None):
         """Shares that each row is played with, before its losses are counted.
 
         Parameters
@@ -101,7 +98,7 @@ class Mixture:
             For a `FixedShare`: the weight of each row, by which its losses have been multiplied, and the total weight
             of the rows up to it; by default each weighs 1.
         kept : ndarray of shape (n_rows,), optional
-            By what to `fade` before each row is counted.
+            By what to `fade` before each row is counted; 1 by default.
 
         Returns
         -------
@@ -112,6 +109,7 @@ class Mixture:
         by_row = (len(losses), *self.excess.shape)
         noise = np.zeros(len(losses)) if noise is None else noise
         row_weights = [None] * len(losses) if row_weights is None else row_weights
+        kept = np.ones(len(losses)) if kept is None else kept
         rows = zip(shares.reshape(by_row), losses.reshape(by_row), noise, row_weights, kept)
         for share, loss, least, row_weight, part in rows:
             share[:] = self.weights()
@@ -119,7 +117,7 @@ class Mixture:
             self.suffer(share, loss, least, row_weight)
         return shares
 
-    def blend(self, forecasts, loss, row_weight, kept=WHOLE):
+    def blend(self, forecasts, loss, row_weight, kept=None):
         """Shares by which forecasts of each row are blended, as `play` has them for a loss that is a straight line.
 
         The line is the tangent of the loss at the blended forecast, by which the loss of a fixed blend is never
@@ -143,6 +141,7 @@ class Mixture:
             Shares.
         """
         shares = np.empty(forecasts.shape[:2])
+        kept = np.ones(len(shares)) if kept is None else kept
         for share, values, c, part in zip(shares, forecasts, row_weight, kept):
             share[:] = self.weights()[0]
             self.fade(part)
