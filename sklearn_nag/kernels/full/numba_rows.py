@@ -229,10 +229,10 @@ def in_range(p):
 
 
 @slow
-def solve(table, f, factor, first, k, w):
-    """As `rule.solve`, of the columns from ``first`` on."""
+def solve(table, f, factor, k, w):
+    """As `rule.solve`, of a head."""
     n = factor.shape[0]
-    for i in range(n - 1, first - 1, -1):
+    for i in range(n - 1, -1, -1):
         w[i] = 0.0
         if factor[i, i] != 0.0:
             value = table[f.weight + k, i]
@@ -241,22 +241,8 @@ def solve(table, f, factor, first, k, w):
             w[i] = value / factor[i, i]
 
 
-@slow
-def of_new(table, f, factor, sin, b, v, w, k):
-    """What the solution predicts for a row that is independent of those before; ``w`` is scratch."""
-    new = 0
-    for i in range(v.size):
-        if sin[b, i] != 0.0:
-            new = i
-    solve(table, f, factor, new + 1, k, w)
-    left = -table[f.weight + k, new]
-    for i in range(new + 1, v.size):
-        left += factor[new, i] * w[i]
-    return left / v[new]
-
-
 @fast
-def turn(table, f, factor, cos, sin, b, v, averaged, share, is_new):
+def turn(table, f, cos, sin, b, v, averaged, is_new):
     """As `numpy_rows.rotate_in`, of weights and their average, once row ``b`` is in the factor."""
     rest = 1.0
     for i in range(v.size):
@@ -268,12 +254,8 @@ def turn(table, f, factor, cos, sin, b, v, averaged, share, is_new):
                 q, past, c, s = table[f.weight + k, i], table[f.past + k, i], cos[b, i], sin[b, i]
                 table[f.weight + k, i], rest_q = c * q + s * rest_q, c * rest_q - s * q
                 table[f.past + k, i], rest_past = c * past + s * rest_past, c * rest_past - s * past
-        if FADES_ON_THE_WAY:  # what predicts is known
-            continue
-        if UPDATE == LEAST_SQUARES:
-            averaged[k] = in_range(of_new(table, f, factor, sin, b, v, share, k) if is_new else -rest_q / rest)
-        else:
-            averaged[k] = 0.0 if is_new else in_range(-rest_past / rest)
+        if not FADES_ON_THE_WAY:  # else it is known
+            averaged[k] = 0.0 if is_new else in_range(-(rest_q if UPDATE == LEAST_SQUARES else rest_past) / rest)
 
 
 @slow
@@ -287,9 +269,8 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, so
         for i in range(n):
             inner += table[f.weight + k, i] * v[i]
         mean = target[SUM, k] / max(before, TINY)
-        heads[PREDICTION, k] = solved[k] / root - mean
-        if rule.forecasts:
-            heads[PREDICTION, k] = 0.0 if is_new else inner / root + (leverage - 1.0) * mean
+        p = inner / root + leverage * mean if rule.forecasts else solved[k] / root
+        heads[PREDICTION, k] = 0.0 if is_new else p - mean
         heads[CLIPPED, k] = heads[PREDICTION, k]
     if HAS_TARGET_UNIT:
         read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size, losses.size)
@@ -368,7 +349,7 @@ def learn_dense(
         if FADES_ON_THE_WAY:
             count = 1  # which is predicted before, as rotations leave out what may be rounding
             for k in range(n_heads):
-                solve(table, f, factor, 0, k, share)
+                solve(table, f, factor, k, share)
                 averaged[k] = 0.0
                 for i in range(n):
                     averaged[k] += rows[done, i] * share[i]
@@ -381,7 +362,7 @@ def learn_dense(
             c = weights[row] if weights.size > 0 else 1.0
             new = is_new and b == count - 1
             read_row(y, codes, row, heads, n_heads)
-            turn(table, f, factor, cos, sin, b, v, averaged, share, new)
+            turn(table, f, cos, sin, b, v, averaged, new)
             before = clock[T]
             clock[T] += c
             clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)

@@ -67,11 +67,9 @@ def _regress_row(state, target_rows, i, x, c, played):
     v, is_new, solved = rotate_in(state, x, root)
     solved = solved if before is None else np.nan_to_num(before, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
     state.largest_weight = float(max(state.largest_weight, c))
-    p = solved / root
-    if state.rule.forecasts:
-        inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
-        leverage = 1.0 if is_new else np.add.reduce(v * v)
-        p = inner / root + leverage * rows.mean_before[i]
+    p = rows.mean_before[i]
+    if not is_new:
+        p = np.add.reduce(v * q, axis=1) / root + np.add.reduce(v * v) * p if state.rule.forecasts else solved / root
     played[i] = np.clip(p, rows.least[i], rows.most[i])
     q += (root * rows.y[i])[:, None] * v
 
@@ -106,8 +104,8 @@ def rotate_in(state, x, root):
     Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; and what the
     average ``a`` predicts for it. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in the end, as
     nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what `predict` has for
-    it would change with linear maps. For least squares it is what `predict` has, by the solution, which is to ``q`` as
-    ``a`` is to ``past``. Of an independent row, columns after the new one are left; the solution predicts these, too.
+    it would change with linear maps. Of least squares it is what the solution predicts, which is to ``q`` as ``a`` is
+    to ``past``.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
@@ -126,12 +124,6 @@ def rotate_in(state, x, root):
         v[i], rest = sin * rest, cos * rest
         if is_new:
             break
-    if state.rule.update != "least_squares":
-        predicted = np.zeros(len(q)) if is_new else -rest_past / rest
-    elif is_new:
-        later = slice(i + 1, None)
-        left = np.add.reduce(solve(factor[later, later], q[:, later]) * factor[i, later], axis=1)
-        predicted = (left - q[:, i]) / v[i]
-    else:
-        predicted = -rest_q / rest
+    left = rest_q if state.rule.update == "least_squares" else rest_past
+    predicted = np.zeros(len(q)) if is_new else -left / rest
     return v, is_new, np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
