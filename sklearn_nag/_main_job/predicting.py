@@ -273,34 +273,35 @@ def settings_of(options, content, batches):
 def begin(parts, settings):
     """The parts that are there already, with their numbers of rows; raise for those of another run."""
     pyarrow = import_pyarrow()
-    path, has_parts = parts / SETTINGS, (parts / "0.arrow").exists()
+    path, n_parts = parts / SETTINGS, 0
     try:
         parts.mkdir(exist_ok=True)
-        before = json.loads(path.read_bytes()) if has_parts or path.exists() else settings
+        there = sorted(os.listdir(parts))
+        while f"{n_parts}.arrow" in there:
+            n_parts += 1
+        before = json.loads(path.read_bytes()) if n_parts or SETTINGS in there else settings
         is_another = before.keys() != settings.keys() or parts.is_symlink()
     except (ValueError, AttributeError, OSError):
         is_another = True
     if is_another:
         raise ValueError(f"{parts} is damaged, or no folder of parts: remove it to begin anew.")
-    there, n_parts = sorted(os.listdir(parts)), 0
-    while f"{n_parts}.arrow" in there:
-        n_parts += 1
-    own = {SETTINGS, *(f"{i}.arrow" for i in range(n_parts))}
+    paths = [parts / f"{i}.arrow" for i in range(n_parts)]
+    own = {SETTINGS, *(part.name for part in paths)}
     if strange := [n for n in there if not (n in own or LEFT_OVER.fullmatch(n)) or not (parts / n).is_file()]:
         raise ValueError(f"{parts} would be removed, and has {strange[0]!r}, which is no part: move that elsewhere.")
     differ = [name for name in settings if before[name] != settings[name]]
-    if differ and has_parts:
+    if differ and n_parts:
         raise ValueError(
             f"{parts} has parts of another run: its setting {differ[0]!r} was another one. Remove the folder to "
             "begin anew."
         )
     write_whole(path, lambda file: file.write(json.dumps(settings).encode()))
     written = []
-    while (part := parts / f"{len(written)}.arrow").exists():
+    for part in paths:
         clear_beside(part)
         with pyarrow.OSFile(str(part)) as file, pyarrow.ipc.open_file(file) as reader:
             written.append((part, sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))))
-    clear_beside(part)
+    clear_beside(parts / f"{n_parts}.arrow")
     return written
 
 

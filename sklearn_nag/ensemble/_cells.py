@@ -349,9 +349,8 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _judge(self, responses, y, c, n_unjudged):
         """As of any mixture; exact ones that sleep agree with lines, a newcomer with the generation before."""
-        responses, first = list(responses), self._first_forecasts()
-        lines = responses[first[self._names.index(_LINES)]]
-        for expert, place in zip(self._experts, first):
+        lines, *_ = responses = list(responses)
+        for expert, place in zip(self._experts, self._first_forecasts()):
             n_asleep = _rows_asleep(expert) - (self._n_new - len(lines))
             if n_asleep > 0:
                 responses[place] = np.concatenate([lines[:n_asleep], responses[place][n_asleep:]])
@@ -366,10 +365,9 @@ class _LinesCurvesCells(ToldNumbers):
         shares = super()._shares().copy()
         if self._asleep is not None:
             shares[-2:] = shares[-2] + shares[-1], 0.0
-        first = self._first_forecasts()
-        for expert, place in zip(self._experts, first):
+        for expert, place in zip(self._experts, self._first_forecasts()):
             if self._n_new < _rows_asleep(expert):
-                shares[first[self._names.index(_LINES)]] += shares[place]
+                shares[0] += shares[place]  # of lines
                 shares[place] = 0.0
         return shares
 

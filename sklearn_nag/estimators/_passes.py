@@ -340,6 +340,7 @@ class Passes:
 
 
 def _lifted(targets, model):
+    """Targets, or what is predicted of them, as the model has them."""
     lift = model._state.targets.lift
     return targets if lift == 1.0 else targets * lift
 

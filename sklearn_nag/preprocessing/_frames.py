@@ -228,6 +228,7 @@ class Column:
         return words
 
     def _decoded(self):
+        """As `words`, of a column whose words have numbers."""
         codes, words = self.coded()
         return np.array([*words, None], dtype=object)[codes]
 

@@ -345,9 +345,8 @@ def learn_dense(
             ready, done = prepare(X, weights, order, step, table, f, factor, bias, rows, noise), np.int64(0)
             if ready == 0:
                 return False
-        count = min(most, ready - done)
-        if FADES_ON_THE_WAY:
-            count = 1  # which is predicted before, as rotations leave out what may be rounding
+        count = 1 if FADES_ON_THE_WAY else min(most, ready - done)
+        if FADES_ON_THE_WAY:  # the row is predicted before, as rotations leave out what may be rounding
             for k in range(n_heads):
                 solve(table, f, factor, k, share)
                 averaged[k] = 0.0
