@@ -116,7 +116,7 @@ def shard_fit(
     """
     check_estimator(estimator)
     check_cut(n_shards, rounds)
-    X, y = as_numpy(X, "X"), dense(y)
+    X, y = as_numpy(X, "X", is_decoded=False), dense(y)
     weight = None if sample_weight is None else np.asarray(as_numpy(sample_weight, "sample_weight"))
     check_consistent_length(X, y, weight)
     X = (

@@ -53,8 +53,10 @@ def check_fitted(estimator):
 # -- rows
 
 
-def as_numpy(array, name):
+def as_numpy(array, name, is_decoded=True):
     """``array`` as it is, or as a NumPy array where it is of another library, or masked without a masked entry.
+
+    Of Arrow it is as it is, but that words of a dictionary stand for themselves, unless ``is_decoded`` is False.
 
     Raise where it cannot be one: for an array with masked entries, which would be read under their mask, for sets,
     generators and the like, whose entries have no places, and for arrays that NumPy cannot read.
@@ -62,7 +64,9 @@ def as_numpy(array, name):
     if type(array) is np.ndarray:
         return array
     if type(array).__name__ == "RecordBatch" and hasattr(array, "schema"):  # of Arrow; a table of it has its names
-        return importlib.import_module("pyarrow").Table.from_batches([array])
+        array = importlib.import_module("pyarrow").Table.from_batches([array])
+    if is_decoded and type(array).__module__.startswith("pyarrow."):
+        array = _decoded(array)
     if _holds_masks(array):
         raise_for_masked(array, name)
         return np.asarray(array)
@@ -84,6 +88,18 @@ def as_numpy(array, name):
             f"{name} as one, moved to the CPU and detached from gradients where it has these."
         )
     return converted
+
+
+def _decoded(array):
+    """Arrow's ``array`` with values in place of codes, of which NumPy takes a missing one for the last."""
+    if hasattr(array, "column_names"):
+        for i, name in enumerate(array.column_names):
+            array = array.set_column(i, name, _decoded(array.column(i)))
+    elif hasattr(array.type, "index_type"):
+        kind = array.type.value_type  # for views of strings Arrow has no way
+        is_view = str(kind) == "string_view"
+        array = importlib.import_module("pyarrow").array(array.to_pylist()) if is_view else array.cast(kind)
+    return array
 
 
 def _holds_words(objects):
@@ -129,6 +145,7 @@ def check_kinds(X):
             raise ValueError(f"Complex data not supported: X has dtype {X.dtype}; {_NOT_REAL}")
         return
     for name, dtype in zip(X.columns, X.dtypes):
+        dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
         is_temporal = getattr(dtype, "is_temporal", None)  # of polars
         if getattr(dtype, "kind", None) in ("m", "M") or (is_temporal is not None and is_temporal()):
             raise ValueError(f"X has dates or times in column {as_given(name)} ({dtype}): {_MAKE_NUMBERS}")
@@ -220,12 +237,12 @@ def _with_nan(X):
     missing = np.array([type(entry).__name__ == "NAType" for entry in entries.flat], dtype=bool).reshape(entries.shape)
     if not missing.any():
         return X
-    return X.mask(missing, np.nan) if hasattr(X, "mask") else np.where(missing, np.nan, entries)
+    return X.astype(object).mask(missing, np.nan) if hasattr(X, "mask") else np.where(missing, np.nan, entries)
 
 
 def unconverted(estimator, X, *y, reset):
     """Rows as given, of which `validate_data` looks at names and number of columns alone; and targets."""
-    X = as_numpy(X, "X")
+    X = as_numpy(X, "X", is_decoded=False)
     if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # None, or what has __array__ alone
         X = np.asarray(X)
         if X.ndim == 0:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn import config_context as sklearn_config
 from sklearn.base import clone, is_classifier
@@ -28,6 +29,7 @@ from sklearn_nag import (
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
 from sklearn_nag.estimators._validation import class_codes
+from sklearn_nag.preprocessing import OnlineImputer
 from sklearn_nag.streams import fit_stream
 
 from ..kernels.helpers import KERNELS, flat
@@ -703,6 +705,48 @@ def test_a_parameter_that_is_set_between_single_rows_is_heeded():
     single.fit_intercept = 1  # which equals True
     with pytest.raises(ValueError, match="fit_intercept"):
         single.partial_fit(X[:1], Y[:1] > 0)
+
+
+@pytest.mark.parametrize("numbers", [[1, None, 2], [1.5, None, 2.5], [True, None, False], ["1", None, "2"]])
+def test_a_missing_entry_of_a_dictionary_of_arrow_is_missing(numbers):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    coded = pa.array(numbers).dictionary_encode()
+    tables = [pa.table({"a": column}) for column in (coded, pa.chunked_array([coded, coded[:0]]))]
+    filled = [float(x) if x is not None else np.mean([float(x) for x in numbers if x is not None]) for x in numbers]
+    for table in tables:
+        assert_array_equal(OnlineImputer().fit_transform(table).ravel(), filled)
+        with pytest.raises(ValueError, match="X contains NaN in row 1"):
+            NAGRegressor().fit(table, [0.0, 1.0, 0.0])
+        with pytest.raises(ValueError, match="y contains NaN"):
+            NAGRegressor().fit([[1.0], [2.0], [3.0]], table["a"])
+
+
+def test_a_missing_entry_of_a_dictionary_of_views_of_strings_is_missing():
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    if not hasattr(pa, "string_view"):
+        pytest.skip("a version of Arrow without views of strings")
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, None, 1]), pa.array(["1", "2"]).cast(pa.string_view()))
+    assert_array_equal(OnlineImputer().fit_transform(pa.table({"a": coded})).ravel(), [1.0, 1.5, 2.0])
+
+
+@pytest.mark.parametrize("dtype", ["string", "category"])
+def test_a_missing_entry_of_pandas_beside_words_of_numbers(dtype):
+    pd = pytest.importorskip("pandas")
+    words = pd.Series(["1", None, "2"], dtype="string").astype(dtype)
+    frame = pd.DataFrame({"a": words, "b": [1.0, 2.0, 3.0]})
+    assert_array_equal(OnlineImputer().fit_transform(frame), [[1.0, 1.0], [1.5, 2.0], [2.0, 3.0]])
+    with pytest.raises(ValueError, match=r"X contains NaN in row 1, column 0 \('a'\)"):
+        NAGRegressor().fit(frame, [0.0, 1.0, 0.0])
+    with pytest.raises(ValueError, match="could not convert string to float: 'one'"):
+        NAGRegressor().fit(frame.astype("string").replace("1", "one"), [0.0, 1.0, 0.0])
+
+
+def test_categories_that_are_dates_are_no_numbers():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": pd.Series(pd.to_datetime(["2024-01-01", None, "2024-02-01"])).astype("category")})
+    for rows in (frame, frame.assign(b=1.0)):
+        with pytest.raises(ValueError, match="X has dates or times in column 'a'"):
+            OnlineImputer().fit(rows)
 
 
 @pytest.mark.parametrize("kind", ["array", "dictionary", "chunked"])
