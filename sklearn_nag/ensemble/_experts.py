@@ -113,15 +113,17 @@ class Expert(StreamPipeline):
     A learner of this package forecasts each row as its kernel does while it learns. Where averages are ``apart``, one
     whose ``predict`` averages the weights of all rows gives two forecasts: by its latest weights, and by the average.
     This is looked at now and then, at numbers of rows that grow by a quarter, so that neither costs nor results depend
-    on how a stream is cut. Else there is one, by the weights that ``predict`` has. Messages have its ``name``.
+    on how a stream is cut. Else there is one, by the weights that ``predict`` has, as of learners that learn how
+    probabilities of these are off. Messages have its ``name``.
     """
 
     apart = True  # of those saved before there was another way
 
     def __init__(self, name, estimator, apart=True):
-        self.name, self.averages, self.apart = name, False, apart
+        self.name, self.averages = name, False
         with self.saying():
             super().__init__(estimator)
+        self.apart = apart and getattr(self.learner, "calibration", None) is None
         self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
         self.snapshot = None  # the model when it was looked at last
 
@@ -193,8 +195,9 @@ class Expert(StreamPipeline):
         if own and judged and self.apart:
             return self._play_and_look(method, X, y, weight, options)
         if self.plays and judged:
+            before = getattr(self.learner, "_evidence", None)
             played = self.learner._play(X, y, sample_weight=weight, **options)
-            responses = [self.learner._respond(method, played)]
+            responses = [self.learner._responded(method, played, y, weight, before)]
         else:
             responses = [getattr(self.learner, method)(X)] if has_learnt and judged else None
             weights = {} if weight is None else {"sample_weight": weight}

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.preprocessing import MaxAbsScaler
 
 from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGClassifier, ScaleInvariantRegressor
@@ -67,3 +68,20 @@ def test_exact_least_squares_forecast_what_they_predict(apart):
         responses = expert.play("predict", X[i : i + 1], y[i : i + 1], None, None)
         if i > 10:  # rows before have new directions
             np.testing.assert_allclose(responses, [expected], rtol=1e-10)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_calibrated_experts_are_judged_by_what_they_predict_before_a_row(average):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
+    alone = NAGClassifier(calibration="progressive", average=average)
+    expert = Expert("a", clone(alone))
+    forecasts = [expert.play("predict_proba", *rows, None, [0, 1]) for rows in ((X[:50], y[:50]), (X[50:], y[50:]))]
+    own = []
+    for i in range(120):
+        row, before = (X[i : i + 1], y[i : i + 1]), getattr(alone, "_evidence", None)
+        own.append(alone._responded("predict_proba", alone._play(*row, classes=[0, 1]), row[1], None, before))
+    assert [len(forecast) for forecast in forecasts] == [1, 1]
+    np.testing.assert_array_equal(np.concatenate([forecast[0] for forecast in forecasts]), np.concatenate(own))
+    np.testing.assert_allclose(expert.forecast(0, "predict_proba", X), alone.predict_proba(X), rtol=1e-9)

@@ -175,6 +175,21 @@ def test_rates_by_exposure_are_counts_by_exposure(rng):
     assert model.predict(X) @ exposure == pytest.approx(counts.sum(), rel=0.03)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+@pytest.mark.parametrize(
+    "options", [{"clip": None}, {"target_normalization": None, "clip": None}], ids=["mean", "none"]
+)
+def test_merged_models_and_given_ones_predict_from_where_they_count(rng, loss, options):
+    X, y = table(rng, loss, n=200)
+    y = 50.0 * (y + 1.0)
+    for family in (NAGRegressor, ScaleInvariantRegressor):
+        model = family(loss, **options).partial_fit(X, y)
+        np.testing.assert_allclose(merge([model, model]).predict(X), model.predict(X), rtol=1e-9)
+    given = NAGRegressor(loss, **options).partial_fit(X, y).set_coef([0.1, 0.2, 0.0, -0.1], 0.3)
+    np.testing.assert_allclose([*given.coef_, *given.intercept_], [0.1, 0.2, 0.0, -0.1, 0.3], rtol=1e-9)
+    np.testing.assert_allclose(given.predict(X), np.exp(X @ given.coef_ + 0.3), rtol=1e-6)
+
+
 def test_several_outputs_and_sparse_rows(rng):
     X, y = table(rng, n=300)
     both = NAGRegressor("poisson").partial_fit(X, np.column_stack([y, 5.0 * y]))

@@ -336,6 +336,8 @@ class LinearState:
         if not self.rule.log_link:
             return self.targets.mean(self.t)
         total = self.targets.sum
+        if not self.rule.target_unit:
+            return np.zeros_like(total)
         return np.where((self.t > 0) & (total > NOTHING / 2.0), total - np.log(max(self.t, TINY)), NOTHING)
 
     def clip_range(self):
