@@ -36,6 +36,9 @@ from ._main_job.warm_up import main as warm_up
 
 PROGRAM = "python -m sklearn_nag"
 NO_FIGURE = "No figure: it needs matplotlib, {}"
+OF_A_FILE = (
+    "metric", "report", "columns", "drop", "kinds", "words", "numbers", "time", "shuffle", "rows", "encoding"
+)  # fmt: skip
 
 
 def parse(arguments):
@@ -71,8 +74,9 @@ def parse(arguments):
         parser.error("--folds must be at least 2 and --rows at least 10")
     if options.jobs == 0:
         parser.error("--jobs must not be 0; -1 is all cores")
-    if options.csv is None and (options.report is not None or options.metric is not None):
-        parser.error("--report and --metric are for a CSV file")
+    given = [name for name in OF_A_FILE if getattr(options, name) != parser.get_default(name)]
+    if options.csv is None and given:
+        parser.error(f"--{'as' if given[0] == 'kinds' else given[0]} is for a CSV file")
     if options.figure is None:
         options.figure = Path("eta_range.png" if options.csv is None else "comparison.png")
     for name, path, suffixes in (("figure", options.figure, SUFFIXES), ("report", options.report, (".html", ".htm"))):

@@ -195,7 +195,7 @@ class Expert(StreamPipeline):
         if own and judged and self.apart:
             return self._play_and_look(method, X, y, weight, options)
         if self.plays and judged:
-            before = getattr(self.learner, "_evidence", None)
+            before = self.learner._evidence
             played = self.learner._play(X, y, sample_weight=weight, **options)
             responses = [self.learner._responded(method, played, y, weight, before)]
         else:

@@ -217,7 +217,9 @@ class EtaSweepDisplay:
                 raise ValueError(f"the search {name!r} varies {len(varied)} parameters; one can be drawn.")
             eta0s = np.asarray(results[varied[0]], dtype=np.float64)
             errors = (1.0 if metric == "error" else 0.0) - results["mean_test_score"]
-            found = [eta0s, errors, results["std_test_score"] / np.sqrt(max(sweep.n_splits_ - 1, 1))]
+            found = [eta0s, errors]
+            if "std_test_score" in results:
+                found.append(results["std_test_score"] / np.sqrt(max(sweep.n_splits_ - 1, 1)))
         else:
             eta0s, errors = sweep.eta0s, sweep.errors if metric == "error" else sweep.losses
             if errors is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import shown
+from ..estimators._parameters import check_number, shown
 from ..estimators._validation import class_codes
 from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts
 from ..preprocessing._base import names_in
@@ -193,6 +194,7 @@ class EffectsDisplay:
             The display itself.
         """
         n = len(self.effects)
+        check_number("n_cols", n_cols, Integral, min_val=1)
         n_cols = min(n_cols, n)
         n_lines = -(-n // n_cols)
         ax = _axes_or_new(ax, figsize=(3.2 * n_cols, 2.6 * n_lines))
@@ -254,9 +256,9 @@ class _Model:
     def effect_of(self, feature):
         """Name of a column or pair, with its values and their effects."""
         pair = isinstance(feature, tuple | list)
-        if pair and len(feature) != 2:
-            raise ValueError(f"features has {shown(feature)}, which is neither a column nor a pair of columns.")
         places = [self._place(entry) for entry in (feature if pair else [feature])]
+        if pair and not len(places) == len({*places}) == 2:
+            raise ValueError(f"features has {shown(feature)}, which is neither a column nor a pair of columns.")
         names = [str(self.names[self.columns[place]]) for place in places]
         values = [_some(self.knots[place], _OF_A_PAIR if pair else _OF_A_COLUMN) for place in places]
         points = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)

@@ -88,6 +88,8 @@ def are_wrong(predicted, y):
 
 def _accuracy(estimator, X, y, sample_weight=None):
     """Score as the scorer "accuracy" does, but without its checks, which take longer than learning."""
+    if sample_weight is not None and not sample_weight.any():
+        return np.nan
     return np.average(~are_wrong(estimator.predict(X), y), weights=sample_weight)
 
 
@@ -136,6 +138,9 @@ class Judge:
             except _NotKept as missing:
                 called.append(missing.args[0])
                 continue
+            except AttributeError as error:
+                said = str(error).replace(_KeptPredictions.__name__, type(self.learner).__name__)
+                raise AttributeError(f"the scorer {scorer!r} cannot be used: {said}") from None
             except Exception:  # the scorer may find no sense in made-up predictions; the real ones have to make it
                 return called
             return called

@@ -86,7 +86,9 @@ class Candidate(StreamPipeline):
         start = time.perf_counter()
         rows, learner, learns = self.transform(X, weight), self.learner, weight is None or weight.any()
         if self.plays:
-            response = learner._respond(method, learner._play(rows, y, sample_weight=weight, **options))
+            before = learner._evidence
+            played = learner._play(rows, y, sample_weight=weight, **options)
+            response = learner._responded(method, played, y, weight, before)
         else:
             response = getattr(learner, method)(rows) if self.n_rows > 0 else None
             weights = {} if weight is None else {"sample_weight": weight}

@@ -191,8 +191,8 @@ class _EtaSearch(AnswersOfTheBest):
         mean = np.average(scores, axis=1)
         results["mean_test_score"] = mean
         results["std_test_score"] = np.sqrt(np.average((scores - mean[:, None]) ** 2, axis=1))
-        last = np.inf if np.isnan(mean).all() else 1.0 - np.nanmin(mean)
-        ranks = rankdata(np.where(np.isnan(mean), last, -mean), method="min")
+        ranks = rankdata(-mean, method="min", nan_policy="omit")
+        ranks = np.where(np.isnan(mean), 1 + np.count_nonzero(~np.isnan(mean)), ranks)
         results["rank_test_score"] = ranks.astype(np.int32)
         self.cv_results_ = results
         self.best_index_ = int(ranks.argmin())

@@ -20,6 +20,7 @@ from sklearn_nag.model_selection import (
     HalfLivesDisplay,
     NAGClassifierCV,
     ProgressiveLossDisplay,
+    ProgressiveSearch,
     ValidationLossDisplay,
     eta_sweep,
     progressive_validation,
@@ -111,6 +112,11 @@ def test_searches_of_other_learners_are_drawn(pyplot):
     by_fold = np.array([ours.cv_results_[f"split{i}_test_score"] for i in range(2)])
     np.testing.assert_allclose(display.spreads["NAGClassifier 1"], by_fold.std(axis=0, ddof=1) / np.sqrt(2), rtol=1e-9)
     assert len(display.ax_.collections) == 3  # a shade for each
+    progressive = ProgressiveSearch(NAGClassifier(), {"eta0": [0.5, 1.0]}).fit(X, y)
+    drawn_alone = EtaSweepDisplay.from_sweeps(progressive)
+    np.testing.assert_array_equal(
+        drawn_alone.curves["NAGClassifier"][1], 1 - progressive.cv_results_["mean_test_score"]
+    )
     several = GridSearchCV(SGDClassifier(), {"alpha": [1.0], "eta0": [1.0]}, cv=2).fit(X, y)
     with pytest.raises(ValueError, match="varies 2 parameters"):
         EtaSweepDisplay.from_sweeps(several)

@@ -138,7 +138,8 @@ def test_errors():
     for features, message in (
         ([1], "features has 1, which is no column with a curve or cells"),
         (["age"], "features has 'age', which is no column"),
-        ([("x0",)], "neither a column nor a pair"),
+        ([(0,)], "neither a column nor a pair"),
+        ([(0, 0)], "neither a column nor a pair"),
     ):
         with pytest.raises(ValueError, match=message):
             EffectsDisplay.effects_of(model, features)
@@ -151,6 +152,8 @@ def test_errors():
     for other in (NAGRegressor(), make_pipeline(SGDRegressor())):
         with pytest.raises(TypeError, match="effects are read of NAGCellsClassifier"):
             EffectsDisplay.effects_of(other.fit(X, Y))
+    with pytest.raises(ValueError, match="'n_cols' parameter must be"):
+        EffectsDisplay.from_estimator(model).plot(n_cols=0)
     with pytest.raises(ValueError, match="effects is empty"):
         EffectsDisplay({})
     with pytest.raises(ValueError, match="effects of 'a' must have one number"):

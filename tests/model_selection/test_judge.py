@@ -41,3 +41,14 @@ def test_scorers_of_all_kinds():
     assert result.score["a"] == progressive_validation(learner, X, y).score
     with pytest.raises(ValueError, match="roc_auc|predict"):
         progressive_validation(NAGRegressor(), *DIABETES, scoring="not_a_score_roc_auc")
+
+
+def test_scores_of_rows_that_weigh_nothing_are_not_defined():
+    X, y = CANCER
+    weight = np.r_[1.0, np.zeros(19)]
+    assert np.isnan(progressive_validation(NAGClassifier(), X[:20], y[:20], sample_weight=weight).score)
+
+
+def test_scorers_that_need_what_a_learner_has_not_are_refused_before_the_first_row():
+    with pytest.raises(AttributeError, match=r"cannot be used: NAGClassifier has none of .* predict_proba"):
+        progressive_validation(NAGClassifier("hinge"), *CANCER, scoring="neg_log_loss")

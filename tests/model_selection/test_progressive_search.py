@@ -24,7 +24,7 @@ from sklearn_nag import (
     NAGRegressor,
     ScaleInvariantClassifier,
 )
-from sklearn_nag.model_selection import ProgressiveSearch
+from sklearn_nag.model_selection import ProgressiveSearch, progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.streams import fit_stream
 
@@ -373,3 +373,19 @@ def test_a_batch_of_rows_of_weight_0_is_as_if_it_were_not_there(rng):
         parts.partial_fit(X[rows], y[rows], classes=[False, True], sample_weight=weight[rows])
     assert np.array_equal(whole.predict_proba(X), parts.predict_proba(X))
     assert whole.best_score_ == parts.best_score_
+
+
+def test_calibrated_candidates_are_judged_in_time(rng):
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(int)
+    candidates = {"average": [True, False]}
+    calibrated = NAGClassifier("hinge", calibration="progressive")
+    whole, parts = (ProgressiveSearch(calibrated, candidates, loss="log_loss", min_rows=300) for _ in range(2))
+    whole.partial_fit(X, y, classes=[0, 1])
+    for rows in np.split(np.arange(200), [1, 2, 90]):
+        parts.partial_fit(X[rows], y[rows], classes=[0, 1])
+    scores = whole.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(parts.cv_results_["mean_test_score"], scores)
+    for average, score in zip(candidates["average"], scores):
+        alone = clone(calibrated).set_params(average=average)
+        assert progressive_validation(alone, X, y, scoring="neg_log_loss").score == pytest.approx(score, rel=1e-6)

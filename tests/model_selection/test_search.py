@@ -117,6 +117,16 @@ def test_a_search_in_which_rates_diverge():
         NAGRegressorCV(learner, [10.0, 20.0], cv=3).fit(X, y)
 
 
+def test_rates_that_diverge_rank_behind_all_scores():
+    X, y = DIABETES
+    learner = NAGRegressor(normalization=None, adaptive=False, target_normalization=None, clip=None, centering=False,
+                           tol=None, importance_aware=False, average=False, max_iter=2, random_state=0)  # fmt: skip
+    with pytest.warns(FitFailedWarning):
+        found = NAGRegressorCV(learner, [10.0, 1e-9], cv=3, scoring=lambda *_: -1e20).fit(X, y)
+    assert found.cv_results_["rank_test_score"].tolist() == [2, 1]
+    assert found.best_params_ == {"eta0": 1e-9}
+
+
 def test_groups_stay_together():
     X, y = load_iris(return_X_y=True)
     groups = np.arange(len(y)) % 7
