@@ -14,7 +14,6 @@ import io
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -118,18 +117,26 @@ def predict(options):
                 waiting, n_waiting = [], 0
     except Exception:
         if not written:
-            shutil.rmtree(parts)
+            remove(parts)
         raise
     finally:
         bar.close()
     if waiting:
         written.append(write_part(parts, len(written), waiting))
     if not written:
-        shutil.rmtree(parts)
+        remove(parts)
         raise ValueError(f"{' '.join(options.files)} has no rows to predict.")
     write_whole(options.out, lambda file: join(written, file, options.out.suffix))
-    shutil.rmtree(parts)
+    remove(parts)
     return f"{options.out}: {n_seen} predictions by {options.model}"
+
+
+def remove(parts):
+    """Remove a folder of parts, the last one first, so that the same command goes on from what a kill leaves."""
+    number = {path: int(path.stem) if path.suffix == ".arrow" else -1 for path in parts.iterdir()}
+    for path in sorted(number, key=number.__getitem__, reverse=True):
+        path.unlink()
+    parts.rmdir()
 
 
 def load(path, content):

@@ -31,6 +31,7 @@ from ..preprocessing._numbers import is_missing_word
 from ..preprocessing._prepare import TEXT, are_numbers
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import ROWS_SHOWN, open_batches
+from ..streams._sources import FORMATS, suffixes
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, kinds_of
 
@@ -119,6 +120,9 @@ def noting(job, options):
 
 def train(options):
     """Train and save a model; return what was done, in a few lines. Raises `WHAT_FILES_DO` for those of no use."""
+    formats = {FORMATS.get(suffixes(Path(name))[0]) for name in options.files}
+    if options.target is None and formats & {"csv", "parquet"}:
+        raise ValueError("--target must name the column to predict.")
     clear_beside(options.model)
     check_writable(options.model)
     if not batches_of(options, options.columns).repeatable:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag import __main__ as command
+from sklearn_nag._main_job import predicting
 from sklearn_nag.preprocessing import prepare
 
 from ..processes import run_code
@@ -226,6 +228,28 @@ def test_killed_and_started_again(run, tmp_path):
     assert "out.parquet.parts has parts of another run: its setting 'decision'" in err
     run(*options)
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "undisturbed.parquet").read_bytes()
+
+
+def test_stopped_as_it_removes_its_parts_and_started_again(run, tmp_path, monkeypatch):
+    options = ["model.joblib", "rows.csv", "--keep", "key", "sold", "--batch-size", "10", "--part", "10"]
+    options += ["--out", "out.csv"]
+    unlink, removed = Path.unlink, []
+
+    def stops(path, *args, **how):
+        removed.append(path.name)
+        if len(removed) == 4:
+            raise KeyboardInterrupt
+        return unlink(path, *args, **how)
+
+    monkeypatch.setattr(Path, "unlink", stops)
+    with pytest.raises(KeyboardInterrupt):
+        predicting.predict(predicting.parse(options)[1])
+    assert (tmp_path / "out.csv.parts" / removed[-1]).exists()
+    monkeypatch.setattr(Path, "unlink", unlink)
+    before = (tmp_path / "out.csv").read_bytes()
+    run(*options)
+    assert (tmp_path / "out.csv").read_bytes() == before
+    assert not (tmp_path / "out.csv.parts").exists()
 
 
 @pytest.mark.parametrize(

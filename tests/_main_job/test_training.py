@@ -435,6 +435,7 @@ UGLY = {
         (["same.csv", "--target", "y"], "nothing to learn: the target column 'y' of same.csv is 0.0 in all rows"),
         (["same.csv", "--target", "z"], "no column 'z'; its columns are 'a', 'y'"),
         (["same.csv"], "--target must name the column to predict"),
+        (["words.csv"], "--target must name the column to predict"),
         (["none.csv", "--target", "y"], "there is no file 'none.csv'"),
         (
             ["words.csv", "--target", "y", "--estimator", "NAGRegressor"],
