@@ -23,7 +23,7 @@ from ...losses import (
     soft_move,
     time_to,
 )
-from ..state.bounded import LARGEST_POWER
+from ..state.lifts import LARGEST_POWER
 from .arithmetic import exp, exp_minus_1, log_1_plus, near_exp_minus_1
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
 from .heads import SHARE, TARGET

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..state.bounded import LARGEST_POWER
-from ..state.lifts import LARGEST
+from ..state.lifts import LARGEST, LARGEST_POWER
 from ..state.mixture import FAINT, OUTLYING, ROUNDING, SLOPES, STEEPEST, FixedShare
 from .arithmetic import exp
 from .heads import AVERAGE, CLIPPED, EXPERT_LOSS, LATEST, N_ROWS, PLAYED, SHARE, UNIT

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..state.bounded import LARGEST_POWER
-from ..state.lifts import TINY, positive
+from ..state.lifts import LARGEST_POWER, TINY, positive
 from ..state.merging import finish, invert_growth, prepare
 from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 

@@ -17,8 +17,7 @@ from ..compiled.jit import fast, for_rule, strict
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.targets import LARGEST_WEIGHT, compiled_bound, compiled_clip, suffer_bounded
 from ..compiled.vectors import WIDTH, copysign, eight, load, maximum, minimum, store, total, where
-from ..state.bounded import LARGEST_POWER
-from ..state.lifts import TINY
+from ..state.lifts import LARGEST_POWER, TINY
 from ..state.model import Diverged
 from .rule import LARGEST_WEALTH, Rule
 

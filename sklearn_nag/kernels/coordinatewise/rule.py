@@ -12,9 +12,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..state.bounded import LARGEST_POWER, BoundedState
 from ..state.fields import INPUTS, PAST, WEIGHT, Field, G, once, twice
-from ..state.lifts import TINY, positive
+from ..state.lifts import LARGEST_POWER, TINY, positive
+from ..state.model import BoundedState
 from ..state.rule import LinearRule
 
 LARGEST_WEALTH = 1e300  # beta is cut off there

@@ -33,9 +33,8 @@ from ..compiled.targets import (
     suffer_bounded,
 )
 from ..compiled.vectors import WIDTH
-from ..state.bounded import LARGEST_POWER
 from ..state.fading import fades_per_weight
-from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LOWEST, TINY
+from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LARGEST_POWER, LOWEST, TINY
 from ..state.model import Diverged
 from .rule import FAINT, ROUNDING, SOME, Rule
 

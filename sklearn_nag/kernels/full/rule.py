@@ -17,10 +17,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..state.bounded import LARGEST_POWER, BoundedState
 from ..state.fading import fade_rows, learn_and_fade
 from ..state.fields import DEVIATION, LARGEST_SEEN, LIFT, ORIGIN, PAST, WEIGHT, Field, always
-from ..state.lifts import TINY, positive
+from ..state.lifts import LARGEST_POWER, TINY, positive
+from ..state.model import BoundedState
 from ..state.rule import LinearRule
 
 ROUNDING = np.finfo(np.float64).eps

@@ -14,6 +14,7 @@ HIGHEST, LOWEST = 2.0**64, 2.0**-64  # lifted values need a new lift from the on
 LARGEST_LIFT = 2.0**896
 TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
 LARGEST = np.finfo(np.float64).max
+LARGEST_POWER = 700.0  # exponents are cut off there, to stay in range
 
 
 def lift(largest):

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.special import wrightomega
 
 from ...losses import FARTHEST, NOTHING
-from .bounded import LARGEST_POWER
-from .lifts import LARGEST, TINY, positive
+from .lifts import LARGEST, LARGEST_POWER, TINY, positive
 from .model import TARGET_LIFT, Diverged
 
 
