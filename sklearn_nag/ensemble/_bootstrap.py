@@ -380,7 +380,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         low, high = middle - width, middle + width
         if getattr(learner, "_log_link", False):
             with np.errstate(over="ignore"):
-                low, high = learner._mean(low), np.exp(high)
+                low, high = np.nan_to_num(np.exp(low)), np.exp(high)
         interval = np.stack([low, high], axis=-2)
         return interval if np.ndim(coverage) else interval[..., 0]
 

@@ -371,7 +371,10 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     def _mean(self, decision):
         """What decision values predict: themselves, or what they are the logarithms of."""
-        return np.exp(np.minimum(decision, losses.MOST_LOG)) if self._log_link else decision
+        if not self._log_link:
+            return decision
+        mean = np.exp(np.minimum(decision, losses.MOST_LOG))
+        return np.clip(mean, *map(float, self.clip)) if self._clips_to_numbers else mean
 
     @named_publicly
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

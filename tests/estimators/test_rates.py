@@ -260,3 +260,12 @@ def failures(estimator):
 def test_checks_of_scikit_learn(estimator, check):
     skip_unless_of_rules(check)
     check(estimator)
+
+
+@pytest.mark.parametrize("family", [NAGRegressor, ScaleInvariantRegressor, FTRLRegressor])
+@pytest.mark.parametrize("clip", [(0, 3), (0, 0.1), (20, 50)])
+def test_numbers_to_clip_to_are_kept_to_the_bit(rng, family, clip):
+    X = rng.normal(size=(50, 2))
+    model = family("poisson", clip=clip).partial_fit(X, np.exp(X[:, 0]) * 5.0 + 5.0)
+    p, (low, high) = model.predict(3.0 * X), model.predict_interval(3.0 * X, 0.5).T
+    assert ((clip[0] <= low) & (low <= p) & (p <= high) & (high <= clip[1])).all()
