@@ -475,7 +475,7 @@ class _LinesCurvesCells(ToldNumbers):
                 setattr(whole, name, own.merged([getattr(model, name) for model in others], start))
         whole._refocused = _REFOCUSED in names or all(model._refocused for model in models)
         for name in ("_totals", "_t", "_again"):
-            start = 0.0 if base is None else getattr(base, name)
+            start = 0 if base is None else getattr(base, name)
             setattr(whole, name, getattr(first, name) + sum(getattr(model, name) - start for model in others))
         whole._merge_targets(others, base)
         return whole
@@ -573,6 +573,7 @@ class _LinesCurvesCells(ToldNumbers):
                 raise ValueError(f"_made_with does not say with which {min(missing)} this model was begun")
         if "_experts" in state:
             state = {"_refocused": True, "validation_losses_": np.empty(0), **state}
+            state["_again"] = int(state.get("_again", 0))  # a float in models merged before
         super().__setstate__(state)
 
     def __sklearn_tags__(self):

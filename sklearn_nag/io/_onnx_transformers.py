@@ -169,7 +169,7 @@ def _convert_one_hot(scope, operator, container):
     for i, known in enumerate(encoder.categories_):
         places = {word: place for place, word in enumerate(known.tolist())}
         if None in places:  # ONNX has no missing words; empty ones stand for them
-            places.setdefault("", places.pop(None))
+            places[""] = places.pop(None)
         column = nodes.add("Gather", words, nodes.constant([i]), axis=1)
         code = nodes.add(
             "LabelEncoder", column, keys_strings=list(places), values_int64s=list(places.values()),

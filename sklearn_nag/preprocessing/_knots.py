@@ -243,13 +243,11 @@ class KnotTransformer(OfNumbers):
                 )
         if fixed:
             return fixed[0]
-        seen = states[0]
-        for state in states[1:]:
-            if seen.knots is None:
-                first = np.concatenate([seen.first, state.first])[: self.first_rows]
-                seen = seen._replace(first=first)
-                seen = self._with_knots(seen) if len(first) == self.first_rows else seen
-        return seen
+        first = np.concatenate([state.first for state in states])
+        if len(first) < self.first_rows:
+            return states[0]._replace(first=first)
+        first = first[np.lexsort(first.T)]  # so that the order of the models does not matter
+        return self._with_knots(states[0]._replace(first=first))
 
 
 def _check_kind(name, array, ndim, dtype):

@@ -564,6 +564,18 @@ def test_a_failed_call_leaves_no_trace():
     assert pickle.dumps(model) == before
 
 
+def test_merged_models_without_a_base_go_on(rng):
+    rows = rng.integers(0, 3, size=(900, 1)).astype(float)  # of which all shards have the same knots
+    shards = [NAGCellsRegressor(**SMALL).partial_fit(rows[i::9], rows[i::9, 0]) for i in range(2)]
+    merged = merge(shards)
+    before = pickle.loads(pickle.dumps(merged))
+    vars(before)["_again"] = 0.0  # as models have it that were merged and saved before
+    for model in (merged, pickle.loads(pickle.dumps(before))):
+        model.partial_fit(rows, rows[:, 0])
+        assert type(model._again) is int
+        assert model.t_ == 1098.0  # the first row of each shard is not judged
+
+
 def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
     labels = (Y > np.median(Y)).astype(int)
     for kind, y in ((NAGCellsRegressor, Y), (NAGCellsClassifier, labels)):

@@ -249,6 +249,15 @@ def test_words_beside_numbers_are_refused_unless_they_are_words_as_well(run, nam
     np.testing.assert_allclose(got, model.predict(frame), rtol=1e-12, atol=1e-12)
 
 
+def test_an_empty_word_is_a_missing_one_though_there_were_both(run):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": np.array(["x", "", None] * 50, dtype=object)})
+    words = OnlineColumnTransformer([("words", OnlineOneHotEncoder(8), ["a"])])
+    model = make_online_pipeline(words, NAGRegressor()).partial_fit(frame, np.arange(3.0)[[0, 1, 2] * 50])
+    got = run(to_onnx(model), {"a": np.array([["x"], [""]], dtype=object)})[0][:, 0]
+    np.testing.assert_allclose(got, model.predict(frame[:3])[[0, 2]], rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("learner", [NAGRegressor(), NAGClassifier()])
 def test_inputs_have_the_names_of_their_columns(run, learner):
     pd = pytest.importorskip("pandas")
