@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from .. import kernels
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import shown
+from ..estimators._parameters import check_parameters, shown
 from ..estimators._saved import check_integer
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 from ..preprocessing._base import OnlineTransformer
@@ -123,6 +123,7 @@ class Expert(StreamPipeline):
         self.name, self.averages = name, False
         with self.saying():
             super().__init__(estimator)
+            self.check_steps()
         self.apart = apart and getattr(self.learner, "calibration", None) is None
         self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
         self.snapshot = None  # the model when it was looked at last
@@ -147,14 +148,10 @@ class Expert(StreamPipeline):
             raise ValueError(str(error)) from None
         if not hasattr(self.learner, "predict"):
             raise ValueError(f"{self.name!r} ends with a {type(self.learner).__name__}, which cannot predict")
-        if isinstance(self.learner, OnlineLinear):
-            self.learner._check_changed_parameters()
         for name, step in getattr(self.estimator, "steps", []):
             if not isinstance(name, str) or (isinstance(step, str) and step != "passthrough"):
                 raise ValueError(f"{self.name!r} has a step that is no transformer with a name")
-        for _, step in self.transformers:
-            if isinstance(step, OnlineTransformer):
-                step._check_parameters()
+        self.check_steps()
         for what, least in (("n_rows", 0), ("next_look", getattr(self, "n_rows", 0))):
             check_integer(f"{what} of {self.name!r}", getattr(self, what), least)
         for flag in ("averages", "apart"):
@@ -169,6 +166,14 @@ class Expert(StreamPipeline):
             raise ValueError(f"{self.name!r} has a snapshot of another model")
         if state.rule.n_played != self.snapshot.rule.n_played:
             raise ValueError(f"{self.name!r} has a snapshot of a model of other targets")
+
+    def check_steps(self):
+        """Raise for parameters of steps of this package that no saved model may have."""
+        if isinstance(self.learner, OnlineLinear):
+            self.learner._check_changed_parameters()
+        for _, step in self.transformers:
+            if isinstance(step, OnlineTransformer):
+                check_parameters(step)
 
     @property
     def n_forecasts(self):

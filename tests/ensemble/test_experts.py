@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.preprocessing import MaxAbsScaler
 
-from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGClassifier, ScaleInvariantRegressor
+from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, ScaleInvariantRegressor
 from sklearn_nag.ensemble._experts import Expert
 from sklearn_nag.preprocessing import make_online_pipeline
 
@@ -85,3 +85,10 @@ def test_calibrated_experts_are_judged_by_what_they_predict_before_a_row(average
     assert [len(forecast) for forecast in forecasts] == [1, 1]
     np.testing.assert_array_equal(np.concatenate([forecast[0] for forecast in forecasts]), np.concatenate(own))
     np.testing.assert_allclose(expert.forecast(0, "predict_proba", X), alone.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("parameters", [{"n_knots": 1}, {"n_trees": 20, "max_columns": 7}])
+def test_steps_are_checked_before_rows_that_count(parameters):
+    model = NAGCellsRegressor(**parameters)
+    with pytest.raises(ValueError, match=f"The {[*parameters][-1]!r} parameter of Online(Curves|Cells) "):
+        model.partial_fit(np.eye(3), [1.0, 2.0, 3.0], sample_weight=np.zeros(3))

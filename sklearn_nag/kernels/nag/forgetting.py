@@ -29,7 +29,7 @@ OF_AVERAGE = 1.5  # times as fast as others fade sums over the weights played
 
 
 def lasting(rule):
-    """Half-lives in which weights fade to a half; a heavy row is no reason to forget what it taught.
+    """Half-lives in which weights fade to a half.
 
     Faster fading costs more on streams that need large weights than it gains after a flip, and weights that fade in one
     half-life are too small to fit a steady stream. In the few rows of a short half-life they must be gone sooner.
@@ -63,7 +63,7 @@ def fading(learn_rows, multiply, rule, compiled):
 def fade(multiply, state, factor):
     """Multiply by ``factor``, at most 1, whatever is a sum over rows, and by a root of it the latest weights."""
     rule, columns = state.rule, state.columns
-    kept = max(factor, 0.5) ** (1.0 / lasting(rule))
+    kept = factor ** (1.0 / lasting(rule))
     settle(state, columns)
     powers = fading_powers(rule)
     factors = {name: factor**a * kept**b for name, (a, b) in powers.items() if name in columns.names}

@@ -601,7 +601,7 @@ def due(rule, clock, c):
 def fade(table, n, f, rule, model, clock, factor, unseen):
     """As `forgetting.fade`, but for what is played."""
     if FADES_ON_THE_WAY:
-        kept, of_average = max(factor, 0.5) ** (1.0 / rule.lasting), factor**OF_AVERAGE
+        kept, of_average = factor ** (1.0 / rule.lasting), factor**OF_AVERAGE
         moved = clock[AVERAGED] * (1.0 - kept)
         if IS_AVERAGED:  # as in `forgetting.fade`
             for k in range(model.eta.size):

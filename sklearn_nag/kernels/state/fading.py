@@ -16,7 +16,7 @@ from .targets import FAINT
 
 PARTS = 16  # of a half-life, in which `State.faded` counts
 EVERY = 4  # parts from one fading to the next; more often is slower, and no better on any stream measured
-MOST = 40.0  # half-lives that are made up for at once, so that no sum becomes 0
+MOST = 1.0  # half-lives that are made up for at once: no row makes a model forget more than half
 HAVE_FADED = "models with half_life cannot be merged: what they keep has faded, and is no sum over rows."
 
 

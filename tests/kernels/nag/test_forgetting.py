@@ -189,6 +189,25 @@ def test_weights_far_apart_and_long_streams_stay_in_range(rng):
     assert np.isfinite(bits(model)).all()
 
 
+@pytest.mark.parametrize("half_life", [30.0, "auto"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_rows_heavier_than_many_half_lives_do_not_make_weights_grow(half_life, make):
+    rng = np.random.default_rng(0)
+    X, y = (rng.random((400, 2)) < 0.5).astype(float), rng.integers(0, 2, 400)
+    X[:, 1] = rng.normal(size=400)
+    for weight in (np.full(400, 1e3), np.where(y == 0, 1e3, 1.0), np.exp(3.0 * rng.normal(size=400))):
+        model = NAGClassifier(half_life=half_life).partial_fit(make(X), y, classes=[0, 1], sample_weight=weight)
+        if half_life == 30.0:
+            t = age = faded = 0.0
+            for c in weight:
+                age, before = age + c, faded
+                faded = 4.0 * np.floor(age * 4.0 / half_life)  # sixteenths of a half-life, four at a time
+                t = (t + c) * max(0.5, 0.5 ** ((faded - before) / 16.0))
+            np.testing.assert_allclose(model._state.t, t, rtol=1e-9)
+        assert np.abs(model.decision_function(X)).max() < 50.0
+        assert model.progressive_loss_ < 3.0
+
+
 def test_a_heavy_row_after_columns_have_faded_unseen_stays_in_range(rng):
     """Sums over the weights played, of 1e190, in units of 1e-109, which six rows that weigh much leave."""
     X = sparse.random(60, 23, 0.2, format="csr", random_state=3)
