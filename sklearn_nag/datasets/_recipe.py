@@ -12,6 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, PolynomialFeatures
+from sklearn.utils import check_consistent_length
 
 from ..preprocessing import Interactions
 from ..preprocessing._rows import as_csr
@@ -152,6 +153,7 @@ def recipe_batches(
     9
     """
     y = np.asarray(y)
+    check_consistent_length(X, y)
     order = np.arange(len(y)) if order is None else np.asarray(order)
     start, size = 0, 64
     while start < len(order):

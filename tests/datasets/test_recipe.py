@@ -95,6 +95,13 @@ def test_batches(kind, nonzeros, rng):
     assert whole == 300
 
 
+@pytest.mark.parametrize("order", [None, [0, 1]])
+def test_batches_have_a_target_for_each_row(order):
+    X = np.ones((5, 2))
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[5, 4\]"):
+        list(datasets.recipe_batches(datasets.paper_recipe().fit(X), X, [0, 1, 0, 1], order=order))
+
+
 def test_learning_does_not_depend_on_batches(rng):
     X, y = rng.normal(size=(120, 4)), rng.integers(0, 2, size=120)
     recipe = datasets.paper_recipe().fit(X)
