@@ -26,6 +26,7 @@ LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
 LEADING_ZERO = r"0\d+"
 SEPARATORS = ",;\t|"
+_NAMES = "None", "<NA>"  # that pandas takes for missing, and train does not
 _KEPT = re.compile(r"kinds={(.+): '(\w+)'} keeps")  # what `prepare` says of columns that it leaves out
 
 
@@ -64,7 +65,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     """
     choices = choices or Choices()
     of_words = [name for name, kind in choices.kinds.items() if kind in (WORDS, TEXT)]
-    frame, reading = _read(path, encoding, of_words)
+    frame, reading = _read(path, encoding, of_words, target)
     _check_choices(choices, frame, path, target)
     if len(frame) == 0:
         raise ValueError(f"{path} has a header, and no rows below it.")
@@ -158,8 +159,10 @@ def _check_choices(choices, frame, path, target):
     """Raise ValueError for names that are no columns, and choices that do not go together."""
     named = [*(choices.columns or ()), *choices.drop, *choices.kinds, *filter(None, [choices.time])]
     check_names([*frame], [target, *named], path)
-    if target in choices.drop:
-        raise ValueError(f"{target!r} is the column to predict; --drop must not name it.")
+    check_names(choices.columns or (), None, "--columns")
+    for option in ("columns", "drop"):
+        if target in (getattr(choices, option) or ()):
+            raise ValueError(f"{target!r} is the column to predict; --{option} must not name it.")
     if choices.time is not None and choices.shuffle:
         raise ValueError("--time and --shuffle do not go together: one says that rows have an order, the other not.")
 
@@ -199,10 +202,11 @@ def _made_by(transformer, values):
     return pd.Series(transformer.fit_transform(values.to_frame())[:, 0], values.index, name=values.name)
 
 
-def _read(path, encoding, words):
+def _read(path, encoding, words, target):
     """The file as a DataFrame, its columns cut where the header says; and what pandas is told to read the same.
 
-    Fields of columns that are asked to be ``words`` stay as they are written.
+    Fields of columns that are asked to be ``words`` stay as they are written, "None" among them, as it does among words
+    of the target.
     """
     try:
         import pandas as pd
@@ -222,6 +226,12 @@ def _read(path, encoding, words):
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(path, **options)
+            as_written = options | {"dtype": str, "keep_default_na": False}
+            texts = pd.read_csv(path, usecols={target, *words}.__contains__, **as_written)
+            if any(texts[name].isin(_NAMES).any() and frame[name].map(type).eq(str).any() for name in texts):
+                gaps = {*pd.read_csv(path, **as_written).to_numpy()[frame.isna()]}.difference(_NAMES)
+                options |= {"keep_default_na": False, "na_values": sorted(gaps)}
+                frame = pd.read_csv(path, **options)
             whole = [place for place, name in enumerate(frame) if _is_whole(frame[name])]
             if whole:  # read as text again, as digits with a leading zero are codes, such as those of towns
                 texts = pd.read_csv(path, usecols=whole, **options | {"dtype": str})

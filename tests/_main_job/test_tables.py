@@ -188,6 +188,29 @@ def test_what_is_asked_to_be_words_stays_as_it_is_written(ugly):
     assert table.reading == {"dtype": {"a": "str", "y": "str"}}
 
 
+@pytest.mark.parametrize("kinds", [{}, {"y": "words"}, {"b": "words", "y": "words"}])
+@pytest.mark.parametrize("name", ["None", "<NA>"])
+def test_classes_that_pandas_takes_for_missing(ugly, name, kinds):
+    words = {i: ["low", name, "high"][i % 3] for i in range(60)}
+    path = ugly(a={3: "NA", 5: "None"}, b=words, y=words | {7: "", 8: "n/a", 9: "nan"})
+    table = read(path, choices=Choices(kinds=kinds))
+    assert set(table.y) == {"low", name, "high"}
+    assert len(table.y) == 57
+    assert set(table.X["b"]) == {"low", name, "high"}
+    assert "  'a': numbers from" in "\n".join(table.notes)
+    assert table.reading["na_values"] == sorted({"", "NA", "n/a", "nan", "None"} - {"None"})
+    again = pd.read_csv(path, **table.reading).dropna(subset=["y"])
+    assert again["y"].tolist() == table.y.tolist()
+    pd.testing.assert_frame_equal(again.drop(columns="y"), table.X)
+
+
+def test_none_among_numbers_and_truths_is_missing(ugly):
+    for column in ("a", "b"):
+        table = read(ugly(**{column: {3: "None", 4: "<NA>"}}), column)
+        assert len(table.y) == 58
+        assert table.reading == {}
+
+
 @pytest.mark.parametrize("first", [2**63, 10**30])
 def test_whole_numbers_that_differ_beyond_float64(ugly, first):
     path = ugly(a={i: str(first + i % 4) for i in range(60)})
@@ -260,3 +283,10 @@ def test_damaged_archives(rng, tmp_path, suffix, pack):
 def test_the_target_cannot_be_left_out(ugly):
     with pytest.raises(ValueError, match="--drop must not name it"):
         read(ugly(), choices=Choices(drop=("y",)))
+
+
+def test_columns_are_features_and_named_once(ugly):
+    with pytest.raises(ValueError, match="'y' is the column to predict; --columns must not name it"):
+        read(ugly(), choices=Choices(columns=("a", "y")))
+    with pytest.raises(ValueError, match="--columns has 2 columns 'a'"):
+        read(ugly(), choices=Choices(columns=("a", "a")))
