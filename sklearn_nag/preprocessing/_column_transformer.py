@@ -129,8 +129,8 @@ class OnlineColumnTransformer(OnlineTransformer):
         What to do with a table that has other columns than the first one. ``"raise"`` refuses a table that lacks a
         column, has one more, or has words in a column of numbers and the like. ``"fill"`` warns, and goes on: a column
         that is not there has missing values, a new one is left out, and of one that holds something else now what
-        cannot be read is missing, in the first table as in others. Columns that no transformer takes may come and go
-        either way.
+        cannot be read is missing, as infinite numbers are, in the first table as in others. Columns that no transformer
+        takes may come and go either way.
     unused : list of str, default=()
         Names of columns that the first table lacks, and that no transformer takes: the target, for one. They may come
         and go, too.
@@ -456,6 +456,15 @@ class OnlineColumnTransformer(OnlineTransformer):
             raise ValueError(f"{what}; mismatch='fill' would go on with a warning.")
         warnings.warn(f"{what}; {filled}", UserWarning, stacklevel=2)
 
+    def _check_sizes(self, rows, columns):
+        """Raise, or warn and take for missing, where numbers are infinite, as transformers do not know their names."""
+        with np.errstate(all="ignore"):
+            if np.isfinite(rows.sum()) or not (infinite := np.isinf(rows)).any():
+                return
+        names = [as_given(column.name) for column, is_one in zip(columns, infinite.any(axis=0)) if is_one]
+        self._mismatch(f"X contains infinity in column {', '.join(names)}", "it is taken as missing")
+        rows[infinite] = np.nan
+
     def _kinds(self, columns):
         """Kinds of all columns, with those that the present ones have shown first."""
         return tuple(
@@ -480,7 +489,7 @@ class OnlineColumnTransformer(OnlineTransformer):
             return Table(None, chosen, table.n_rows, None)
         if kinds == {NUMBERS}:
             rows = side_by_side([column.numbers() for column in chosen], table.n_rows)
-            _check_sizes(rows, chosen)
+            self._check_sizes(rows, chosen)
         elif kinds == {DATES}:
             rows = np.empty((table.n_rows, len(places)), dtype="datetime64[us]")
             for i, column in enumerate(chosen):
@@ -670,17 +679,6 @@ def _place(column, table, places, name):
         return int(column) % n
     known = f"its {n} columns have no names" if table.names is None else f"its columns are {shown(table.names)}"
     raise ValueError(f"X has no column {as_given(column)}, which {name!r} of transformers is to take; {known}.")
-
-
-def _check_sizes(rows, columns):
-    """Raise for an infinite number, naming its column, as the transformer does not know it."""
-    with np.errstate(all="ignore"):
-        if np.isfinite(rows.sum()) or not np.isinf(rows).any():
-            return
-    name = columns[int(np.argwhere(np.isinf(rows))[0][1])].name
-    raise ValueError(
-        f"X contains infinity in column {as_given(name)}; numbers must be finite, or NaN where they are missing."
-    )
 
 
 def stacked(blocks: list, n_rows: int) -> Any:

@@ -61,8 +61,8 @@ class NumberReader(OnlineTransformer):
     magnitudes : bool, default=False
         Whether k or K, M and B behind a number stand for thousands, millions and billions: 1.4k is 1400.
     errors : {"raise", "missing"}, default="raise"
-        What happens to a word that is no number: an error, or a missing value, with a warning where ten rows or more
-        hold words and none a number.
+        What happens to infinity, and a word that is no number: an error, or a missing value, with a warning where ten
+        rows or more hold words and none a number.
 
     Attributes
     ----------
@@ -123,9 +123,11 @@ class NumberReader(OnlineTransformer):
         rows = np.empty((table.n_rows, len(table.columns)))
         for i, column in enumerate(table.columns):
             rows[:, i] = column.numbers() if column.kind == NUMBERS else self._read(column)
-        if np.isinf(rows).any():
-            name = table.columns[int(np.argwhere(np.isinf(rows))[0][1])].name
-            raise ValueError(f"Input X contains infinity in column {as_given(name)}; numbers must be finite.")
+        if (infinite := np.isinf(rows)).any():
+            if self.errors == "raise":
+                name = table.columns[int(np.argwhere(infinite)[0][1])].name
+                raise ValueError(f"Input X contains infinity in column {as_given(name)}; numbers must be finite.")
+            rows[infinite] = np.nan
         return rows
 
     def _read(self, column):

@@ -326,6 +326,27 @@ def test_what_comes_late_in_a_file(run, monkeypatch):
     assert joblib.load("model.joblib")[0].mismatch == "fill"
 
 
+@pytest.mark.parametrize("is_shown", [False, True])
+@pytest.mark.parametrize("infinite", ["inf", "-1e400"])
+def test_infinite_numbers_are_filled_wherever_blocks_end(run, monkeypatch, infinite, is_shown):
+    """Whether words beside them are among the first rows, by which columns are judged, or not."""
+    monkeypatch.setattr(_read, "_BYTES_SHOWN", 2**26 if is_shown else 1)
+    rows = FRAME[["size", "sold"]].astype({"size": object})
+    rows.loc[300, "size"] = "unknown"
+    rows.loc[[50, 301, 390], "size"] = infinite
+    rows.to_csv("rows.csv", index=False)
+    learnt = []
+    for size in (2**8, 2**10, 2**22):
+        monkeypatch.setattr(_csv, "_SAMPLE", 2**9)
+        monkeypatch.setattr(_csv, "_BLOCK", size)
+        said = run("rows.csv", "--target", "sold", "--fill")
+        assert is_shown or "note: column 'size' holds words in this table" in said
+        assert is_shown or "note: X contains infinity in column 'size'; it is taken as missing\n" in said
+        learnt.append(bits(joblib.load("model.joblib")[-1]))
+    for one in learnt[1:]:
+        np.testing.assert_array_equal(one, learnt[0])
+
+
 def test_a_checkpoint_of_other_columns(run):
     FRAME.to_csv("rows.csv", index=False)
     options = ["rows.csv", "--target", "sold", "--checkpoint", "kept", "--columns"]

@@ -330,6 +330,21 @@ def test_infinity_is_refused_by_the_name_of_its_column(frame):
         columns.partial_fit(frame.assign(age=np.inf))
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_infinity_is_taken_as_missing_where_columns_are_filled(frame, make):
+    columns = OnlineColumnTransformer([("same", "passthrough", ["age", "price"])], mismatch="fill")
+    columns.partial_fit(frame)
+    odd = frame.assign(age=np.inf, price=frame["price"].where(frame.index != 3, -np.inf))
+    before = odd.copy()
+    with pytest.warns(UserWarning, match="infinity in column 'age', 'price'; it is taken as missing"):
+        found = columns.transform(make(odd))
+    expected = np.column_stack([np.full(30, np.nan), frame["price"].where(frame.index != 3)])
+    np.testing.assert_array_equal(found, expected)
+    pd.testing.assert_frame_equal(odd, before)
+    with pytest.warns(UserWarning, match="taken as missing"):
+        np.testing.assert_array_equal(columns.transform(make(odd.astype({"age": object}))), expected)
+
+
 def test_empty_batches_are_refused(frame):
     columns = OnlineColumnTransformer(numbers())
     with pytest.raises(ValueError, match="0 sample"):

@@ -164,6 +164,8 @@ def test_columns():
     with pytest.raises(ValueError, match="infinity in column 'size'"):
         reader.transform(frame.assign(size=np.inf))
     assert np.isnan(NumberReader(errors="missing").fit_transform([["cheap"]])).all()
+    for rows in ([["1e999"], ["-1e999"]], [[np.inf], [-np.inf]]):
+        assert np.isnan(NumberReader(errors="missing").fit_transform(rows)).all()
 
 
 @pytest.mark.parametrize(
