@@ -25,8 +25,9 @@ _TAIL = 2**14  # bytes of a block in which its last row ends, mostly
 _MANY = 1000
 _DELIMITERS = ",;\t|"
 _PEEK = 2**16  # bytes, in which a header ends that tells the delimiter
-_LEADING_ZERO = r"^\s*0\d+\s*$"
-_EXACT = 2.0**53  # float64 has all whole numbers up to here
+_HEXADECIMAL = "[xX]"  # a whole number of pyarrow, and none of float64
+_CODE = rf"{_HEXADECIMAL}|^\s*0\d+\s*$"
+EXACT = 2.0**53  # float64 has all whole numbers up to here
 _WHOLE_NUMBER = re.compile(r"\s*[+-]?\d+\s*")
 # What stands for a missing number or date, where columns stay as they are: pyarrow compares words letter by letter.
 _MISSING = [
@@ -62,8 +63,8 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
     encoding : str
         Of the file.
     frames : bool
-        Whether whole numbers with leading zeros and times of the day are words, and a column without any value at first
-        holds words.
+        Whether features hold words where whole numbers have leading zeros, of times of the day, and with no value at
+        first. Hexadecimal numbers are words in any case.
     words : set of str
         Columns that hold words, whatever these look like. Those that are found to do so are added, for later files.
     may_lack : list of str
@@ -93,8 +94,9 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
             if pyarrow.types.is_null(kind) and name in may_lack:
                 table.types[name] = pyarrow.float64()
             elif pyarrow.types.is_null(kind) and text:
+                instead = "read another file first" if name in targets else "leave it out by columns"
                 raise ValueError(f"{path} has no value of column {name!r} in its first 4 MiB, which tell what it "
-                                 "holds: fill it in, or leave it out by columns.")  # fmt: skip
+                                 f"holds: fill it in, or {instead}.")  # fmt: skip
         while text:
             with naming(path):
                 batches = table.batches(text)
@@ -296,25 +298,28 @@ class _Table:
                     return
         found = dict(zip(self.used, self._read(text, words, self.used).schema.types))
         self.words |= {name for name, kind in found.items() if pyarrow.types.is_string(kind)}
-        if self.frames:
-            found |= self._words_among(found, text)
+        found |= self._words_among(found, text)
         self.types = {name: _lasting_type(kind) for name, kind in found.items()}
 
     def _words_among(self, found, text):
-        """Columns that hold words, though they seem to be whole numbers, or to hold nothing, or times of some zone.
+        """Columns that hold words, though they seem to be whole numbers, or in frames nothing, or times of some zone.
 
-        Of the latter pyarrow would keep the time in Greenwich, and not what the clock shows where it was taken.
+        Of the latter pyarrow would keep the time in Greenwich, and not what the clock showed.
         """
         pyarrow = import_pyarrow()
         from pyarrow import compute
 
-        features = {name: kind for name, kind in found.items() if name not in self.targets}
+        features = {name: kind for name, kind in found.items() if self.frames and name not in self.targets}
         is_word = pyarrow.types.is_null, pyarrow.types.is_time, _has_zone
         words = {name for name, kind in features.items() if any(is_kind(kind) for is_kind in is_word)}
-        whole = [name for name, kind in features.items() if pyarrow.types.is_integer(kind)]
+        whole = {
+            name: _CODE if name in features else _HEXADECIMAL
+            for name, kind in found.items()
+            if pyarrow.types.is_integer(kind)
+        }
         if whole:
             texts = self._read(text, dict.fromkeys(whole, pyarrow.string()))
-            matches = (compute.match_substring_regex(texts.column(name), _LEADING_ZERO) for name in whole)
+            matches = (compute.match_substring_regex(texts.column(name), form) for name, form in whole.items())
             codes = {name for name, match in zip(whole, matches) if compute.any(match).as_py()}
             self.words |= codes
             words |= codes
@@ -409,18 +414,24 @@ class _Table:
         if not pyarrow.types.is_floating(column.type):
             return
         values = column.to_numpy()
-        large = np.flatnonzero(np.abs(values) >= _EXACT)
+        large = np.flatnonzero(np.abs(values) >= EXACT)
         if len(large) == 0:
             return
         words = self._read(text, {name: pyarrow.string()}).column(name)
         for i in large:
             word = words[i].as_py()
-            if _WHOLE_NUMBER.fullmatch(word) and Decimal(word) != Decimal(values[i]):
-                raise ValueError(
-                    f"its data row {self.n_rows + i + 1} has the target {name!r} {word.strip()}, a whole number that "
-                    "float64 does not tell from others: write classes as words, such as 'c1', and quantities with a "
-                    "point"
-                )
+            if _WHOLE_NUMBER.fullmatch(word):
+                check_exact(word, values[i], f"its data row {self.n_rows + i + 1} has the target {name!r}")
+
+
+def check_exact(number, value, what):
+    """Raise for a whole number, or a word for one, that is another as float64, its ``value``."""
+    number = Decimal(number)
+    if number != Decimal(value) and number == number.to_integral_value():
+        raise ValueError(
+            f"{what} {number}, a whole number that float64 does not tell from others: write classes as words, such as "
+            "'c1', and quantities as floats, in CSV with a point"
+        )
 
 
 class _Unconverted(ValueError):

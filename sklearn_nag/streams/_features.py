@@ -14,6 +14,7 @@ from sklearn.feature_extraction import FeatureHasher
 from ..preprocessing._frames import as_word, side_by_side
 from ..preprocessing._prepare import MOST_WORDS, WORDS_OF_TEXT
 from ..preprocessing._words import hashed_word
+from ._csv import EXACT, check_exact
 from ._sources import check_names, import_pyarrow
 
 FEW_OTHERS = 0.01  # of the words of a batch, that are no numbers where a column was meant to hold numbers
@@ -37,14 +38,15 @@ class TableReader:
     With ``drop`` rows without a target are left out, ``n_left_out`` of the last rows read.
     """
 
-    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop, takes_any=False):
+    def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop, takes_any=False, words=()):
         self.target, self.columns, self.sample_weight = target, columns, sample_weight
         self.targets = [target] if isinstance(target, str) else list(target or ())
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
         self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
         self.takes_any = takes_any  # whether later tables may have other features
         self.seen: set[str] = set()  # columns with so many words that they were looked at
-        self.mixed: set[str] = set()  # columns of numbers that a few words have made words of
+        self.words = words  # features, though they may be an index of pandas
+        self.mixed = set(words)  # columns of numbers that a few words have made words of, which is known of ``words``
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
@@ -87,8 +89,8 @@ class TableReader:
     def _without_target(self, table):
         """Which rows lack a target: NaN is none, in Arrow a value."""
         gaps = np.zeros(table.num_rows, dtype=bool)
-        for column in map(table.column, self.targets):
-            gaps |= column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        for name in self.targets:
+            gaps |= _decoded(table, name).is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         return gaps
 
     def _features(self, where, schema):
@@ -98,12 +100,12 @@ class TableReader:
         check_names(names, self.needed, where)
         if self.columns is not None:
             return self.columns
-        others = {*self.needed, *_index_of_pandas(schema)}
+        others = {*self.needed, *_index_of_pandas(schema).difference(self.words)}
         return [name for name in names if name not in others]
 
     def _read(self, table, features, place):
         X = self._rows(table.select(features), place)
-        y = [_target(table.column(name), name, place) for name in self.targets]
+        y = [_target(_decoded(table, name), name, place) for name in self.targets]
         y = None if not y else y[0] if isinstance(self.target, str) else np.column_stack(y)
         if self.sample_weight is None:
             return X, y
@@ -253,6 +255,15 @@ def _is_number(kind):
     return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
 
 
+def _decoded(table, name):
+    """A column as what it stands for, some of which may be missing."""
+    types, column = import_pyarrow().types, table.column(name)
+    if not types.is_dictionary(column.type):
+        return column
+    values = column.dictionary
+    return (values.cast("large_string") if types.is_string_view(values.type) else values).take(column.indices)
+
+
 def _target(column, name, place):
     """The target as numbers, or as words."""
     types = import_pyarrow().types
@@ -260,12 +271,14 @@ def _target(column, name, place):
         raise ValueError(
             f"the target {name!r} has missing values in {place.of_first_missing(column)}: leave these rows out."
         )
-    if types.is_dictionary(column.type):
-        return _target(column.dictionary, name, place)[column.indices.to_numpy()]
     if _holds_words(column.type):
         return np.array(column.to_pylist(), dtype=str)
     if types.is_decimal(column.type):
-        return _numbers(column, name, place)
+        y = _numbers(column, name, place)
+        for i in np.flatnonzero(np.abs(y) >= EXACT):
+            what = f"{place.where}, data row {place.numbers[i] + 1}, has the target {name!r}"
+            check_exact(column[i].as_py(), y[i], what)
+        return y
     if not _is_number(column.type):
         raise ValueError(f"the target {name!r} holds {column.type} in {place.where}: targets are numbers or words.")
     return column.to_numpy(zero_copy_only=False)

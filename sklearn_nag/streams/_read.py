@@ -210,7 +210,8 @@ def read_batches(
         ``frames=True`` alone, hand them on as they are, for a pipeline with ``mismatch="fill"``.
     words : list of str, default=()
         Columns of CSV files whose fields are words though they look like numbers or dates, such as versions, of which
-        1.10 is not 1.1, or keys. A column that holds words in one file does so in those behind it.
+        1.10 is not 1.1, or keys. A column that holds words in one file does so in those behind it. And indices of
+        pandas that are features.
     delimiter : str, optional
         Of CSV files, one character; by default a tab for ``.tsv``, else what the header has most of: a comma, a
         semicolon, a tab or a bar.
@@ -395,9 +396,9 @@ def open_batches(
 
         return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, repeatable, settings, lasting=True)
     reader = TableReader(
-        target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop", mismatch == "fill"
-    )
-    reader.mixed.update(words)  # of which somebody knows
+        target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop", mismatch == "fill",
+        words,
+    )  # fmt: skip
 
     def tables():
         known = set(words)

@@ -167,6 +167,16 @@ def test_columns_are_filled_with_a_note(run):
     assert pd.read_csv("filled.csv")["prediction"].tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("fill", [[], ["--fill"]])
+@pytest.mark.parametrize("keys", [KEYS, RNG.permutation(N).tolist()])
+def test_the_index_of_pandas_is_kept_where_it_is_asked_for(run, keys, fill):
+    FRAME.set_index(pd.Index(keys, name="key")).to_parquet("rows.parquet")
+    run("model.joblib", "rows.parquet", "--out", "out.csv", "--keep", "key", "town", *fill)
+    out = pd.read_csv("out.csv")
+    assert out["key"].tolist() == keys
+    assert out["prediction"].tolist() == MODEL.predict(FRAME).tolist()
+
+
 def test_classes_that_are_booleans_are_written_as_headings_have_them(run):
     with config_context(kernel="numpy"):
         model = prepare(FRAME, NAGClassifier()).partial_fit(FRAME, SOLD == "yes", classes=[False, True])

@@ -172,6 +172,19 @@ def test_whole_numbers_that_float64_does_not_have(others, csv_file, blocks):
     assert y.tolist() == [2.0**53, 1e31, -(2.0**53 + 2)]
 
 
+@pytest.mark.parametrize("frames", [False, True])
+def test_hexadecimal_numbers_are_words(frames, csv_file, blocks):
+    path = csv_file("colour,x,y\n" + "".join(f"{'-' * (i == 7)}0{'xX'[i % 2]}{i:02X},{i},{i % 2}\n" for i in range(50)))
+    rows = list(read_batches(path, "y", frames=frames, n_hashed=64))
+    assert sum(X.shape[0] for X, _ in rows) == 50
+    if frames:
+        assert rows[0][0].column("colour").to_pylist()[:2] == ["0x00", "0X01"]
+    y = np.concatenate([y for _, y in read_batches(path, "colour", frames=frames)])
+    assert y[:8].tolist() == ["0x00", "0X01", "0x02", "0X03", "0x04", "0X05", "0x06", "-0X07"]
+    sizes = [X.column("x").to_pylist() for X, _ in read_batches(path, "colour", frames=True)]
+    assert [*itertools.chain(*sizes)][:2] == [0.0, 1.0]
+
+
 def test_an_empty_line_in_a_file_of_one_column_is_a_missing_value(csv_file, blocks):
     path = csv_file("a\n1\n2\n\n4\n")
     with pytest.raises(ValueError, match=r"column 'a' has missing values in .*rows\.csv, data row 3: "):
@@ -219,7 +232,7 @@ def test_types_of_many_columns_are_those_of_few(n_columns, csv_file):
     assert np.signbit(got["c0"].to_numpy()).tolist() == [False, False, True]
     assert got["c1"].tolist() == [True, False, True]
     assert got["c2"].tolist() == ["word", "3", "4"]
-    with pytest.raises(ValueError, match="has no value of column 'c1'"):
+    with pytest.raises(ValueError, match="has no value of column 'c1' in .*: fill it in, or leave it out by columns"):
         list(read_batches(csv_file("\n".join([",".join(names), *[",".join(["1", "", *["2"] * (n_columns - 2)])] * 2]))))
 
 

@@ -381,6 +381,9 @@ def test_a_named_index_of_pandas_is_no_feature_unless_it_is_named(tmp_path):
         transformer = make_column_transformer(("passthrough", ["a", "b"])).fit(FRAME)
         rows, _ = gathered(read_batches(source, "label", columns=["b", "a"], transformer=transformer))
         np.testing.assert_array_equal(rows, X[:, :2])
+    for source in (tmp_path / "rows.parquet", [frame]):  # words, or numbers in tables, that are asked for
+        (X_named, _), *_ = read_batches(source, "label", words=["b"], frames=True)
+        assert sorted(X_named.schema.names) == ["a", "b"]
     without_metadata = pl.from_pandas(frame[["a"]]).with_columns(__index_level_0__=1)
     ((rows, _),) = read_batches(without_metadata)
     np.testing.assert_array_equal(rows, X[:, :1])
@@ -634,6 +637,44 @@ def test_a_later_file_may_have_no_target_at_all(values, make, tmp_path):
     (X, y), *others = batches
     assert not others
     assert (X.tolist(), y.tolist(), batches.n_left_out) == ([[1.0], [2.0]], values, 1)
+
+
+def test_a_first_csv_file_has_a_target(tmp_path):
+    paths = csv_files([pd.DataFrame({"x": [1.0], "y": [np.nan]})], tmp_path)
+    with pytest.raises(ValueError, match="no value of column 'y' in .*: fill it in, or read another file first"):
+        list(read_batches(paths, "y", missing_target="drop"))
+
+
+@pytest.mark.parametrize("values", [["a", None, "b"], [0.5, None, 1.5]])
+def test_targets_that_are_missing_within_a_dictionary(values):
+    y = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None, 2]), pa.array(values))
+    table = pa.table({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": y})
+    with pytest.raises(ValueError, match="missing values in the first table, data row 2: leave"):
+        list(read_batches(table, "y"))
+    batches = read_batches(table, "y", missing_target="drop")
+    (X, y), = batches  # fmt: skip
+    assert (X.ravel().tolist(), y.tolist(), batches.n_left_out) == ([1, 3, 5], [values[0], *[values[2]] * 2], 2)
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(20, 0), pa.decimal128(38, 10), pa.decimal256(70, 40)])
+def test_whole_decimals_that_float64_does_not_have(kind, tmp_path):
+    keys = [Decimal(2**53 + i) for i in range(3)]
+    table = pa.table({"x": [0.0, 1.0, 2.0], "y": pa.array(keys, kind)})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(
+        ValueError, match=r"rows\.parquet, data row 2, has the target 'y' 9007199254740993\.?0*, a whole"
+    ):
+        list(read_batches(tmp_path / "rows.parquet", "y"))
+    with pytest.raises(ValueError, match="the first table, data row 2, has the target 'y' 9007199254740993"):
+        list(read_batches(table, "y", batch_size=1))
+    (_, y), = read_batches(table.take([0, 2]), "y")  # fmt: skip
+    assert y.tolist() == [2.0**53, 2.0**53 + 2]
+
+
+def test_quantities_in_decimals_are_rounded():
+    table = pa.table({"x": [0.0, 1.0], "y": pa.array([Decimal("9007199254740993.5"), Decimal("-0.1")])})
+    (_, y), = read_batches(table, "y")  # fmt: skip
+    assert y.tolist() == [9007199254740994.0, -0.1]
 
 
 def test_parquet_files_of_string_views(tmp_path):
