@@ -1,9 +1,9 @@
 """Predict the rows of files that need not fit in memory, by a model that train has saved.
 
-A model that knows its columns finds them by their names, in any order, and leaves out the target and what else it did
-not learn from. Columns that it does not know are refused, but for those that --keep names, which are copied beside the
-predictions; --fill goes on with a warning, and takes what cannot be read as missing. Predictions are written in parts,
-which lie in a folder beside the file until all are there: after a crash the same command goes on behind the last part.
+A model that knows its columns finds them by name, and leaves out the target and what else it did not learn from.
+Columns that it does not know are refused, but for those that --keep names, which are copied beside the predictions;
+--fill goes on with a warning, and takes what cannot be read as missing. Predictions are written in parts, in a folder
+beside the file until all are there: after a crash the same command goes on behind the last part.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def parse(arguments):
         help="add the ends of an interval that holds the target with this probability, such as 0.9")  # fmt: skip
     add("--keep", nargs="+", default=[], metavar="NAME",
         help="columns to copy, such as a key or the target; those of CSV files as they stand there, but for missing "
-        "values and columns that the model has learnt as numbers or dates")  # fmt: skip
+        "values and what the model has learnt as numbers or dates")  # fmt: skip
     add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
     add("--fill", action="store_true", help="go on where columns are missing, new or changed, with a warning")
     add("--part", type=int, default=1_000_000, metavar="ROWS", help="after how many a part is written (%(default)s)")

@@ -26,7 +26,7 @@ LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
 LEADING_ZERO = r"0\d+"
 SEPARATORS = ",;\t|"
-_NAMES = "None", "<NA>"  # that pandas takes for missing, and train does not
+_NAMES = "None", "<NA>"  # missing to pandas, and not to train
 _KEPT = re.compile(r"kinds={(.+): '(\w+)'} keeps")  # what `prepare` says of columns that it leaves out
 
 
@@ -60,8 +60,8 @@ class Table:
 def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     """Read a CSV file with a header, and decide what its columns are where ``choices`` do not say it; return a `Table`.
 
-    Of more than ``most_rows`` the latest are taken where they have an order in time, else some at random. Raises
-    ValueError where there is nothing to learn in so many folds.
+    Of more than ``most_rows`` the latest are taken, or without an order in time some at random. Raises ValueError where
+    there is nothing to learn in so many folds.
     """
     choices = choices or Choices()
     of_words = [name for name, kind in choices.kinds.items() if kind in (WORDS, TEXT)]
@@ -164,11 +164,11 @@ def _check_choices(choices, frame, path, target):
         if target in (getattr(choices, option) or ()):
             raise ValueError(f"{target!r} is the column to predict; --{option} must not name it.")
     if choices.time is not None and choices.shuffle:
-        raise ValueError("--time and --shuffle do not go together: one says that rows have an order, the other not.")
+        raise ValueError("--time and --shuffle do not go together: only one says that rows have an order.")
 
 
 def _target_reader(values, kind):
-    """What makes numbers of targets that are words, all of them numbers, unless they are asked to be words; or None."""
+    """What makes numbers of targets that are words for numbers, and not asked to be words; or None."""
     if _is_number(values) or kind == WORDS:
         return None
     choice = choose(read_table(values.to_frame()).columns[0], kind)
@@ -205,8 +205,7 @@ def _made_by(transformer, values):
 def _read(path, encoding, words, target):
     """The file as a DataFrame, its columns cut where the header says; and what pandas is told to read the same.
 
-    Fields of columns that are asked to be ``words`` stay as they are written, "None" among them, as it does among words
-    of the target.
+    Columns that are asked to be ``words`` stay as they are written, and keep None, as words of the target do.
     """
     try:
         import pandas as pd

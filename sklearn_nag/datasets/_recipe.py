@@ -42,14 +42,12 @@ def paper_recipe(
     positive : bool, default=False
         Whether negative numbers become zeros, as in the paper on Bank and Census.
     prenormalize : bool, default=False
-        Whether each feature is first divided by its largest absolute value. The learners of this package do not need
-        it.
+        Whether each feature is first divided by its largest absolute value, which learners of this package do not need.
     products : bool, default=True
         Whether products are added.
     n_features : int, optional
-        Number of columns to which words, and at the end all features, are hashed. Then there is nothing to fit, except
-        for ``prenormalize``: new words may come at any time, and the number of products does not matter. By default
-        there is a column for each word and each product.
+        Number of columns to which words, and at the end all features, are hashed. Then there is nothing to fit, but
+        for ``prenormalize``, and new words may come at any time. By default each word and product has a column.
 
     Returns
     -------

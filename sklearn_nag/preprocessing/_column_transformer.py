@@ -457,7 +457,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         warnings.warn(f"{what}; {filled}", UserWarning, stacklevel=2)
 
     def _check_sizes(self, rows, columns):
-        """Raise, or warn and take for missing, where numbers are infinite, as transformers do not know their names."""
+        """Raise for infinite numbers, or warn and take them for missing, naming columns as transformers cannot."""
         with np.errstate(all="ignore"):
             if np.isfinite(rows.sum()) or not (infinite := np.isinf(rows)).any():
                 return

@@ -42,10 +42,8 @@ _CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTA
 def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frames, words, may_lack=()) -> Iterator:
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
-    The first 4 MiB tell the types, or the first row where it is longer. Fields that are empty, NA, null or the like are
-    missing, in words as in numbers; with ``frames`` so are "?", "-", "none" and the like among numbers and dates, and a
-    column holds words from a field on that is no number, or no date, to the end of its block. An empty line is no row,
-    but in a file of one column: there it is a missing value.
+    The first 4 MiB tell the types, or the first row where it is longer. With ``frames`` a column holds words from a
+    field on that is no number, or no date, to the end of its block. The rest is as for `read_batches`.
 
     Parameters
     ----------
@@ -54,10 +52,9 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
     columns : list of str or None
         Columns to read; None for all.
     targets : list of str
-        Columns whose whole numbers must be exact as float64, as classes would be taken for one another.
+        Columns whose whole numbers must be exact as float64.
     delimiter : str or None
-        Of fields; by default a tab by the name of the file or, of a comma, a semicolon, a tab and a bar, what the
-        header has most of.
+        Of fields.
     max_row_bytes : int
         Most bytes of a row.
     encoding : str
@@ -66,15 +63,14 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
         Whether features hold words where whole numbers have leading zeros, of times of the day, and with no value at
         first. Hexadecimal numbers are words in any case.
     words : set of str
-        Columns that hold words, whatever these look like. Those that are found to do so are added, for later files.
+        Columns that hold words, to which those are added that are found to, for later files.
     may_lack : list of str
         Columns that may have no value at first, and hold numbers then.
 
     Raises
     ------
     ValueError
-        For files that cannot be read; among them those with quotes that are not closed, or closed within a field, as
-        such a field takes up the rows behind it.
+        For files that cannot be read.
     """
     pyarrow = import_pyarrow()
     with _opened(path, delimiter, max_row_bytes, encoding) as (rows, delimiter, names, text):

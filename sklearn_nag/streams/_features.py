@@ -45,8 +45,8 @@ class TableReader:
         self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
         self.takes_any = takes_any  # whether later tables may have other features
         self.seen: set[str] = set()  # columns with so many words that they were looked at
-        self.words = words  # features, though they may be an index of pandas
-        self.mixed = set(words)  # columns of numbers that a few words have made words of, which is known of ``words``
+        self.words = words  # are features, though an index of pandas
+        self.mixed = set(words)  # columns of numbers that a few words have made words of, or are known to hold words
         self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
@@ -60,7 +60,7 @@ class TableReader:
     def rows(self, tables, batch_size):
         """Features, targets and, where there is a column of them, weights of at most ``batch_size`` rows each.
 
-        The first table settles which columns are features, in which order, and which columns hold words.
+        The first table settles which columns are features, in which order, and which hold words.
         ``tables`` are pairs of what to call one in an error, and the table.
         """
         schema, features, words, file, n_rows, self.n_left_out = None, None, {}, None, 0, 0
@@ -142,8 +142,8 @@ class TableReader:
             self.mixed.add(name)
             warnings.warn(
                 f"column {name!r} holds words, as it has {others[0]!r} beside numbers, each of which is hashed as a "
-                "word of its own, which tells little: mend it, or read frames=True, and let prepare make a pipeline, "
-                "which takes it as missing.",
+                "word of its own: mend it, or read frames=True, and let prepare make a pipeline, which takes it as "
+                "missing.",
                 UserWarning,
                 stacklevel=2,
             )

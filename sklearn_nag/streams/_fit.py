@@ -88,20 +88,19 @@ def fit_stream(
     passes : int, default=1
         How often to go through the rows. More than one needs an iterable that can begin anew.
     shuffle_buffer : int, default=0
-        Rows that are read, and shuffled, before the first of them is learnt; 0 keeps the order of the stream. It helps
-        where neighbours are alike, but rows come no farther than this.
+        Rows that are read, and shuffled, before the first of them is learnt, against neighbours that are alike; 0 keeps
+        the order of the stream.
     random_state : int, default=0
         Seed of the shuffling.
     checkpoint : path, optional
         File for what has been learnt so far. Where it exists, training goes on from it: the rows before are read, not
         learnt, and the model gets the bits that it would have had without the interruption. When all rows are learnt
         the model is returned at once. It knows the parameters of this call and of the estimator, which must be one that
-        can be pickled, and of `read_batches` the parameters and the names and sizes of the files; that any other
-        iterable yields the same rows again is up to you. A damaged file is refused. It is a pickle: use only files that
-        you trust.
+        can be pickled, and of `read_batches` the parameters and the names and sizes of the files; any other iterable
+        must yield the same rows again. A damaged file is refused. It is a pickle: use only files that you trust.
     checkpoint_every : int, default=1000000
         Rows after which it is written, to a new file beside it, which takes the place of the old one, with its mode,
-        when it is whole. What a run that was killed while it wrote has left there the next one removes.
+        when it is whole. The next run removes what one that was killed as it wrote has left there.
     changed_files : bool, default=False
         Whether to go on from the checkpoint although files have other sizes than before, as when a row that could not
         be read was mended. Their names and their order may not change. Rows that were learnt are left out by their

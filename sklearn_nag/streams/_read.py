@@ -95,7 +95,7 @@ class Batches:
         Returns
         -------
         pyarrow.Table
-            With whole batches, the last of which may end after so many rows.
+            Of whole batches.
         """
         first, n, size = [], 0, 0
         for X, *_ in self:
@@ -124,8 +124,8 @@ class Batches:
         Returns
         -------
         OnlinePipeline
-            Not fitted, for `fit_stream`. It knows names, kinds and hashing of the columns from the first batch on. The
-            target and other columns of the source that are no features may be in tables later, and are left out.
+            Not fitted, for `fit_stream`. It knows its columns from the first batch on. Columns of the source that are
+            no features may be in tables later, and are left out.
         """
         if not self.repeatable:
             raise ValueError("these rows can be read only once: nobody can look at the first ones and learn them.")
@@ -160,18 +160,16 @@ def read_batches(
 ) -> Batches:
     """Read rows in batches from files or streams that need not fit in memory.
 
-    Numbers are taken as they are, in the units they come in. Words are hashed: a row has a 1 in the column that its
-    word leads to, and a missing word is a word of its own. That is all for arrays: missing numbers and dates are
-    refused, and of texts there is a warning. ``frames=True`` and `Batches.prepare` take all of these. In CSV files a
-    field is missing where it is empty, ``NA``, ``null``, ``NaN`` or the like, with quotes or without; with
-    ``frames=True`` also "?", "-" and "none" among numbers and dates. Memory is bounded by a batch; for text also by a
-    few blocks of 2 to 4 MiB, or of a row where that is longer.
+    Numbers are taken in the units they come in. Words are hashed: a row has a 1 in the column that its word leads to,
+    and a missing word is a word of its own. Arrays refuse missing numbers and dates, and of texts there is a warning;
+    ``frames=True`` and `Batches.prepare` take all of these. In CSV files a field is missing where it is empty, ``NA``,
+    ``null``, ``NaN`` or the like, with quotes or without; with ``frames=True`` also "?", "-" and "none" among numbers
+    and dates. Memory is bounded by a batch; for text also by a few blocks of 2 to 4 MiB, or of a longer row.
 
-    Each row of a file is read, or named in an error. In CSV files quotes are taken as in RFC 4180: a quote that begins
-    a field and is not closed, or has text behind the quote that closes it, is an error, as it would make one row of
+    Each row of a file is read, or named in an error. In CSV files quotes are taken as in RFC 4180: one that begins a
+    field and is not closed, or has text behind the one that closes it, is an error, as it would make one row of
     several. An empty line is no row, but in a file of one column: there it is a missing value. Numbers are float64; a
-    target that is a whole number beyond ``2**53``, and another one as float64, is an error, as classes would be taken
-    for one another.
+    target that is a whole number beyond ``2**53``, and another one as float64, is an error, as classes would merge.
 
     The first file or frame settles which columns are features, in which order, and which of them hold words. Later ones
     must have the same columns, in any order, but for ``mismatch="fill"``.
@@ -179,23 +177,21 @@ def read_batches(
     Parameters
     ----------
     source : path, list of path, or object
-        A file, a glob such as ``"day-*.parquet"``, or a list of these, by the end of their names, in small letters or
-        capitals: ``.parquet``, ``.csv`` or ``.tsv`` with a header, ``.svm``, ``.svmlight`` or ``.libsvm``; text also
-        with ``.gz`` or ``.bz2`` behind it. Or an object with ``__arrow_c_stream__`` (tables and readers of pyarrow,
+        A file, a glob such as ``"day-*.parquet"``, or a list of these, by the end of their names, in either case:
+        ``.parquet``, ``.csv`` or ``.tsv`` with a header, ``.svm``, ``.svmlight`` or ``.libsvm``; text also with
+        ``.gz`` or ``.bz2`` behind it. Or an object with ``__arrow_c_stream__`` (tables and readers of pyarrow,
         frames of pandas and polars, results of DuckDB), a polars LazyFrame, or an iterable of data frames.
     target : str or list of str, optional
-        The column to predict, or several. Without, all columns are features, and the targets of batches are None: for
-        rows to predict. Not for svmlight, where each line begins with it.
+        The column to predict, or several. Without, for rows to predict, all columns are features, and targets are None.
+        Not for svmlight, where each line begins with it.
     columns : list of str, optional
         The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and the index
         of a frame of pandas, also where it lies in a file. Arrays have no names: a model that learnt from them must get
-        the columns in the same order where it predicts, and nobody tells if it does not. With ``frames=True`` a
-        pipeline knows its columns by their names.
+        the same order where it predicts, and nobody tells if it does not. With ``frames=True`` a pipeline knows names.
     sample_weight : str, optional
         The column with weights of the rows.
     missing_target : {"raise", "drop"}, default="raise"
-        What happens to rows without a target: an error, or they are left out, and counted in ``n_left_out`` of what is
-        returned.
+        Whether rows without a target are an error, or left out, and counted in ``n_left_out`` of what is returned.
     batch_size : int, default=8192
         Most rows of a batch. What learners of this package learn does not depend on it.
     n_hashed : int, default=65536
@@ -206,12 +202,11 @@ def read_batches(
         Whether ``X`` is a table of Arrow with the features as they are: numbers, missing ones among them, words, dates.
         Pipelines that `Batches.prepare` makes take them.
     mismatch : {"raise", "fill"}, default="raise"
-        What to do with later files or frames that lack columns, or have new ones: raise an error or, with
-        ``frames=True`` alone, hand them on as they are, for a pipeline with ``mismatch="fill"``.
+        Whether later files or frames that lack columns, or have new ones, are an error or, with ``frames=True``, handed
+        on as they are, for a pipeline with ``mismatch="fill"``.
     words : list of str, default=()
-        Columns of CSV files whose fields are words though they look like numbers or dates, such as versions, of which
-        1.10 is not 1.1, or keys. A column that holds words in one file does so in those behind it. And indices of
-        pandas that are features.
+        Columns of CSV files whose fields are words though they look like numbers or dates, such as keys, or versions,
+        of which 1.10 is not 1.1; so are those that hold words in a file before. And indices of pandas to take.
     delimiter : str, optional
         Of CSV files, one character; by default a tab for ``.tsv``, else what the header has most of: a comma, a
         semicolon, a tab or a bar.
@@ -223,7 +218,7 @@ def read_batches(
         Whether the features of svmlight files are counted from 0; from 1 otherwise.
     max_row_bytes : int, default=33554432
         Most bytes of a row of CSV or svmlight, 32 MiB by default: memory is bounded by a few times this, also where a
-        quote is left open, or a small packed file has a line without end. A longer row is an error.
+        quote is left open, or a packed line has no end. A longer row is an error.
 
     Returns
     -------
@@ -241,9 +236,9 @@ def read_batches(
     TypeError
         For a source, a target, a ``sample_weight`` or a transformer of another kind.
     ValueError
-        For parameters that cannot be used; while reading, for files that are damaged or have rows with too few or too
-        many fields, for missing columns, two columns of one name, missing values, columns that hold neither numbers
-        nor words, and files or frames with other columns than the first.
+        For parameters that cannot be used; while reading, for damaged files, rows with too few or too many fields,
+        missing columns, two of one name, missing values, columns that hold neither numbers nor words, and files or
+        frames with other columns than the first.
 
     See Also
     --------
@@ -450,8 +445,8 @@ def _cut(batches, batch_size):
 def _read_ahead(batches):
     """The same batches, of which a thread reads the next two while one is learnt.
 
-    With one alone, each thread waits for the other once for each batch, and both come to half of their speed. Whoever
-    is interrupted while waiting does not wait for the file, which may have stalled.
+    With one alone, threads wait for each other at each batch, at half of their speed. Whoever is interrupted while
+    waiting does not wait for the file, which may have stalled.
     """
     reader = Aside()
     coming = deque(reader.submit(next, batches, None) for _ in range(2))
