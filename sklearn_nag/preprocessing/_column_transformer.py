@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from ..estimators._calls import unchanged_on_error
 from ..estimators._parameters import (
     InvalidParameterError,
+    check_as_made,
     check_flag,
     check_option,
     check_parameters,
@@ -260,9 +261,6 @@ class OnlineColumnTransformer(OnlineTransformer):
             raise InvalidParameterError("unused", "a list of names", shown(self.unused))
         check_flag("verbose_feature_names_out", self.verbose_feature_names_out)
 
-    def _check_begun_with(self, parameters):
-        """Nothing that may not change: transformers see to theirs."""
-
     # -- learning
 
     @unchanged_on_error
@@ -287,8 +285,7 @@ class OnlineColumnTransformer(OnlineTransformer):
     def _learn(self, X, transform, first=False, y=None):
         refits, first = first, first or not self.__sklearn_is_fitted__()
         check_parameters(self)
-        table = read_table(X)
-        check_some(table)
+        table = self._table(X, first)
         if first:
             self._begin(X, table)
         columns = self._columns(table, first)
@@ -335,6 +332,20 @@ class OnlineColumnTransformer(OnlineTransformer):
         table = Table(table.names, columns, 1, None if table.array is None else table.array[:1])
         rows = self._group(columns, places, single, table, step)
         return rows if is_left_out(step) else step.transform(rows)
+
+    def _table(self, X, first=False):
+        """The columns of ``X``; raise for transformers that have changed since the ``first`` ones came."""
+        table = read_table(X)
+        check_some(table)
+        if first:
+            return table
+        given = {"remainder": self.remainder, **{name: step for name, step, _ in self._entries()}}
+        for name, made, *_ in self._fitted:
+            check_as_made(made, given.get(name), name)
+        if table.array is not None and DATES in self._state.kinds:  # which numbers are not
+            dense = table.array.toarray() if sparse.issparse(table.array) else table.array
+            return read_table(dense.astype(object))
+        return table
 
     def _begin(self, X, table):
         """Set up everything for a first table."""
@@ -394,7 +405,14 @@ class OnlineColumnTransformer(OnlineTransformer):
                 name = state.names[place]
                 columns[place] = table.columns[found[name]] if name in found else _Missing(name, table.n_rows)
         for place in used if table.array is None else ():
-            column, kind, known = columns[place], columns[place].kind, state.kinds[place]
+            column, known = columns[place], state.kinds[place]
+            try:
+                kind = column.kind
+            except ValueError as error:  # it holds lists or the like
+                if self.mismatch == "raise":
+                    raise
+                self._mismatch(str(error).rpartition(": ")[0], "its values are taken as missing")
+                columns[place], kind = _Missing(column.name, table.n_rows), EMPTY
             if EMPTY in (kind, known) or kind == known or self._read_alike(place, kind, known):
                 continue
             if not column.has_values:
@@ -474,17 +492,25 @@ class OnlineColumnTransformer(OnlineTransformer):
 
     def _group(self, columns, places, single, table, step):
         """The columns that a transformer takes, as an array or, for one of this package, as a table of words."""
+        takes, reads = ((), ()) if single else (getattr(step, "_takes_tables", ()), _reads(step))
+        encodes = takes == (WORDS,) and not reads
         if table.array is not None:
             rows = table.array[:, list(places)]
+            unnamed = [Column(place, None) for place in places]
             if not sparse.issparse(rows):
-                rows = rows.astype(np.float64, copy=False)
+                if not (encodes and rows.dtype.kind in "iu"):
+                    rows = rows.astype(np.float64, copy=False)
+                _check_sizes(rows, unnamed)
+            elif np.isinf(rows.data).any():
+                _check_sizes(np.atleast_2d(abs(rows).nanmax(axis=0).toarray()), unnamed)
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
         chosen = [columns[place] for place in places]
         known = [self._state.kinds[place] for place in places]
         known = [NUMBERS if (kind, column.kind) == (EMPTY, NUMBERS) else kind for kind, column in zip(known, chosen)]
+        if encodes:
+            known = [WORDS if _is_beyond_floats(column) else kind for kind, column in zip(known, chosen)]
         kinds = set(known) - {EMPTY}
-        reads = () if single else _reads(step)
-        as_table = len(kinds) == 1 and not single and kinds.issubset(getattr(step, "_takes_tables", ()))
+        as_table = len(kinds) == 1 and kinds.issubset(takes)
         if as_table or (reads and kinds <= reads and any(column.kind not in (EMPTY, *kinds) for column in chosen)):
             return Table(None, chosen, table.n_rows, None)
         if kinds == {NUMBERS}:
@@ -509,8 +535,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         return X
 
     def _transform_rows(self, state, X):
-        table = read_table(X)
-        check_some(table)
+        table = self._table(X)
         columns = self._columns(table, False)
         blocks = []
         for _, step, places, single in self._fitted:
@@ -618,6 +643,11 @@ class OnlineColumnTransformer(OnlineTransformer):
         return tags
 
 
+def _is_beyond_floats(column):
+    """Whether a column has numbers of a size at which float64 makes one of several whole ones."""
+    return column.kind == NUMBERS and 2**53 <= np.fmax.reduce(np.abs(column.numbers()), initial=0.0) < np.inf
+
+
 def _reads(step):
     """Kinds of columns of which a transformer makes the same."""
     return getattr(step, "_reads", frozenset())
@@ -654,7 +684,9 @@ def _places(columns, X, table, name):
         return list(range(n))[columns], False
     single = isinstance(columns, str) or not hasattr(columns, "__len__")
     wanted = [columns] if single else list(columns)
-    if wanted and all(isinstance(column, bool | np.bool_) for column in wanted):
+    flags = {name for name in table.names or () if isinstance(name, bool | np.bool_)}
+    is_mask = wanted and all(isinstance(column, bool | np.bool_) for column in wanted)
+    if is_mask and (hasattr(columns, "dtype") or not flags.issuperset(wanted)):  # a list of names may look like one
         if len(wanted) != n:
             raise ValueError(f"the columns of {name!r} are a mask of {len(wanted)} entries; X has {n} columns.")
         return [place for place, chosen in enumerate(wanted) if chosen], False

@@ -1,6 +1,7 @@
 """Transformers for columns of tables, and what happens when other columns come."""
 
 import copy
+import datetime
 import pickle
 import warnings
 
@@ -431,3 +432,91 @@ def test_dates_that_cannot_be_read_are_named_by_their_column(rng):
         model.predict(frame[:1].assign(time=17e15))
     model = prepare(frame, NAGRegressor(), kinds=kinds, mismatch="fill").partial_fit(frame, frame.x)
     assert model.predict(frame[:1].assign(time=17e15)) == model.predict(frame[:1].assign(time=np.nan))
+
+
+def test_names_that_are_booleans_are_no_mask():
+    counts = pd.crosstab(np.arange(9), np.arange(9) > 4)
+    for columns in ([False, True], [True, False]):
+        got = OnlineColumnTransformer([("same", "passthrough", columns)]).fit_transform(counts)
+        np.testing.assert_array_equal(got, np.column_stack([counts[name] for name in columns]))
+    np.testing.assert_array_equal(prepare(counts).fit_transform(counts), counts)
+    mask = np.array([False, True])
+    got = OnlineColumnTransformer([("same", "passthrough", mask)]).fit_transform(counts)
+    np.testing.assert_array_equal(got, counts.iloc[:, 1:])
+    other = counts.set_axis([False, "other"], axis=1)
+    got = OnlineColumnTransformer([("same", "passthrough", [True, False])]).fit_transform(other)
+    np.testing.assert_array_equal(got, counts.iloc[:, :1])
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, lambda columns: np.column_stack([*columns.values()])])
+@pytest.mark.parametrize("first", [2**53, 2**60, -(2**62)])
+def test_whole_numbers_that_floats_do_not_tell_apart_are_words_of_their_own(table, first):
+    ids = [first + i for i in range(5)]
+    rows = table({"id": ids, "size": [1, 2, 1, 2, 1]})
+    places = [0, 1] if isinstance(rows, np.ndarray) else ["id", "size"]
+    for encoder in (OnlineOneHotEncoder(9), make_online_pipeline(OnlineOneHotEncoder(9))):
+        columns = OnlineColumnTransformer([("words", encoder, places)]).fit(rows)
+        fitted = columns.named_transformers_["words"]
+        known = (fitted[0] if hasattr(fitted, "steps") else fitted).categories_
+        assert [list(words) for words in known] == [list(map(str, ids)), ["1", "2"]]
+
+
+def test_words_of_small_numbers_and_booleans_stay_beside_large_numbers():
+    """Saved models know them so."""
+    frame = pd.DataFrame({"id": [2**60, 2**60 + 1], "flag": [True, False], "size": [1.0, 0.5], "town": ["Rome", None]})
+    for names in (["id", "flag", "size", "town"], ["flag", "size"]):
+        columns = OnlineColumnTransformer([("words", OnlineOneHotEncoder(9), names)]).fit(frame)
+        known = dict(zip(names, map(list, columns.named_transformers_["words"].categories_)))
+        assert (known["flag"], known["size"]) == (["1", "0"], ["1", "0.5"])
+    columns = OnlineColumnTransformer([("words", OnlineOneHotEncoder(9), ["id"])])
+    with pytest.raises(ValueError, match="infinity in column 'id'"):
+        columns.fit(frame.assign(id=[2.0**60, np.inf]))
+
+
+def test_an_array_of_numbers_has_no_dates():
+    rows = np.array([[np.datetime64("2024-01-01"), 1.0]], dtype=object)
+    columns = OnlineColumnTransformer([("days", DateEncoder(("days",)), [0]), ("same", "passthrough", [1])]).fit(rows)
+    for later in ([[3.0, 4.0]], sparse.csr_array([[3.0, 4.0]])):
+        for call in (columns.transform, columns.partial_fit):
+            with pytest.raises(ValueError, match="column 0 holds numbers in this table, and held dates in the first"):
+                call(later)
+    columns.set_params(mismatch="fill")
+    with pytest.warns(UserWarning, match="column 0 holds numbers"):
+        np.testing.assert_array_equal(columns.transform([[3.0, 4.0]]), [[np.nan, 4.0]])
+    columns.fit([[3.0, 4.0]])  # from scratch: days
+
+
+@pytest.mark.parametrize("as_rows", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_infinity_in_arrays_is_refused(as_rows, infinite):
+    rows = as_rows([[1.0, infinite, 2.0], [1.0, np.nan, np.nan]])
+    with pytest.raises(ValueError, match="infinity in column 1"):
+        OnlineColumnTransformer([("same", "passthrough", [2, 1])]).fit(rows)
+    got = OnlineColumnTransformer([("same", "passthrough", [2, 0])]).fit_transform(rows)
+    np.testing.assert_array_equal(got.toarray() if sparse.issparse(got) else got, [[2.0, 1.0], [np.nan, 1.0]])
+
+
+@pytest.mark.parametrize("other", [[1], datetime.timedelta(1), datetime.time(1), 1j, {"a": 1}])
+def test_what_holds_neither_numbers_words_nor_dates_now_is_filled(other):
+    columns = OnlineColumnTransformer([("same", "passthrough", ["a", "b"])], mismatch="fill")
+    columns.fit(pd.DataFrame({"a": [1.0], "b": [1.0]}))
+    later = pd.DataFrame({"a": [other], "b": [2.0]})
+    with pytest.warns(UserWarning, match="column 'a' holds [^;]+; its values are taken as missing"):
+        np.testing.assert_array_equal(columns.transform(later), [[np.nan, 2.0]])
+    with pytest.raises(ValueError, match="column 'a' holds .*: columns hold numbers, words or dates"):
+        columns.set_params(mismatch="raise").transform(later)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"age__factor": 2.0}, {"age": "drop"}, {"transformers": [("new", Centred(), [0])]}]
+)
+def test_transformers_stay_what_they_were_when_the_first_row_came(frame, changed):
+    columns = OnlineColumnTransformer(numbers()).fit(frame)
+    columns.set_params(remainder="drop").partial_fit(frame)
+    before = columns.get_params(deep=False)
+    columns.set_params(**changed)
+    for call in (columns.partial_fit, columns.learn_transform, columns.transform):
+        with pytest.raises(ValueError, match="age.* was .* when this model was new"):
+            call(frame)
+    columns.fit(frame).transform(frame)
+    columns.set_params(**before).fit(frame).transform(frame)
