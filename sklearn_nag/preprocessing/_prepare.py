@@ -109,7 +109,8 @@ def _of_numbers(column, asked, kept):
     found = np.unique(present)
     choice = Choice(NUMBERS, "", len(found), len(values) - len(present), len(values))
     if asked in (WORDS, TEXT):
-        return choice._replace(kind=WORDS, note=f"{choice.n_different} words, as asked")
+        n = len({*column.coded()[1]} - {None})  # floats do not tell large ones apart
+        return choice._replace(kind=WORDS, note=f"{n} words, as asked", n_different=n)
     times = _times_in(found)
     if asked == DATES and times is None:
         return choice._replace(kind=DATES, note="dates, as days since 1970, as asked", has_times=True)

@@ -493,3 +493,11 @@ def test_a_list_is_no_name_of_a_column():
         prepare(frame, columns=[["a"]])
     with pytest.raises(ValueError, match="X has no column"):
         OnlineColumnTransformer([("x", OnlineImputer(), [["a"]])]).fit(frame)
+
+
+def test_large_numbers_that_are_asked_to_be_words_are_counted_as_such():
+    said = []
+    frame = pd.DataFrame({"id": [2**60 + i for i in range(5)] * 3})
+    rows = prepare(frame, kinds={"id": "words"}, say=said.append).fit_transform(frame)
+    assert said == ["'id': 5 words, as asked, a column for each"]
+    assert rows.toarray().sum(axis=0).tolist()[:6] == [3.0] * 5 + [0.0]
