@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
-from ..estimators._parameters import check_flag, check_number
+from ..estimators._parameters import InvalidParameterError, check_flag, check_number
 from ._base import OnlineTransformer, names_in, table_in
 from ._frames import WORDS
 
@@ -79,7 +79,7 @@ class _OfVocabulary(_OfWords):
     max_categories: int
 
     def _check_parameters(self):
-        check_number("max_categories", self.max_categories, Integral, min_val=2)
+        check_number("max_categories", self.max_categories, Integral, min_val=2, max_val=2**31 - 1)
 
     def _new_state(self, rows):
         return Vocabulary(({},) * len(rows.words))
@@ -172,6 +172,12 @@ class OnlineOneHotEncoder(_OfVocabulary):
     def _check_parameters(self):
         super()._check_parameters()
         check_flag("sparse_output", self.sparse_output)
+
+    def _new_state(self, rows):
+        if len(rows.words) * int(self.max_categories) >= 2**31:
+            allowed = "below 2147483648, times the number of columns"
+            raise InvalidParameterError("max_categories", allowed, self.max_categories)
+        return super()._new_state(rows)
 
     def _transform_rows(self, state, rows):
         n_rows, n_columns, width = rows.n_rows, len(rows.words), int(self.max_categories)
@@ -417,7 +423,9 @@ def _seen_most(counts, n):
 
 
 def _shown(word):
-    """A word as names of columns have it."""
+    """A word as names of columns have it; in quotes if the encoder calls a column so."""
+    if word in (MISSING, OTHER) or word.startswith("(free "):
+        return repr(word)
     return MISSING if word == _NONE else word
 
 

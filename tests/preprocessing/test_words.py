@@ -221,3 +221,19 @@ def test_coefficients_have_the_names_of_words(rng):
 def test_wrong_parameters(encoder, message):
     with pytest.raises(ValueError, match=message):
         encoder.fit([["a"]])
+
+
+def test_columns_are_no_more_than_indices_reach():
+    with pytest.raises(ValueError, match="'max_categories' parameter .* below 2147483648, times the number of columns"):
+        OnlineOneHotEncoder(2**30).fit([["a", "b"]])
+    assert OnlineOneHotEncoder(2**30).fit_transform([["a"]]).indices.tolist() == [0]
+    for encoder in (OnlineOneHotEncoder(2**31), OnlineOrdinalEncoder(2**31)):
+        with pytest.raises(ValueError, match=r"'max_categories' parameter .* in the range \[2, 2147483647\]"):
+            encoder.fit([["a"]])
+    assert OnlineOrdinalEncoder(2**31 - 1).fit_transform([["a", "b"]]).tolist() == [[0.0, 0.0]]
+
+
+def test_words_that_read_as_the_names_of_other_columns():
+    encoder = OnlineOneHotEncoder(6).fit([["(missing)"], [None], ["(other)"], ["(free 3)"]])
+    names = encoder.get_feature_names_out(["a"]).tolist()
+    assert names == ["a='(missing)'", "a=(missing)", "a='(other)'", "a='(free 3)'", "a=(free 4)", "a=(other)"]
