@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
 from ..estimators._parameters import check_flag, check_number, check_option
+from ..estimators._validation import as_numpy
 from ._base import OnlineTransformer, table_in
 from ._frames import as_word, read_table
 from ._words import added_up, encoded
@@ -256,6 +257,9 @@ def _texts(X):
     """Texts of a list, a column, or a table of one column; missing ones are empty."""
     if isinstance(X, str):
         raise ValueError("Iterable over raw text documents expected, string object received.")
+    if sparse.issparse(X):
+        raise TypeError("Sparse data was passed for X, whose entries are no texts.")
+    X = as_numpy(X, "X")
     if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
         columns = read_table(X).columns
         if len(columns) != 1:

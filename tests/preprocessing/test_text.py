@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.pipeline import make_pipeline
 
@@ -220,3 +221,14 @@ def test_it_knows_the_name_of_its_column():
     assert encoder.get_feature_names_out()[0].startswith("note")
     with pytest.raises(ValueError, match="feature names should match"):
         encoder.transform(pd.DataFrame({"other": ["hello"]}))
+
+
+@pytest.mark.parametrize("texts", [{"a"}, (text for text in "ab"), sparse.csr_array([[1.0]])])
+def test_what_is_no_sequence_of_texts(texts):
+    with pytest.raises(TypeError, match="X is a|passed for X"):
+        OnlineTfidf().fit(texts)
+
+
+def test_a_masked_text_is_none():
+    with pytest.raises(ValueError, match="X has a masked entry in row 1"):
+        OnlineTfidf().fit(np.ma.array(["a", "b"], mask=[False, True]))
