@@ -118,6 +118,12 @@ class DateEncoder(OnlineTransformer):
             isinstance(formats, list | tuple) and formats and all(isinstance(entry, str) for entry in formats)
         ):
             raise InvalidParameterError("format", "a str, a list of them, or None", shown(self.format))
+        for form in formats or ():
+            try:
+                datetime.datetime.strptime("", form)
+            except (ValueError, re.error) as error:  # most often as "" is no date
+                if "does not match" not in str(error):
+                    raise InvalidParameterError("format", "as strptime takes it", shown(form)) from error
         check_option("errors", self.errors, ("raise", "missing"))
         check_flag("one_hot", self.one_hot)
         check_flag("sparse_output", self.sparse_output)

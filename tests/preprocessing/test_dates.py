@@ -166,3 +166,10 @@ def test_numbers_by_one_of_several_units():
     for rows in ([[86400]], [["86400"]]):
         assert DateEncoder(("days",), format=["seconds"]).fit_transform(rows) == 1.0
         assert DateEncoder(("days",), format=["%Y%m%d", "seconds"]).fit_transform(rows) == 1.0
+
+
+@pytest.mark.parametrize("form", ["%Q", "%", ["%Y", "%d %d"]])
+@pytest.mark.parametrize("errors", ["raise", "missing"])
+def test_what_is_no_format(form, errors):
+    with pytest.raises(ValueError, match="'format' parameter of DateEncoder must be"):
+        DateEncoder(format=form, errors=errors).fit([["2024"]])
