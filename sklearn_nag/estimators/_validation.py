@@ -156,7 +156,8 @@ def check_kinds(X):
 def raise_for_kinds(name, values):
     """Raise for dates, times and complex numbers among ``values``, as `check_kinds` does, even where one is missing."""
     entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
-    if entries.dtype.kind in "mM":
+    types = getattr(getattr(values, "schema", None), "types", getattr(values, "type", ""))  # of Arrow
+    if entries.dtype.kind in "mM" or "ArrowPeriodType" in str(types):
         raise ValueError(f"{name} has dates or times ({entries.dtype}): {_MAKE_NUMBERS}")
     if entries.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {entries.dtype}; {_NOT_REAL}")
@@ -209,6 +210,9 @@ def converted(estimator, X, *y, **options):
     """Rows, and targets where these are given, as arrays of numbers, by `validate_data` with these ``options``."""
     X = as_numpy(X, "X")
     check_kinds(X)
+    fills = [getattr(dtype, "fill_value", None) for dtype in getattr(X, "dtypes", ())]
+    if None not in fills and any(fill != 0 for fill in fills):  # sparse columns of pandas, of which it makes no matrix
+        X = X.sparse.to_dense()
     if y and y[0] is not None:
         y = (as_numpy(y[0], "y"),)
         if options.get("y_numeric"):

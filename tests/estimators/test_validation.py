@@ -760,3 +760,23 @@ def test_labels_may_be_words_of_arrow(kind):
     }[kind]()
     model = NAGClassifier(random_state=0).fit(X, labels)
     np.testing.assert_array_equal(model.predict(X), NAGClassifier(random_state=0).fit(X, words).predict(X))
+
+
+def test_periods_of_arrow_are_no_numbers():
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow", exc_type=ImportError)
+    frame = pd.DataFrame({"a": pd.period_range("2024-01", periods=3, freq="M"), "b": [1.0, 2.0, 3.0]})
+    table = pa.Table.from_pandas(frame)
+    for rows in (table, table.select(["a"]), table.to_batches()[0]):
+        with pytest.raises(ValueError, match="X has dates or times"):
+            NAGRegressor().fit(rows, [0.0, 1.0, 0.0])
+    with pytest.raises(ValueError, match="y has dates or times"):
+        NAGRegressor().fit(table.select(["b"]), table["a"])
+
+
+def test_a_column_of_arrow_without_values_is_missing():
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow", exc_type=ImportError)
+    column = pd.Series([None] * 2, dtype=pd.ArrowDtype(pa.null()))
+    for rows in (pd.DataFrame({"a": column}), pd.DataFrame({"a": column, "b": 0.0}), pa.table({"a": pa.nulls(2)})):
+        assert not OnlineImputer().fit_transform(rows).any()
+        with pytest.raises(ValueError, match="X contains NaN in row 0"):
+            NAGRegressor().fit(rows, [0.0, 1.0])

@@ -263,3 +263,12 @@ def test_a_word_fills_what_may_turn_out_to_be_words():
     assert imputer.learn_transform(later).tolist() == [["u"], ["none"]]
     with pytest.raises(ValueError, match="fill_value is the word 'none', but the columns hold numbers"):
         OnlineImputer("constant", fill_value="none").partial_fit(first).partial_fit(first.assign(a=1.0))
+
+
+@pytest.mark.parametrize("strategy", ["mean", "most_frequent"])
+def test_sparse_columns_of_pandas_whatever_they_leave_out(strategy):
+    columns = {"a": [1.0, 1.0, np.nan], "b": [0.0, 2.0, 1.0]}
+    expected = OnlineImputer(strategy).fit_transform(pd.DataFrame(columns))
+    for fills in ((np.nan, np.nan), (np.nan, 0.0), (0.0, 0.0), (1.0, 2.0)):
+        sparse_columns = {n: pd.arrays.SparseArray(v, fill_value=f) for (n, v), f in zip(columns.items(), fills)}
+        np.testing.assert_array_equal(OnlineImputer(strategy).fit_transform(pd.DataFrame(sparse_columns)), expected)
