@@ -33,18 +33,10 @@ from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, nume
 
 
 class Columns(NamedTuple):
-    """What is known of the columns of a table.
+    """What is known of the columns of a table."""
 
-    Attributes
-    ----------
-    names : tuple or None
-        Names of all, where they have any.
-    kinds : tuple of str
-        What each holds, as far as values have shown it; "" for a column that no transformer takes.
-    """
-
-    names: tuple | None
-    kinds: tuple
+    names: tuple | None  # of all, where they have any
+    kinds: tuple  # of each, as far as values have shown it; "" if no transformer takes it
 
 
 class _Missing(Column):
@@ -66,7 +58,7 @@ class _Missing(Column):
 
 
 class _Changed(Column):
-    """A column that held something else before: what can be read is read, and the rest is missing."""
+    """A column that held something else before: what cannot be read is missing."""
 
     kind = EMPTY
 
@@ -110,12 +102,12 @@ class OnlineColumnTransformer(OnlineTransformer):
     or, for transformers that take them, sparse matrices. A transformer gets arrays, whatever the table is:
 
     - float64, with NaN for missing values, where its columns hold numbers or booleans;
-    - objects, str or None for missing values, where they hold words (text, and categories of pandas and polars);
-    - datetime64, with NaT for missing values, where they hold dates. A time with a zone is what the clock shows there;
+    - objects, str or None, where they hold words (text, and categories of pandas and polars);
+    - datetime64, with NaT, where they hold dates. A time with a zone is what the clock shows there;
     - objects, where they hold several of these.
 
-    It knows its columns: names and kinds are those of the first table. The order of columns does not matter then, and
-    ``mismatch`` says what happens when others come.
+    Names and kinds of columns are those of the first table; their order does not matter. Transformers are copied then,
+    and may not change.
 
     Parameters
     ----------
@@ -127,16 +119,15 @@ class OnlineColumnTransformer(OnlineTransformer):
     remainder : {"drop", "passthrough"} or transformer, default="drop"
         What happens to the columns that are not in ``transformers``.
     mismatch : {"raise", "fill"}, default="raise"
-        What to do with a table that has other columns than the first one. ``"raise"`` refuses a table that lacks a
-        column, has one more, or has words in a column of numbers and the like. ``"fill"`` warns, and goes on: a column
-        that is not there has missing values, a new one is left out, and of one that holds something else now what
-        cannot be read is missing, as infinite numbers are, in the first table as in others. Columns that no transformer
-        takes may come and go either way.
+        What to do with a table that has other columns than the first one. ``"raise"`` refuses one that lacks a
+        column, has one more, or has words among numbers and the like. ``"fill"`` warns: a column that is not there has
+        missing values, a new one is left out, and of one that holds something else what cannot be read is missing, as
+        infinite numbers are, in the first table as in others. Columns that no transformer takes may come and go either
+        way.
     unused : list of str, default=()
-        Names of columns that the first table lacks, and that no transformer takes: the target, for one. They may come
-        and go, too.
+        Names of columns that the first table lacks and that may come and go, too: the target, for one.
     verbose_feature_names_out : bool, default=True
-        Whether the names of columns that come out begin with the name of their transformer, as in ``words__town=Rome``.
+        Whether names of columns that come out begin with that of their transformer, as in ``words__town=Rome``.
 
     Attributes
     ----------
@@ -149,8 +140,8 @@ class OnlineColumnTransformer(OnlineTransformer):
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are str.
     kinds_ : tuple of str
-        What each of them holds: ``"numbers"``, ``"words"`` or ``"dates"``; ``"no values"`` if there was none so far,
-        and ``""`` where no transformer takes it.
+        What each holds: ``"numbers"``, ``"words"`` or ``"dates"``; ``"no values"`` if there was none so far, ``""`` if
+        no transformer takes it.
 
     See Also
     --------
@@ -212,7 +203,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         return {**nested, **own}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``transformers`` first, then single ones, then parameters of these.
+        """Set parameters by name: ``transformers`` first, then single ones, then theirs.
 
         Parameters
         ----------
@@ -232,7 +223,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         return super().set_params(**params)
 
     def _entries(self):
-        """The parameter ``transformers``, or nothing where it is not what it must be."""
+        """The parameter ``transformers``; nothing where it is wrong."""
         entries = self.transformers
         fits = isinstance(entries, list | tuple) and all(isinstance(e, tuple) and len(e) == 3 for e in entries)
         return list(entries) if fits and all(isinstance(name, str) for name, _, _ in entries) else []
@@ -265,7 +256,7 @@ class OnlineColumnTransformer(OnlineTransformer):
 
     @unchanged_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit all transformers from scratch, also such as need all rows at once.
+        """Fit from scratch, also transformers that need all rows at once.
 
         Parameters
         ----------
@@ -304,7 +295,7 @@ class OnlineColumnTransformer(OnlineTransformer):
             raise
 
     def _blocks(self, columns, table, refits, y):
-        """What the transformers make of the columns that they learn; nothing where they are fitted anew."""
+        """What transformers make of columns that they learn; nothing where they are fitted anew."""
         blocks = []
         for name, step, places, single in self._fitted:
             if step == "drop":
@@ -324,7 +315,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         return blocks
 
     def _head(self, entry, columns, table):
-        """What comes out of a transformer, which has learnt, for the first row; None where nothing does."""
+        """What comes out of a fitted transformer for the first row; None where nothing does."""
         _, step, places, single = entry
         if is_left_out(step) and step != "passthrough":
             return None
@@ -334,13 +325,13 @@ class OnlineColumnTransformer(OnlineTransformer):
         return rows if is_left_out(step) else step.transform(rows)
 
     def _table(self, X, first=False):
-        """The columns of ``X``; raise for transformers that have changed since the ``first`` ones came."""
+        """The columns of ``X``; raise for transformers that have changed."""
         table = read_table(X)
         check_some(table)
         if first:
             return table
         given = {"remainder": self.remainder, **{name: step for name, step, _ in self._entries()}}
-        for name, made, *_ in self._fitted:
+        for name, made in getattr(self, "_made", {}).items():  # saved models may lack it
             check_as_made(made, given.get(name), name)
         if table.array is not None and DATES in self._state.kinds:  # which numbers are not
             dense = table.array.toarray() if sparse.issparse(table.array) else table.array
@@ -367,6 +358,7 @@ class OnlineColumnTransformer(OnlineTransformer):
             step = self.remainder if is_left_out(self.remainder) else clone(self.remainder)
             fitted.append(("remainder", step, tuple(rest), False))
         self._fitted = [entry for entry in fitted if entry[2]]
+        self._made = {name: step if is_left_out(step) else clone(step) for name, step, *_ in self._fitted}
         used = {place for _, step, places, _ in self._fitted for place in places if step != "drop"}
         names = None if table.names is None else tuple(table.names)
         twice = [name for name, count in Counter(names or ()).items() if count > 1]
@@ -376,7 +368,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         self._state = Columns(names, tuple(EMPTY if place in used else "" for place in range(n)))
 
     def _with_absent(self, table):
-        """A table with the columns that transformers name and it has not, of missing values."""
+        """A table with the columns that it lacks, of missing values."""
         absent: dict[str, None] = {}
         for _, _, columns in self.transformers:
             for name in [columns] if isinstance(columns, str) else columns if isinstance(columns, list) else ():
@@ -429,7 +421,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         return columns
 
     def _read_alike(self, place, *kinds):
-        """Whether all that take a column make the same of it whichever of these kinds it is."""
+        """Whether all that take a column make the same of these kinds."""
         takers = [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
         may_raise = self.mismatch == "fill" and any(_reader(step).errors == "raise" for step in takers if _reads(step))
         return not may_raise and all(_reads(step).issuperset(kinds) for step in takers)
@@ -450,7 +442,7 @@ class OnlineColumnTransformer(OnlineTransformer):
             )
 
     def _check_names(self, names):
-        """Raise, or warn, where columns that are used are missing or there twice, and for new ones."""
+        """Raise, or warn, for columns that are missing, new, or there twice."""
         state = self._state
         if names == list(state.names):
             return
@@ -484,14 +476,14 @@ class OnlineColumnTransformer(OnlineTransformer):
         rows[infinite] = np.nan
 
     def _kinds(self, columns):
-        """Kinds of all columns, with those that the present ones have shown first."""
+        """Kinds of all columns, also of those that show theirs now."""
         return tuple(
             column.kind if kind == EMPTY and column is not None and column.has_values else kind
             for kind, column in zip(self._state.kinds, columns)
         )
 
     def _group(self, columns, places, single, table, step):
-        """The columns that a transformer takes, as an array or, for one of this package, as a table of words."""
+        """The columns that a transformer takes, as an array or, for one of this package, as a table."""
         takes, reads = ((), ()) if single else (getattr(step, "_takes_tables", ()), _reads(step))
         encodes = takes == (WORDS,) and not reads
         if table.array is not None:
@@ -507,7 +499,7 @@ class OnlineColumnTransformer(OnlineTransformer):
         chosen = [columns[place] for place in places]
         known = [self._state.kinds[place] for place in places]
         known = [NUMBERS if (kind, column.kind) == (EMPTY, NUMBERS) else kind for kind, column in zip(known, chosen)]
-        if encodes:
+        if encodes:  # as float64 makes one of several large numbers
             known = [WORDS if _is_beyond_floats(column) else kind for kind, column in zip(known, chosen)]
         kinds = set(known) - {EMPTY}
         as_table = len(kinds) == 1 and kinds.issubset(takes)
@@ -560,7 +552,7 @@ class OnlineColumnTransformer(OnlineTransformer):
 
     @property
     def kinds_(self) -> tuple:
-        """What each column holds; "" for those that no transformer takes."""
+        """What each column holds; "" if no transformer takes it."""
         self._check_is_fitted()
         return self._state.kinds
 
@@ -644,7 +636,6 @@ class OnlineColumnTransformer(OnlineTransformer):
 
 
 def _is_beyond_floats(column):
-    """Whether a column has numbers of a size at which float64 makes one of several whole ones."""
     return column.kind == NUMBERS and 2**53 <= np.fmax.reduce(np.abs(column.numbers()), initial=0.0) < np.inf
 
 
@@ -660,7 +651,7 @@ def _reader(step):
 
 
 def _asks_for_weights(transformer):
-    """Whether a transformer requests weights of rows, where scikit-learn routes what is requested."""
+    """Whether a transformer requests weights of rows."""
     if isinstance(transformer, str) or not get_config()["enable_metadata_routing"]:
         return False
     routing = get_routing_for_object(transformer)
@@ -676,7 +667,7 @@ def _check_transformer(parameter, step):
 
 
 def _places(columns, X, table, name):
-    """Places of the columns that a transformer is to take, and whether it is a single one without a list."""
+    """Places of the columns for a transformer, and whether it is a single one without a list."""
     if callable(columns):
         columns = columns(X)
     n = len(table.columns)
@@ -714,7 +705,7 @@ def _place(column, table, places, name):
 
 
 def stacked(blocks: list, n_rows: int) -> Any:
-    """Blocks of columns side by side: an array where all are arrays, else CSR, whatever values they hold."""
+    """Blocks of columns side by side: an array where all are arrays, else CSR."""
     blocks = [_two_dimensional(block) for block in blocks]
     if not blocks:
         return np.empty((n_rows, 0))

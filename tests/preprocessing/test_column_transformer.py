@@ -520,3 +520,11 @@ def test_transformers_stay_what_they_were_when_the_first_row_came(frame, changed
             call(frame)
     columns.fit(frame).transform(frame)
     columns.set_params(**before).fit(frame).transform(frame)
+
+
+def test_what_may_change_of_a_fitted_transformer_may_change_within():
+    columns = OnlineColumnTransformer([("days", DateEncoder(("days",)), ["d"])])
+    columns.fit(pd.DataFrame({"d": ["2024-01-01"]})).named_transformers_["days"].set_params(errors="missing")
+    assert np.isnan(columns.transform(pd.DataFrame({"d": ["soon"]}))).all()
+    del columns._made  # as of models that were saved before
+    columns.set_params(days__errors="missing").transform(pd.DataFrame({"d": ["2024-01-01"]}))
