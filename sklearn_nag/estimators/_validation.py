@@ -34,7 +34,7 @@ _CHUNK = 2**16  # labels looked up at a time, so that many need little memory be
 
 
 def check_coverage(coverage):
-    """One coverage or several, as an array of one dimension; raise unless each is a number between 0 and 1."""
+    """One coverage or several, as an array; raise unless each is between 0 and 1."""
     coverages = np.atleast_1d(as_floats(coverage, "coverage"))
     if not (coverages.ndim == 1 and coverages.size and ((coverages > 0.0) & (coverages < 1.0)).all()):
         raise ValueError(f"coverage must be a float between 0 and 1, or several of these; got {shown(coverage)}.")
@@ -42,7 +42,7 @@ def check_coverage(coverage):
 
 
 def check_fitted(estimator):
-    """Raise NotFittedError for an estimator that has learnt nothing; it may have been cloned, and the clone learnt."""
+    """Raise NotFittedError for an estimator that has learnt nothing, as its clone may have."""
     check_is_fitted(
         estimator,
         msg="This %(name)s instance is not fitted yet: call fit or partial_fit before using it. fit_stream, shard_fit "
@@ -58,8 +58,8 @@ def as_numpy(array, name, is_decoded=True):
 
     Of Arrow it is as it is, but that words of a dictionary stand for themselves, unless ``is_decoded`` is False.
 
-    Raise where it cannot be one: for an array with masked entries, which would be read under their mask, for sets,
-    generators and the like, whose entries have no places, and for arrays that NumPy cannot read.
+    Raise for masked entries, for sets, generators and the like, whose entries have no places, and for arrays that NumPy
+    cannot read.
     """
     if type(array) is np.ndarray:
         return array
@@ -84,7 +84,7 @@ def as_numpy(array, name, is_decoded=True):
     if converted is None or (converted.dtype.kind == "O" and not _holds_words(converted)):
         kind = f"{type(array).__module__}.{type(array).__qualname__}"
         raise TypeError(
-            f"{name} is a {kind}, which cannot be read as a NumPy array, and models are learnt on NumPy arrays: give "
+            f"{name} is a {kind}, which cannot be read as a NumPy array, as models need it: give "
             f"{name} as one, moved to the CPU and detached from gradients where it has these."
         )
     return converted
@@ -103,19 +103,19 @@ def _decoded(array):
 
 
 def _holds_words(objects):
-    """Whether an array of objects is one of strings and None, as of Arrow, and not of somebody's scalars."""
+    """Whether objects are strings and None, as of Arrow, and not somebody's scalars."""
     return all(entry is None or isinstance(entry, str) for entry in objects.ravel())
 
 
 def _holds_masks(values):
-    """Whether ``values`` is a masked array or a sequence with one among its entries."""
+    """Whether ``values`` is a masked array or a sequence with one."""
     if isinstance(values, list | tuple):
         return any(isinstance(entry, np.ma.MaskedArray) for entry in values)
     return isinstance(values, np.ma.MaskedArray)
 
 
 def raise_for_masked(values, name):
-    """Raise for the first masked entry of ``values``, as what is under a mask is not meant to be read."""
+    """Raise for the first masked entry of ``values``."""
     if not _holds_masks(values):
         return
     if isinstance(values, np.ma.MaskedArray):
@@ -135,8 +135,7 @@ def raise_for_masked(values, name):
 def check_kinds(X):
     """Raise for columns of ``X`` of which NumPy would make numbers that they do not stand for.
 
-    Those are dates and times, which would mean what their unit happens to be, and complex numbers, which would lose
-    a part.
+    Those are dates and times, which would be of any unit, and complex numbers, which would lose a part.
     """
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         if not sparse.issparse(X):
@@ -154,7 +153,7 @@ def check_kinds(X):
 
 
 def raise_for_kinds(name, values):
-    """Raise for dates, times and complex numbers among ``values``, as `check_kinds` does, even where one is missing."""
+    """As `check_kinds`, of any ``values``."""
     entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
     types = getattr(getattr(values, "schema", None), "types", getattr(values, "type", ""))  # of Arrow
     if entries.dtype.kind in "mM" or "ArrowPeriodType" in str(types):
@@ -186,7 +185,7 @@ def as_floats(values, name):
 
 
 def raise_for_entry(name, values, names=None):
-    """Raise for the first entry of ``values`` that Python cannot make a float of; return if there is none."""
+    """Raise for the first entry of ``values`` that is no float, if there is one."""
     entries = np.asarray(values, dtype=object)
     for place in np.ndindex(entries.shape):
         try:
@@ -234,7 +233,7 @@ def converted(estimator, X, *y, **options):
 
 
 def _with_nan(X):
-    """``X`` with NaN for NA of pandas among objects, of which Python makes no number; ``X`` where there is none."""
+    """``X`` with NaN for NA of pandas, of which Python makes no number; ``X`` itself without NA."""
     if sparse.issparse(X) or hasattr(X, "column_names"):
         return X
     entries = np.asarray(X, dtype=object)
@@ -245,7 +244,7 @@ def _with_nan(X):
 
 
 def unconverted(estimator, X, *y, reset):
-    """Rows as given, of which `validate_data` looks at names and number of columns alone; and targets."""
+    """Rows as given, whose names and number of columns are checked alone; and targets."""
     X = as_numpy(X, "X", is_decoded=False)
     if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # None, or what has __array__ alone
         X = np.asarray(X)
@@ -261,19 +260,19 @@ def unconverted(estimator, X, *y, reset):
 
 
 def check_some_rows(X, estimator):
-    """Raise for a table without rows, of which `validate_data` is not asked."""
+    """Raise for a table without rows."""
     if X.shape[0] if hasattr(X, "shape") else len(X):
         return
     raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {type(estimator).__name__}.")
 
 
 def _in_place(place, names=None, before=""):
-    """Words for an index as an error goes on with them, after ``before``; none for the index of a single value."""
+    """Words for an index, after ``before``; none for that of a single value."""
     return f"{before} in {_place(place, names)}" if len(place) else ""
 
 
 def _place(place, names=None):
-    """Words for an index of one number or two: a row, and a column by its name where it has one."""
+    """Words for an index of a row, and of a column, by its name where it has one."""
     row, *column = map(int, place)
     if not column:
         return f"row {row}"
@@ -309,7 +308,7 @@ def check_finite(values, name, owner, names=None):
 
 
 def check_sparse(X):
-    """Raise for sparse ``X`` whose arrays make no matrix, so that loops go out of bounds, or are too long."""
+    """Raise for sparse ``X`` whose arrays make no matrix, or are too long."""
     if not sparse.issparse(X):
         return
     if X.ndim != 2:
@@ -345,7 +344,7 @@ def _check_number_of_entries(n):
 
 
 def _check_array(name, array, ndim, integers=False):
-    """Raise unless an array of a sparse matrix has so many dimensions and, if asked for, integers that Numba takes."""
+    """Raise unless an array has so many dimensions and, if asked for, integers that Numba takes."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise ValueError(
             f"X has masked entries in its {name}, which have no values: fill the array by its method filled."
@@ -360,7 +359,7 @@ def _check_array(name, array, ndim, integers=False):
 
 
 def _check_compressed(X, line, across, n_lines, n_across):
-    """Raise unless ``indptr`` and ``indices`` name ``n_lines`` lines of entries, each at a place below ``n_across``."""
+    """Raise unless ``indptr`` and ``indices`` name ``n_lines`` lines of entries, at places below ``n_across``."""
     indptr = X.indptr
     _check_array("indptr", indptr, 1, integers=True)
     _check_array("indices", X.indices, 1, integers=True)
@@ -381,7 +380,7 @@ def _check_compressed(X, line, across, n_lines, n_across):
 
 
 def _check_coordinates(X):
-    """Raise unless the coordinates of a COO matrix are places in it, as many as there are entries."""
+    """Raise unless the coordinates of a COO matrix are places in it, one for each entry."""
     coords = X.coords if hasattr(X, "coords") else (X.row, X.col)
     if len(coords) != 2:
         raise ValueError(f"X has coordinates of {len(coords)} dimensions; rows are those of a matrix.")
@@ -394,7 +393,7 @@ def _check_coordinates(X):
 
 
 def _check_lists(X):
-    """Raise unless the lists of a LIL matrix are those of its rows, and name columns that it has."""
+    """Raise unless the lists of a LIL matrix are of its rows and columns."""
     n_rows, n_columns = X.shape
     for name in ("rows", "data"):
         lists = getattr(X, name)
@@ -409,7 +408,7 @@ def _check_lists(X):
 
 
 def _check_places(places, what, n):
-    """Raise unless all ``places`` are from 0 to ``n - 1``; seen as unsigned, negative ones are large."""
+    """Raise unless ``places`` are from 0 to ``n - 1``; seen as unsigned, negative ones are large."""
     if places.dtype.kind != "i":
         raise ValueError(f"X has {what}s of dtype {places.dtype}; they must be integers.")
     if places.size and places.view(f"u{places.itemsize}").max() >= n:
@@ -434,7 +433,7 @@ def is_plain(X, n_features, finite):
 
 
 def check_repeated(X):
-    """Raise for sparse ``X`` that names a place more than once with values whose sum is not finite."""
+    """Raise for sparse ``X`` with several values of one place whose sum is not finite."""
     if sparse.issparse(X):
         with np.errstate(all="ignore"):
             summed = X.astype(np.float64)
@@ -479,7 +478,7 @@ def _without_type(label):
 
 
 def as_labels(y, name):
-    """Labels as NumPy has them: whole numbers and booleans that come as objects, as of a data frame, as such."""
+    """Labels as NumPy has them, also whole numbers and booleans that come as objects."""
     y = as_numpy(y, name)
     if isinstance(y, np.ndarray) and y.dtype.kind in "mM":
         raise ValueError(f"{name} must be whole numbers, booleans or words; it holds {y.dtype}.")
@@ -508,7 +507,7 @@ def two_or_more(classes):
 
 
 def class_codes(y, classes):
-    """Place of each label in the sorted ``classes``, as int32; raise for a label that is not among them."""
+    """Place of each label in the sorted ``classes``, as int32; raise for others."""
     if len(y) * len(classes) <= _FEW and y.dtype.kind == classes.dtype.kind in "biuSU":
         known = classes.tolist()
         with suppress(ValueError):  # for which there is an error below
@@ -540,7 +539,7 @@ def named_models(models, base=None):
 
 
 def check_alike(models, base, *names):
-    """Raise unless models, and their base, are fitted, of one class, and alike in features and what else is named."""
+    """Raise unless models, and their base, are fitted, of one class, and alike in features and what is named."""
     first = models[0]
     for name, model in named_models(models, base):
         if type(model) is not type(first):

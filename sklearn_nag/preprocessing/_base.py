@@ -1,8 +1,7 @@
 """What all transformers of this package share: they learn row by row, and a row is transformed by the rows up to it.
 
-A transformer is a file with a class that derives from `OnlineTransformer` and says, by a handful of methods, what it
-keeps and what rows do to it. The base has everything else: `fit`, `partial_fit`, `transform`, `learn_transform`, names
-of columns, and that a call which fails leaves no trace.
+A class that derives from `OnlineTransformer` says, by a few methods, what it keeps and what rows do to it. The base
+has everything else: `fit`, `transform`, names of columns, and that a call which fails leaves no trace.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ class _Learnt(NamedTuple):
 class OnlineTransformer(TransformerMixin, BaseEstimator):
     """Base of the transformers that learn row by row.
 
-    What a transformer has learnt is ``_state``, which is never changed in place: a call that learns makes another one.
-    So a call is undone by keeping the attributes of before, and whoever reads while another thread learns sees one
-    state or the other. Parts of it, such as arrays that a call does not touch, may be shared by both.
+    What has been learnt is ``_state``, which is never changed in place: a call that learns makes another one. So a call
+    is undone by keeping the attributes of before, and whoever reads while another thread learns sees one state or the
+    other. They may share parts.
 
-    A class defines ``_new_state``, ``_learn_rows``, ``_transform_rows`` and ``_names_out``, and where it needs them
-    ``_check_parameters``, ``_rows`` and ``_merge_states``.
+    A class defines ``_new_state``, ``_learn_rows``, ``_transform_rows`` and ``_names_out``, and others where it needs
+    them.
     """
 
     _state: Any
@@ -88,11 +87,11 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def _less(self, state, base):
-        """A state without what it knew when it was ``base``, where states are merged by sums; else the state itself."""
+        """A state without what ``base`` knew, where states are merged by sums; else the state itself."""
         return state
 
     def _places_in(self, merged) -> np.ndarray | None:
-        """Which column of a merged transformer each one of this is, -1 if it is none; None where all are the same."""
+        """Which column of a merged transformer each one is, -1 if none; None where all are the same."""
         return None
 
     # -- what all do
@@ -189,7 +188,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return np.asarray(self._names_out(self._state, names), dtype=object)
 
     def __setstate__(self, state):
-        """Take over what was saved; parameters that the version which saved it did not have are at their defaults."""
+        """Take over what was saved; parameters that came later are at their defaults."""
         parameters = inspect.signature(type(self)).parameters.values()
         new = {p.name: p.default for p in parameters if p.name not in state and p.default is not p.empty}
         if new and state.get("_begun_with"):
@@ -200,7 +199,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return hasattr(self, "_state")
 
     def _check_is_fitted(self):
-        """Raise AttributeError for an attribute of what has been learnt, where nothing has."""
+        """Raise AttributeError where nothing has been learnt."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
 
@@ -225,7 +224,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         check_as_begun(self._begun_with, now, type(self).__name__, "it")
 
     def _check_begun_with(self, parameters):
-        """Raise unless the parameters are those of the first row, on which the columns that come out depend."""
+        """Raise unless the parameters are those of the first row."""
         check_as_begun(self._begun_with, parameters, type(self).__name__, "it")
 
     def _contained(self, rows, X):
@@ -238,7 +237,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return contained
 
     def _merged(self, transformers, base=None):
-        """A new transformer of several that fit together, of which this is the first; all went on from ``base``."""
+        """A new transformer of several, of which this is the first; all went on from ``base``."""
         result = object.__new__(type(self))
         vars(result).update(vars(self))
         states = [transformer._state for transformer in transformers]
@@ -252,7 +251,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return ()
 
     def _numeric_outputs(self) -> Any:
-        """Places of the columns that come out and hold numbers, not words or marks; None where nothing is known."""
+        """Places of columns that come out as numbers, not words or marks; None where nothing is known."""
         return None
 
     @property
@@ -271,8 +270,8 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 def _where_frames_hold_them(method):
     """A method that transforms, which leaves sparse rows as they are where `sklearn.set_config` alone asks for frames.
 
-    Frames do not take sparse rows: scikit-learn raises. ``set_output`` of a transformer is of its own rows, but the
-    setting is of all transformers, also of those within a pipeline or a mixture, which its user has not named.
+    Frames do not take sparse rows. ``set_output`` is of one transformer, but the setting of all, also of those within a
+    pipeline, which its user has not named.
     """
 
     @functools.wraps(method)
@@ -338,7 +337,7 @@ def table_in(transformer: Any, X: Any, first: bool) -> Table:
 
 
 def _check_names(transformer, names, first):
-    """Remember or compare names of columns of tables that not all versions of scikit-learn know."""
+    """Remember or compare names of columns of tables that scikit-learn may not know."""
     if first:
         transformer.n_features_in_, transformer.feature_names_in_ = len(names), np.array(names, dtype=object)
     elif len(names) != transformer.n_features_in_:

@@ -121,9 +121,9 @@ class DateEncoder(OnlineTransformer):
         for form in formats or ():
             try:
                 datetime.datetime.strptime("", form)
-            except (ValueError, re.error) as error:  # most often as "" is no date
+            except (ValueError, re.error) as error:
                 if "does not match" not in str(error):
-                    raise InvalidParameterError("format", "as strptime takes it", shown(form)) from error
+                    raise InvalidParameterError("format", "as strptime takes it", shown(form)) from None
         check_option("errors", self.errors, ("raise", "missing"))
         check_flag("one_hot", self.one_hot)
         check_flag("sparse_output", self.sparse_output)
@@ -153,7 +153,7 @@ class DateEncoder(OnlineTransformer):
         return any(form in UNITS or _width(form) for form in self._formats())
 
     def _of_days(self, column):
-        """Dates that numbers stand for, as days since 1970, or in another unit."""
+        """Dates that numbers, of days or another unit, stand for."""
         unit = self.format if isinstance(self.format, str) and self.format in UNITS else "days"
         days = column.numbers() / UNITS[unit]
         beyond = np.abs(days) > _MOST_DAYS

@@ -74,7 +74,7 @@ class Choice(NamedTuple):
 
 
 def choose(column: Column, asked: str | None = None, kept: str = _KEPT, least: float = 1.0) -> Choice:
-    """Decide what a column is, by all of it that there is to see; raise if it is not what is ``asked``, of `KINDS`.
+    """Decide what a column is; raise if it is not what is ``asked``, of `KINDS`.
 
     ``kept`` is what notes say of how to keep a column that is left out, with ``{name}`` and ``{kind}``; ``least`` the
     share of the rows with a value that must be numbers, or dates, where it holds words: the others are missing.
@@ -131,7 +131,7 @@ def _of_numbers(column, asked, kept):
 
 
 def _times_in(numbers):
-    """The format of numbers that tell times: since 1970, or as 20230228; None for others. They are sorted."""
+    """The format of sorted numbers that tell times; None for others."""
     if len(numbers) < 2:
         return None
     for unit, factor in _EPOCHS.items():
@@ -148,7 +148,7 @@ def _times_in(numbers):
 
 
 def _name_rows(numbers, n_different, name, are_times=False):
-    """Whether numbers are names of rows: whole, and all different in one of the ways that names are."""
+    """Whether numbers are names of rows: whole, and different as names are."""
     if not (numbers == np.round(numbers)).all():
         return False
     if _NAMES_ROWS.search(name) and n_different > min(MOST_WORDS, len(numbers) // 2):
@@ -211,7 +211,7 @@ def _of_words(column, asked, kept, least):
 
 
 def _as_quantities(column, counts, choice, asked, kept, least):
-    """The choice for words that are numbers with the same unit behind them, but for few of them, or None."""
+    """The choice for words that are numbers with one unit, but for few of them, or None."""
     units: Counter = Counter()
     for word, times in counts.items():
         units[unit_of(word)] += times
@@ -280,7 +280,7 @@ def _finite(word, form):
 
 
 def _other_form(numbers, form):
-    """What notes say of numbers with thousands that may be decimals, or the other way round; None for others."""
+    """What notes say of numbers whose thousands may be decimals or decimals thousands; None for others."""
     mark = form.thousands or form.decimal
     with_mark = [word for word in numbers if mark in word]
     if mark not in (".", ",") or not with_mark or not all(map(_GROUPS.fullmatch, with_mark)):
@@ -292,7 +292,7 @@ def _other_form(numbers, form):
 
 
 def _best(counts, forms, read, least):
-    """Of some formats the one by which most rows can be read: with what words are by it, and others; see `_read`."""
+    """The format by which most rows can be read, with what `_read` makes of them."""
     best = None, None, []
     for form in forms:
         found, others = _read(counts, partial(read, form=form), least)
@@ -305,7 +305,7 @@ def _best(counts, forms, read, least):
 
 
 def _read(counts, read, least):
-    """Words as what ``read`` makes of them, with a list of others, where these are in few rows; else (None, [])."""
+    """What ``read`` makes of words, and a list of others, if these are in few rows; else (None, [])."""
     n_rows, n_others = sum(counts.values()), 0
     found, others = {}, []
     for word, times in counts.items():
@@ -352,7 +352,7 @@ def _as_dates(column, counts, choice, asked, kept, least):
 
 
 def _are_years(dates):
-    """Whether dates are of years that there may be, as four digits before a hyphen may be anything."""
+    """Whether years may be such: four digits before a hyphen may be anything."""
     first, last = _YEARS
     return all(first <= date.year <= last for date in dates.values())
 
@@ -391,7 +391,7 @@ def prepare(
 ) -> OnlinePipeline:
     """Make an `OnlinePipeline` for the columns of a table: what each of them is decides what is made of it.
 
-    The rows shown are looked at, not learnt: give as many as one can see at once, then let the pipeline learn.
+    The rows are looked at, not learnt: give as many as one can see at once, then let the pipeline learn.
 
     - Numbers and booleans stay as they are, in their units. So do words that are numbers in 99 % of the rows, as
       ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative) or ``1.200,5``, with one unit behind all of them,
@@ -439,7 +439,7 @@ def prepare(
     Raises
     ------
     ValueError
-        For columns that are not there, or not what ``kinds`` asks for, and when there is nothing left to learn from.
+        For columns that are not there, or not what ``kinds`` asks for, and when none is left to learn from.
 
     See Also
     --------
@@ -511,7 +511,7 @@ def _column(table, place):
 
 
 def _made(choice):
-    """What is made of a column, in words, and the groups of columns whose transformers it shares."""
+    """What is made of a column, in words, and the groups whose transformers it shares."""
     kind = choice.kind
     if kind == LEFT_OUT:
         return "", []
@@ -533,7 +533,7 @@ def _made(choice):
 
 
 def _by_number(groups):
-    """Further groups of a column, for a learner that cuts numbers, and makes nothing of ones and zeros."""
+    """Further groups of a column, for a learner that cuts numbers."""
     if groups and groups[0][0] == WORDS:
         return [(BY_NUMBER, WORDS, groups[0][1] or MOST_NUMBERS)]
     return [(BY_NUMBER, *group) for group in groups if group[0] == DATES and group[-1] != ("days",)]

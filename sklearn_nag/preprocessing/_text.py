@@ -21,7 +21,7 @@ from ._words import added_up, encoded
 
 
 class Documents(NamedTuple):
-    """How many documents there were, and in how many of them each hashed word was; and how often words have come."""
+    """How many documents there were, and had each hashed word; and how often words have come."""
 
     n: int
     counts: np.ndarray
@@ -151,7 +151,7 @@ class OnlineTfidf(OnlineTransformer):
             raise TypeError("analyzer must make a list of str of a text.") from error
 
     def _hashed(self, words):
-        """How often each hashed word is in each list of words, as HashingVectorizer has it."""
+        """How often each hashed word is in each list of words."""
         hasher = FeatureHasher(int(self.n_features), input_type="string", alternate_sign=False)
         try:
             return sparse.csr_array(hasher.transform(words))
@@ -233,7 +233,7 @@ class OnlineTfidf(OnlineTransformer):
 
 
 def _counted(known, texts, n):
-    """How often words have come, after more texts: whenever there are more than ``2 * n``, those seen most stay."""
+    """How often words have come, after more texts: of more than ``2 * n``, those seen most stay."""
     if n == 0:
         return known
     known = Counter(known)
@@ -245,7 +245,7 @@ def _counted(known, texts, n):
 
 
 def _most(counts, n):
-    """The ``n`` words that have come most often; of those that have come as often, the first."""
+    """The ``n`` most frequent words; of equal ones the first."""
     return dict(sorted(counts.items(), key=itemgetter(1), reverse=True)[:n])
 
 
@@ -254,7 +254,7 @@ def _idf(n, counts):
 
 
 def _texts(X):
-    """Texts of a list, a column, or a table of one column; missing ones are empty."""
+    """Texts of a list or a column; missing ones are empty."""
     if isinstance(X, str):
         raise ValueError("Iterable over raw text documents expected, string object received.")
     if sparse.issparse(X):

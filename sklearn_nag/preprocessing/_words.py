@@ -27,7 +27,7 @@ class Coded(NamedTuple):
     n_rows: int
 
     def not_in(self, i, known):
-        """Words of a column that are not ``known``, in the order in which rows have them."""
+        """New words of a column, in the order in which rows have them."""
         is_new = np.array([word not in known for word in self.words[i]], dtype=bool)
         if not is_new.any():
             return []
@@ -73,7 +73,7 @@ class Vocabulary(NamedTuple):
 
 
 class _OfVocabulary(_OfWords):
-    """Base of the encoders that know words by number, in the order in which they came, up to a limit."""
+    """Base of the encoders that know words by number, up to a limit."""
 
     _state: Vocabulary
     max_categories: int
@@ -96,7 +96,7 @@ class _OfVocabulary(_OfWords):
         return state, self._transform_rows(state, rows) if transform else None
 
     def _numbers(self, state, rows):
-        """Number of each word; all without one have the last."""
+        """Number of each word; others have the last."""
         last, out = int(self.max_categories) - 1, np.empty((rows.n_rows, len(rows.words)), dtype=np.int32)
         for i, known in enumerate(state.places):
             out[:, i] = np.array([known.get(word, last) for word in rows.words[i]], dtype=np.int32).take(rows.codes[i])
@@ -149,8 +149,7 @@ class OnlineOneHotEncoder(_OfVocabulary):
     -----
     Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the
     same. `transform` leads words that have not been learnt to the last column. Names of columns tell the words, so they
-    change while the vocabulary grows; frames between the steps of a pipeline, which compares names, go with arrays of
-    sure words only.
+    change while the vocabulary grows: no frames go between the steps of a pipeline then.
 
     Examples
     --------
@@ -211,8 +210,8 @@ class OnlineOrdinalEncoder(_OfVocabulary):
     """The number of each word of a column, in the order in which words came.
 
     Curves and cells, which cut columns, learn by it how words act together with other columns. It is no measure of
-    anything, and so of little use to a line: give `OnlineOneHotEncoder` beside it, as `prepare` does. As frequent words
-    come soon, those with low numbers are mostly the frequent ones.
+    anything, and so of little use to a line: give `OnlineOneHotEncoder` beside it, as `prepare` does. Frequent words
+    come soon, and so have low numbers.
 
     Parameters
     ----------
@@ -276,7 +275,7 @@ class OnlineOrdinalEncoder(_OfVocabulary):
 
 
 class Remembered(NamedTuple):
-    """How often the words of each column have come, as far as they are remembered."""
+    """How often words of each column have come, as far as remembered."""
 
     counts: tuple[dict[str, int], ...]
 
@@ -286,7 +285,7 @@ class HashingEncoder(_OfWords):
 
     `sklearn.feature_extraction.FeatureHasher` leads a word, with the name of its column, to one of ``n_features``
     columns; so the number of words does not matter, and several may share a column. Nothing that comes out depends on
-    rows learnt: what is remembered are words, for the names of columns. A missing word is a word like others.
+    rows learnt: words are remembered for names alone. A missing word is a word like others.
 
     Parameters
     ----------
@@ -348,7 +347,7 @@ class HashingEncoder(_OfWords):
         return out
 
     def _hashed(self, keys):
-        """Columns that words lead to, for pairs of a column's number and a word."""
+        """Columns that pairs of a column's number and a word lead to."""
         if not keys:
             return np.empty(0, dtype=np.int32)
         names = names_in(self)
@@ -387,7 +386,7 @@ def added_up(parts):
 
 
 def remembered(counts: tuple, rows: Coded, n: int) -> tuple:
-    """Counts of words after more rows: whenever there are more than ``2 * n`` of them, the ``n`` seen most stay."""
+    """Counts of words after more rows: of more than ``2 * n``, the ``n`` seen most stay."""
     if n == 0:
         return counts
     counts = tuple(of_column.copy() for of_column in counts)
@@ -409,7 +408,7 @@ def remembered(counts: tuple, rows: Coded, n: int) -> tuple:
 
 
 def _by_count(counts):
-    """Numbers of columns and words, those that have come most often first, then by column and alphabet."""
+    """Numbers of columns and words, the most frequent ones first, then by column and alphabet."""
     keys = [(i, word) for i, of_column in enumerate(counts) for word in of_column]
     return sorted(keys, key=lambda key: (-counts[key[0]][key[1]], *key))
 
@@ -423,14 +422,14 @@ def _seen_most(counts, n):
 
 
 def _shown(word):
-    """A word as names of columns have it; in quotes if the encoder calls a column so."""
+    """A word as names of columns have it; in quotes if others are called so."""
     if word in (MISSING, OTHER) or word.startswith("(free "):
         return repr(word)
     return MISSING if word == _NONE else word
 
 
 def hashed_word(name: str, word: str | None) -> str | bytes:
-    """What is hashed for a word, or for a missing one, None, in a column: another thing for each name and word.
+    """What is hashed for a word, None if it is missing, in a column: another thing for each.
 
     The name alone stands for a missing word, which is not the word "None". Where the name has "=" itself, a byte that
     no text in UTF-8 has tells where it ends.
@@ -440,5 +439,5 @@ def hashed_word(name: str, word: str | None) -> str | bytes:
 
 
 def encoded(text: str) -> str | bytes:
-    """A text as it is or, with halves of characters, as names of files may have them, the bytes to hash for it."""
+    """What to hash for a text: bytes if it has halves of characters, as names of files may."""
     return text if text.isascii() else text.encode(errors=_HALVES)
