@@ -492,9 +492,10 @@ class OnlineColumnTransformer(OnlineTransformer):
             if not sparse.issparse(rows):
                 if not (encodes and rows.dtype.kind in "iu"):
                     rows = rows.astype(np.float64, copy=False)
-                _check_sizes(rows, unnamed)
-            elif np.isinf(rows.data).any():
-                _check_sizes(np.atleast_2d(abs(rows).nanmax(axis=0).toarray()), unnamed)
+                self._check_sizes(rows, unnamed)
+            elif (infinite := np.isinf(rows.data)).any():
+                self._check_sizes(np.atleast_2d(abs(rows).nanmax(axis=0).toarray()), unnamed)
+                rows.data[infinite] = np.nan
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
         chosen = [columns[place] for place in places]
         known = [self._state.kinds[place] for place in places]
