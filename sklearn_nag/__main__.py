@@ -36,9 +36,7 @@ from ._main_job.warm_up import main as warm_up
 
 PROGRAM = "python -m sklearn_nag"
 NO_FIGURE = "No figure: it needs matplotlib, {}"
-OF_A_FILE = (
-    "metric", "report", "columns", "drop", "kinds", "words", "numbers", "time", "shuffle", "rows", "encoding"
-)  # fmt: skip
+OF_BOTH = {"csv", "target", "figure", "folds", "jobs"}  # options of a file, and of bundled data
 
 
 def parse(arguments):
@@ -74,7 +72,7 @@ def parse(arguments):
         parser.error("--folds must be at least 2 and --rows at least 10")
     if options.jobs == 0:
         parser.error("--jobs must not be 0; -1 is all cores")
-    given = [name for name in OF_A_FILE if getattr(options, name) != parser.get_default(name)]
+    given = [name for name in vars(options).keys() - OF_BOTH if getattr(options, name) != parser.get_default(name)]
     if options.csv is None and given:
         parser.error(f"--{'as' if given[0] == 'kinds' else given[0]} is for a CSV file")
     if options.figure is None:

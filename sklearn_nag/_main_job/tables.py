@@ -26,7 +26,7 @@ LARGEST = 1e150  # of a number in a file: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
 LEADING_ZERO = r"0\d+"
 SEPARATORS = ",;\t|"
-_NAMES = "None", "<NA>"  # missing to pandas, and not to train
+_WORDS = "None", "<NA>"  # missing to pandas, and not to train
 _KEPT = re.compile(r"kinds={(.+): '(\w+)'} keeps")  # what `prepare` says of columns that it leaves out
 
 
@@ -227,8 +227,8 @@ def _read(path, encoding, words, target):
             frame = pd.read_csv(path, **options)
             as_written = options | {"dtype": str, "keep_default_na": False}
             texts = pd.read_csv(path, usecols={target, *words}.__contains__, **as_written)
-            if any(texts[name].isin(_NAMES).any() and frame[name].map(type).eq(str).any() for name in texts):
-                gaps = {*pd.read_csv(path, **as_written).to_numpy()[frame.isna()]}.difference(_NAMES)
+            if any(texts[name].isin(_WORDS).any() and frame[name].map(type).eq(str).any() for name in texts):
+                gaps = {*pd.read_csv(path, **as_written).to_numpy()[frame.isna()]}.difference(_WORDS)
                 options |= {"keep_default_na": False, "na_values": sorted(gaps)}
                 frame = pd.read_csv(path, **options)
             whole = [place for place, name in enumerate(frame) if _is_whole(frame[name])]

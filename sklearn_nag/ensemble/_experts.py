@@ -113,8 +113,8 @@ class Expert(StreamPipeline):
     A learner of this package forecasts each row as its kernel does while it learns. Where averages are ``apart``, one
     whose ``predict`` averages the weights of all rows gives two forecasts: by its latest weights, and by the average.
     This is looked at now and then, at numbers of rows that grow by a quarter, so that neither costs nor results depend
-    on how a stream is cut. Else there is one, by the weights that ``predict`` has, as of learners that learn how
-    probabilities of these are off. Messages have its ``name``.
+    on how a stream is cut. Else there is one, by the weights that ``predict`` has, as of calibrated ones.
+    Messages have its ``name``.
     """
 
     apart = True  # of those saved before there was another way
@@ -168,7 +168,7 @@ class Expert(StreamPipeline):
             raise ValueError(f"{self.name!r} has a snapshot of a model of other targets")
 
     def check_steps(self):
-        """Raise for parameters of steps of this package that no saved model may have."""
+        """Raise for parameters that steps of this package refuse."""
         if isinstance(self.learner, OnlineLinear):
             self.learner._check_changed_parameters()
         for _, step in self.transformers:

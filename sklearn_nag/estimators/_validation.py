@@ -56,7 +56,7 @@ def check_fitted(estimator):
 def as_numpy(array, name, is_decoded=True):
     """``array`` as it is, or as a NumPy array where it is of another library, or masked without a masked entry.
 
-    Of Arrow it is as it is, but that words of a dictionary stand for themselves, unless ``is_decoded`` is False.
+    Arrow's are as they are, but for dictionaries where it ``is_decoded``.
 
     Raise for masked entries, for sets, generators and the like, whose entries have no places, and for arrays that NumPy
     cannot read.
@@ -95,7 +95,7 @@ def _decoded(array):
     if hasattr(array, "column_names"):
         for i, name in enumerate(array.column_names):
             array = array.set_column(i, name, _decoded(array.column(i)))
-    elif hasattr(array.type, "index_type"):
+    elif hasattr(getattr(array, "type", None), "index_type"):
         kind = array.type.value_type  # for views of strings Arrow has no way
         is_view = str(kind) == "string_view"
         array = importlib.import_module("pyarrow").array(array.to_pylist()) if is_view else array.cast(kind)
