@@ -3,7 +3,7 @@
 Models have nothing in common but the rows. Means and scales that fade are much of what a short half-life gains: on the
 electricity stream six half-lives on common scales predict .87 of the classes, on their own .95. Each model is linear,
 and so is a mixture of their predictions, not of their probabilities, whose log loss would be less by .0041 at most on
-any stream measured, of probabilities held at 1e-6 and above.
+any stream measured.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ class MixedRule(Rule):
         Whether losses are log losses, which `FixedShare` takes as they are.
     most_nats : float
         What the loss of a model on a row counts at most, infinity in models of earlier versions. A single row that a
-        model was sure of would decide about it for hundreds: it is of the mixture's predictions that losses are to be
-        small, and these it does not spoil alone.
+        model was sure of would decide about it for hundreds, and does not spoil the mixture alone.
     """
 
     forgets: ClassVar[bool] = True
@@ -69,8 +68,7 @@ class MixedState(State):
     trusted : FixedShare
         How much each model is trusted.
     heard : Targets
-        What is known of targets, for the units of losses: as ``targets``, but with the same bits by both kernels, as
-        weights of models must not depend on how rows are cut.
+        What is known of targets, for the units of losses: as ``targets``, but with the same bits by both kernels.
     loss : ndarray of shape (n_played,)
         Of the mixture.
     """
