@@ -72,7 +72,7 @@ def parse(arguments):
         parser.error("--folds must be at least 2 and --rows at least 10")
     if options.jobs == 0:
         parser.error("--jobs must not be 0; -1 is all cores")
-    given = [name for name in vars(options).keys() - OF_BOTH if getattr(options, name) != parser.get_default(name)]
+    given = [name for name in vars(options) if name not in OF_BOTH and vars(options)[name] != parser.get_default(name)]
     if options.csv is None and given:
         parser.error(f"--{'as' if given[0] == 'kinds' else given[0]} is for a CSV file")
     if options.figure is None:

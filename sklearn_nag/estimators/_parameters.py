@@ -82,6 +82,7 @@ def check_as_made(made, given, name, free=()):
     """
     if given is made or name in free:
         return
+    made, given = getattr(made, "__func__", made), getattr(given, "__func__", given)  # a clone has copied objects
     kind, last = type(given), name.rpartition("__")[2]
     if last in _OF_FIT or (given is None and last == "random_state"):
         return
@@ -101,10 +102,15 @@ def check_as_made(made, given, name, free=()):
 
 
 def _equal(value, other):
-    """Whether two values of a parameter are the same; of arrays, whether all entries are; NaN is NaN."""
+    """Whether two values of a parameter are the same, of arrays all entries, or cannot be compared; NaN is NaN."""
     if hasattr(value, "__array__") or hasattr(other, "__array__"):
-        return np.array_equal(value, other)
-    return bool(value == other) or (value != value and other != other)
+        value, other = np.asarray(value), np.asarray(other)
+        if value.shape != other.shape:
+            return False
+    try:
+        return bool(np.all((value == other) | ((value != value) & (other != other))))
+    except (TypeError, ValueError):
+        return True
 
 
 def learner_of(model):

@@ -155,10 +155,10 @@ average : bool, int or "auto", default="auto"
 half_life : float, "auto" or None, default=None
     Total weight of rows, at least 1, after which what was learnt counts half: means, scales, the unit of a target,
     gradients, averages and shares of learning rates alike. Weights themselves fade to a half in eight half-lives, of
-    less than 20 rows in as few as four, so that none grows without end. No row, however heavy, makes more than half
-    forgotten. For streams that change their nature. None never forgets. Not with ``normalization="max"``.
-    Four times in each half-life all features are gone through, however sparse rows are; with Numba and no penalty once
-    in 200.
+    less than 20 rows in as few as four, so that none grows without end. No row halves these sums more than
+    once, so one that weighs as much as ``2 ** k`` half-lives counts for about ``k`` of them. For streams that change
+    their nature. None never forgets. Not with ``normalization="max"``. Four times in each half-life all features are
+    gone through, however sparse rows are; with Numba and no penalty once in 200.
     ``"auto"`` learns with half-lives of 20, 80, 320, 1,280, 5,120 and infinity side by side, and mixes their
     predictions by how well each has predicted rows before it learnt them, the last ones above all (fixed share):
     several times the work, and nothing to choose. ``coef_`` is the mean of their weights, by their shares; ``scale_``

@@ -66,6 +66,8 @@ def as_numpy(array, name, is_decoded=True):
     if type(array).__name__ == "RecordBatch" and hasattr(array, "schema"):  # of Arrow; a table of it has its names
         array = importlib.import_module("pyarrow").Table.from_batches([array])
     if is_decoded and type(array).__module__.startswith("pyarrow."):
+        if "ArrowPeriodType" in str(getattr(array, "schema", getattr(array, "type", ""))):
+            raise ValueError(f"{name} has dates or times: {_MAKE_NUMBERS}")
         array = _decoded(array)
     if _holds_masks(array):
         raise_for_masked(array, name)
@@ -93,8 +95,9 @@ def as_numpy(array, name, is_decoded=True):
 def _decoded(array):
     """Arrow's ``array`` with values in place of codes, of which NumPy takes a missing one for the last."""
     if hasattr(array, "column_names"):
-        for i, name in enumerate(array.column_names):
-            array = array.set_column(i, name, _decoded(array.column(i)))
+        for i, field in enumerate(array.schema):
+            if hasattr(field.type, "index_type"):
+                array = array.set_column(i, field.name, _decoded(array.column(i)))
     elif hasattr(getattr(array, "type", None), "index_type"):
         kind = array.type.value_type  # for views of strings Arrow has no way
         is_view = str(kind) == "string_view"
@@ -155,8 +158,7 @@ def check_kinds(X):
 def raise_for_kinds(name, values):
     """As `check_kinds`, of any ``values``."""
     entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
-    types = getattr(getattr(values, "schema", None), "types", getattr(values, "type", ""))  # of Arrow
-    if entries.dtype.kind in "mM" or "ArrowPeriodType" in str(types):
+    if entries.dtype.kind in "mM":
         raise ValueError(f"{name} has dates or times ({entries.dtype}): {_MAKE_NUMBERS}")
     if entries.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {entries.dtype}; {_NOT_REAL}")
@@ -209,8 +211,8 @@ def converted(estimator, X, *y, **options):
     """Rows, and targets where these are given, as arrays of numbers, by `validate_data` with these ``options``."""
     X = as_numpy(X, "X")
     check_kinds(X)
-    fills = [getattr(dtype, "fill_value", None) for dtype in getattr(X, "dtypes", ())]
-    if None not in fills and any(fill != 0 for fill in fills):  # sparse columns of pandas, of which it makes no matrix
+    fills = [getattr(dtype, "fill_value", None) for dtype in X.dtypes] if hasattr(X, "sparse") else [None]
+    if None not in fills and any(type(fill).__name__ == "NAType" or fill != 0 for fill in fills):  # of no matrix
         X = X.sparse.to_dense()
     if y and y[0] is not None:
         y = (as_numpy(y[0], "y"),)

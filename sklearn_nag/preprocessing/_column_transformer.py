@@ -279,6 +279,10 @@ class OnlineColumnTransformer(OnlineTransformer):
         table = self._table(X, first)
         if first:
             self._begin(X, table)
+        else:
+            given = {"remainder": self.remainder, **{name: step for name, step, _ in self._entries()}}
+            for name, made in getattr(self, "_made", {}).items():  # saved models may lack it
+                check_as_made(made, given.get(name), name)
         columns = self._columns(table, first)
         self._state = self._state._replace(kinds=self._kinds(columns))
         restore = [keep(step) for step in (() if first else self._parts())]
@@ -325,15 +329,10 @@ class OnlineColumnTransformer(OnlineTransformer):
         return rows if is_left_out(step) else step.transform(rows)
 
     def _table(self, X, first=False):
-        """The columns of ``X``; raise for transformers that have changed."""
+        """The columns of ``X``."""
         table = read_table(X)
         check_some(table)
-        if first:
-            return table
-        given = {"remainder": self.remainder, **{name: step for name, step, _ in self._entries()}}
-        for name, made in getattr(self, "_made", {}).items():  # saved models may lack it
-            check_as_made(made, given.get(name), name)
-        if table.array is not None and DATES in self._state.kinds:  # which numbers are not
+        if not first and table.array is not None and DATES in self._state.kinds:  # which numbers are not
             dense = table.array.toarray() if sparse.issparse(table.array) else table.array
             return read_table(dense.astype(object))
         return table
@@ -485,7 +484,7 @@ class OnlineColumnTransformer(OnlineTransformer):
     def _group(self, columns, places, single, table, step):
         """The columns that a transformer takes, as an array or, for one of this package, as a table."""
         takes, reads = ((), ()) if single else (getattr(step, "_takes_tables", ()), _reads(step))
-        encodes = takes == (WORDS,) and not reads
+        encodes = takes == (WORDS,) and not reads and hasattr(self, "_made")  # saved models may have other words
         if table.array is not None:
             rows = table.array[:, list(places)]
             unnamed = [Column(place, None) for place in places]
@@ -678,7 +677,8 @@ def _places(columns, X, table, name):
     wanted = [columns] if single else list(columns)
     flags = {name for name in table.names or () if isinstance(name, bool | np.bool_)}
     is_mask = wanted and all(isinstance(column, bool | np.bool_) for column in wanted)
-    if is_mask and (hasattr(columns, "dtype") or not flags.issuperset(wanted)):  # a list of names may look like one
+    are_names = is_mask and flags.issuperset(wanted) and len({*wanted}) == len(wanted) and not hasattr(columns, "dtype")
+    if is_mask and not are_names:
         if len(wanted) != n:
             raise ValueError(f"the columns of {name!r} are a mask of {len(wanted)} entries; X has {n} columns.")
         return [place for place, chosen in enumerate(wanted) if chosen], False

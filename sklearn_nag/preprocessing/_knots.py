@@ -246,7 +246,7 @@ class KnotTransformer(OfNumbers):
         first = np.concatenate([state.first for state in states])
         if len(first) < self.first_rows:
             return states[0]._replace(first=first)
-        first = first[np.lexsort(first.T)]  # so that the order of the models does not matter
+        first = first[np.lexsort([*first.T, range(len(first))][::-1])]  # whatever the order of the models
         return self._with_knots(states[0]._replace(first=first))
 
 

@@ -423,7 +423,7 @@ def _seen_most(counts, n):
 
 def _shown(word):
     """A word as names of columns have it; in quotes if others are called so."""
-    if word in (MISSING, OTHER) or word.startswith("(free "):
+    if word in (MISSING, OTHER) or word.startswith(("(free ", "'(")):
         return repr(word)
     return MISSING if word == _NONE else word
 

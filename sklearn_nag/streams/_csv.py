@@ -311,7 +311,7 @@ class _Table:
         whole = {
             name: _CODE if name in features else _HEXADECIMAL
             for name, kind in found.items()
-            if pyarrow.types.is_integer(kind)
+            if pyarrow.types.is_integer(kind) and (name in features or b"x" in text or b"X" in text)
         }
         if whole:
             texts = self._read(text, dict.fromkeys(whole, pyarrow.string()))

@@ -741,6 +741,12 @@ def test_a_missing_entry_of_pandas_beside_words_of_numbers(dtype):
         NAGRegressor().fit(frame.astype("string").replace("1", "one"), [0.0, 1.0, 0.0])
 
 
+def test_a_row_that_is_a_series_is_refused():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="Expected a 2-dimensional container"):
+        NAGRegressor().fit(pd.Series([1.0, 2.0, 3.0]), [0.0, 1.0, 2.0])
+
+
 def test_categories_that_are_dates_are_no_numbers():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": pd.Series(pd.to_datetime(["2024-01-01", None, "2024-02-01"])).astype("category")})

@@ -515,11 +515,32 @@ def test_transformers_stay_what_they_were_when_the_first_row_came(frame, changed
     columns.set_params(remainder="drop").partial_fit(frame)
     before = columns.get_params(deep=False)
     columns.set_params(**changed)
-    for call in (columns.partial_fit, columns.learn_transform, columns.transform):
+    for call in (columns.partial_fit, columns.learn_transform):
         with pytest.raises(ValueError, match="age.* was .* when this model was new"):
             call(frame)
     columns.fit(frame).transform(frame)
     columns.set_params(**before).fit(frame).transform(frame)
+
+
+def test_what_a_clone_copies_is_what_it_was(frame):
+    class Words:
+        def same(self, X):
+            return X
+
+    steps = [
+        ("same", FunctionTransformer(Words().same), ["age"]),
+        ("ages", OneHotEncoder(categories=[np.array([1.0, 2.0, np.nan])], handle_unknown="ignore"), ["age"]),
+        ("as_is", FunctionTransformer(kw_args={"x": pd.Series([1, None], dtype="Int64")}), ["age"]),
+    ]
+    steps[2][1].set_params(func=lambda X, x: X)
+    columns = OnlineColumnTransformer(steps).fit(frame)
+    columns.partial_fit(frame).transform(frame)
+
+
+def test_a_mask_that_repeats_names_is_a_mask():
+    frame = pd.DataFrame([[1.0, 2.0]], columns=["a", True])
+    both = OnlineColumnTransformer([("p", "passthrough", [True, True])]).fit_transform(frame)
+    np.testing.assert_array_equal(both, [[1.0, 2.0]])
 
 
 def test_what_may_change_of_a_fitted_transformer_may_change_within():

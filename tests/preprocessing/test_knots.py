@@ -227,6 +227,12 @@ def test_merging(kind, rng):
         merged([begun, small(kind, first_rows=20).fit(X[20:])])
 
 
+def test_models_of_no_columns_are_merged(rng):
+    X = rng.normal(size=(20, 3))
+    parts = [OnlineCurves([], first_rows=15).partial_fit(X[i : i + 10]) for i in (0, 10)]
+    assert merged(parts).transform(X).shape == (20, 3)
+
+
 def test_cells_of_other_seeds_are_not_merged():
     with pytest.raises(ValueError, match="give all one random_state"):
         merged([small(OnlineCells, random_state=None).fit([[1.0], [2.0]]) for _ in range(2)])

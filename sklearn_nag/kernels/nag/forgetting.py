@@ -1,9 +1,8 @@
 """What fades beside sums over rows, see `state.fading`: weights, and their average.
 
 Weights are no ratio of sums. While rows are predicted well, slopes and the roots that divide them fall together, and
-weights grow by steps as long as ever: after a flip it would take as many rows to bring them down. So they fade, too, in
-several half-lives, see `lasting`. The average of the weights played is one, but those of before a flip are larger than
-those of after it: it forgets them in two thirds of the time.
+weights grow by steps as long as ever: after a flip it would take as many rows to bring them down. So they fade, too, by
+`lasting`. The average of the weights played is one, but those of before a flip are larger: it forgets them sooner.
 
 The scale of a column that does not vary any more falls much sooner than its weight: per unit of the column the weight
 would grow without end. So scales of centred columns are held above a quarter of what they were, which itself falls as
@@ -31,8 +30,8 @@ OF_AVERAGE = 1.5  # times as fast as others fade sums over the weights played
 def lasting(rule):
     """Half-lives in which weights fade to a half.
 
-    Faster fading costs more on streams that need large weights than it gains after a flip, and weights that fade in one
-    half-life are too small to fit a steady stream. In the few rows of a short half-life they must be gone sooner.
+    Faster fading costs more on streams that need large weights than it gains after a flip. In the few rows of a short
+    half-life they must be gone sooner.
     """
     if isinstance(rule.constraint, Simplex):  # as their sum is fixed
         return np.inf

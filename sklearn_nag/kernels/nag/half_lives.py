@@ -302,9 +302,8 @@ def _hear(read, state, targets, c, t, robust=False):
 def _hear_targets(state, loss, targets, c, t):
     """How losses have no unit, in which no square leaves the range.
 
-    ``t`` is the total weight before each of the rows, and after the last. No single row sets that unit, as losses of
-    all rows after it would be nothing in it, beside those before; but for losses with a parameter in units of the
-    target, to which the models themselves set the unit.
+    ``t`` is the total weight before each of the rows, and after the last. No single row sets that unit, in which losses
+    of later ones would be nothing, but for losses with a parameter in units of the target.
 
     Returns
     -------
@@ -332,9 +331,9 @@ def _hear_targets(state, loss, targets, c, t):
 def _hear_rates(state, _, targets, c, t):
     """As `_hear_targets`, where predictions are logarithms, as deviances have a unit, too.
 
-    Where most targets are 0, the mean deviance is far less than the dispersion, by which it is divided in the log
-    likelihood. That is then about the squared coefficient of variation, as rare counts have ``1 / mean``. So the
-    deviance of a 0 counts as so much at least: many zeros are no reason to trust those most that expected them most.
+    Where most targets are 0, the mean deviance is far less than the dispersion, by which the log likelihood divides it,
+    and which then is about the squared coefficient of variation. So the deviance of a 0 counts as so much at least:
+    many zeros are no reason to trust those most that expected them most.
     """
     means, noise, floors = np.zeros(targets.shape), None, -np.inf
     with np.errstate(all="ignore"):
@@ -358,8 +357,8 @@ def _has_floors(rule):
 def _floors(rule, mean, t, has_zeros):
     """What logarithms predicted by the models that forget are not below, where there were zeros among the targets.
 
-    Of rows of late that are all 0 nothing can be told but that the rate is below one over their number. A model that
-    went on to less would be trusted for it, and a mean of logarithms is spoilt by one that is far below all others.
+    Rows that are all 0 tell that the rate is below one over their number. A model that went on to less would be trusted
+    for it, and spoils a mean of logarithms.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """What was learnt fades: when, and what fades in every family. It counts half after rows of the weight of a half-life.
 
-Rows of weights that grow as ``2 ** (t / half_life)`` would do the same for sums over rows, but not for adaptive steps,
-which grow with the unit of weights, and would leave the range of float64. So it is the state that fades: all sums are
-multiplied by the same power of 1/2, whenever the clock ``age`` passes a multiple of a part of the half-life. Ratios of
-sums, and so means, scales and shares of experts, do not change by that; what comes after counts for more.
+Weights of rows that grow as ``2 ** (t / half_life)`` would do the same for sums, but not for adaptive steps, and would
+leave the range of float64. So the state fades: all sums are multiplied by the same power of 1/2, whenever the clock
+``age`` passes a multiple of a part of the half-life. Ratios of sums, and so means, scales and shares of experts, do not
+change by that; what comes after counts for more.
 """
 
 from __future__ import annotations
