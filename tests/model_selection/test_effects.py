@@ -153,7 +153,7 @@ def test_errors():
         with pytest.raises(TypeError, match="effects are read of NAGCellsClassifier"):
             EffectsDisplay.effects_of(other.fit(X, Y))
     with pytest.raises(ValueError, match="'n_cols' parameter must be"):
-        EffectsDisplay.from_estimator(model).plot(n_cols=0)
+        EffectsDisplay({"a": ([1.0, 2.0], [1.0, 2.0])}).plot(n_cols=0)
     with pytest.raises(ValueError, match="effects is empty"):
         EffectsDisplay({})
     with pytest.raises(ValueError, match="effects of 'a' must have one number"):
