@@ -17,7 +17,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.checks import check_array, check_finite
-from ..state.lifts import LARGEST, positive
+from ..state.lifts import LARGEST, TINY, positive
 from ..state.mixture import FixedShare
 from ..state.targets import Targets
 from ..vectorized.targets import read_classes, read_units, read_variations
@@ -38,8 +38,9 @@ class MixedRule(Rule):
     in_nats : bool
         Whether losses are log losses, which `FixedShare` takes as they are.
     most_nats : float
-        What the loss of a model on a row counts at most, infinity in models of earlier versions. A single row that a
-        model was sure of would decide about it for hundreds, and does not spoil the mixture alone.
+        What the loss of a model on a row counts at most beyond that of the frequency of the row's class; infinity in
+        models of earlier versions. A single row that a model was sure of would decide about it for hundreds, and does
+        not spoil the mixture alone. Without the frequency a model would win that rules rare classes out.
     """
 
     forgets: ClassVar[bool] = True
@@ -68,7 +69,7 @@ class MixedState(State):
     trusted : FixedShare
         How much each model is trusted.
     heard : Targets
-        What is known of targets, for the units of losses: as ``targets``, but with the same bits by both kernels.
+        What is known of targets, for units and ends of losses: as ``targets``, but with the same bits by both kernels.
     loss : ndarray of shape (n_played,)
         Of the mixture.
     """
@@ -267,8 +268,8 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     def values(predicted, y, *units):
         return loss.value(loss.margins(predicted) if loss.coupled else predicted, y, *units)
 
-    def counted(losses, most=LARGEST):
-        losses = np.minimum(np.minimum(losses, most) * c[:, None], LARGEST)
+    def counted(losses):
+        losses = np.minimum(np.minimum(losses, LARGEST) * c[:, None], LARGEST)
         if rule.target_unit and before == 0 and (rule.intercept or rule.log_link):  # nothing is predicted of the first
             losses[..., 0, :] = 0.0
         return losses
@@ -276,7 +277,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     played[1:] = np.maximum(played[1:], floors)
     with np.errstate(all="ignore"):
         by_all = told if tells and not rule.target_unit else values(predicted(played), in_units)
-        losses = counted(by_all, rule.most_nats)
+        losses = counted(np.minimum(by_all, _most_nats(state, targets, c, t)) if rule.in_nats else by_all)
         if rule.n_groups < rule.n_targets:
             losses = np.minimum(np.add.reduce(losses, axis=2, keepdims=True), LARGEST)
         mixed = played[0].copy()  # from which others differ, so that models that agree are not rounded
@@ -290,6 +291,14 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
         totals = np.add.accumulate(np.vstack([of_mixture, counted(values(mixed, targets, units))]))
         state.loss[:] = np.minimum(totals[-1], LARGEST)
     return mixed
+
+
+def _most_nats(state, targets, c, t):
+    """What log losses count at most, by how often the class of each row has come up to it."""
+    sums = np.add.accumulate(np.vstack([state.heard.sum, c[:, None] * targets]))
+    state.heard.sum[:] = sums[-1]
+    frequency = 0.5 + 0.5 * targets * (sums / np.maximum(t, TINY)[:, None])[1:]
+    return state.rule.most_nats - np.log(np.maximum(frequency, TINY))
 
 
 def _hear(read, state, targets, c, t, robust=False):

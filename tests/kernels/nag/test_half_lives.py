@@ -163,7 +163,10 @@ def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
     for half_life in (None, *HALF_LIVES[1:]):
         model = NAGClassifier(half_life=half_life, average=True)
         alone.append((model, model._play(X, y, weight, classes=[0, 1])[:, 0]))
-    losses = np.array([np.minimum(np.logaddexp(0.0, -sign * p), 3.0) * weight for _, p in alone]).T
+    losses = np.array([np.logaddexp(0.0, -sign * p) for _, p in alone]).T
+    came = np.cumsum(np.where(y[:, None] == [0, 1], weight[:, None], 0.0), axis=0)[np.arange(len(y)), y]
+    with np.errstate(invalid="ignore"):  # of rows of weight 0 before all others
+        losses = np.fmin(losses, 2.3 - np.log(came / np.cumsum(weight))[:, None]) * weight[:, None]
     shares = shares_of_rows(losses, 0.0, row_weight=weight)
     mixed = NAGClassifier(half_life="auto", average=True)
     played = mixed._play(X, y, weight, classes=[0, 1])[:, 0]
@@ -328,3 +331,13 @@ def test_sparse_rows_are_predicted_by_the_columns_that_they_name(kernel):
     assert clf._state.cached is None
     np.testing.assert_allclose(found, X @ clf.coef_.T + clf.intercept_, rtol=1e-9, atol=1e-12)
     assert np.array_equal(clf.decision_function(X), found)
+
+
+def test_a_rare_class_is_not_forgotten():
+    """An end of the losses of each model by itself let those win that are sure that it never comes."""
+    rng = np.random.default_rng(0)
+    y = rng.random(4000) < 1 / 400
+    X = rng.normal(size=(len(y), 3))
+    auto, never = (NAGClassifier(half_life=h).partial_fit(X, y, [False, True]) for h in ("auto", None))
+    assert auto.half_life_[-1] < 0.1
+    assert auto.progressive_loss_ < 1.1 * never.progressive_loss_
