@@ -47,7 +47,7 @@ except ImportError:
 
 FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these alone
 SEARCHED_FROM = 40  # rows: of fewer too few are held out to tell passes apart
-SURELY_FROM, VERY_FEW_ROWS = 200, 2  # rows, of fewer few are held out: then so many a column are few
+SURELY_FROM, VERY_FEW_ROWS = 200, 5  # rows, of fewer few are held out: then so many a column are few
 LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third; more hardly more
 PATIENCE = 2  # passes without gain that end a search
 LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap
@@ -153,7 +153,10 @@ class Passes:
         if estimator.max_iter == 1 or estimator._solved:
             return False
         n_rows = n_rows if self.effective_weight is None else np.count_nonzero(self.effective_weight)
-        few = FEW_ROWS if n_rows >= SURELY_FROM else VERY_FEW_ROWS
+        rule = estimator._state.rule
+        # The classes of softmax have weights of their own, and rows tell more of them; by evidence, on balance.
+        n_classes = max(rule.n_targets // rule.n_groups, 2)
+        few = (FEW_ROWS if n_rows >= SURELY_FROM else VERY_FEW_ROWS) * np.sqrt(np.log2(n_classes))
         if n_rows < SEARCHED_FROM or n_rows >= few * self.X.shape[1]:
             return False
         return n_rows < few * _columns_in_use(self.X, self.effective_weight)

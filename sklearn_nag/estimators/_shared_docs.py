@@ -23,7 +23,7 @@ verbose : int, default=0
 random_state : int, RandomState instance or None, default=None
     Order of the rows, and which are held out.
 early_stopping : bool or "auto", default="auto"
-    ``"auto"``: where a new model has less than ten rows for each column in use, of less than 200 rows two, `fit`
+    ``"auto"``: where a new model has less than ten rows for each column in use, of less than 200 rows five, `fit`
     first finds out how many passes help, by the loss on rows held out, and then learns all rows; see :ref:`passes`.
     True: rows are held out everywhere, never learnt, and `fit` stops by the score on them. False: none are held
     out.

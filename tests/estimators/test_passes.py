@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
@@ -208,3 +209,16 @@ def test_a_score_of_one_row():
 def test_a_class_that_cannot_be_held_out_is_told_with_the_parameter():
     with pytest.raises(ValueError, match=r"early_stopping=True cannot hold out a share of 0.1 of the rows: The least"):
         NAGClassifier(early_stopping=np.True_).fit(X[:30], np.arange(30) == 3)
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns", "n_classes"), [(150, 70, 2), (400, 30, 20)])
+def test_passes_that_harm_are_not_made(n_rows, n_columns, n_classes):
+    """Of few rows for the columns, or for the weights of all classes, further ones were learnt by heart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows + 500, n_columns))
+    far = X @ rng.normal(size=(n_columns, n_classes)) * (2.0 / np.sqrt(n_columns))
+    y = np.argmax(far + rng.gumbel(size=far.shape), axis=1)
+    X, X_new, y, y_new = X[:n_rows], X[n_rows:], y[:n_rows], y[n_rows:]
+    clf = NAGClassifier(random_state=0).fit(X, y)
+    one = NAGClassifier(random_state=0, max_iter=1).fit(X, y)
+    assert log_loss(y_new, clf.predict_proba(X_new)) < 1.05 * log_loss(y_new, one.predict_proba(X_new))
