@@ -28,6 +28,7 @@ from ..estimators._validation import as_given
 from ._base import OnlineTransformer, check_some
 from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
+from ._numbers import is_missing_word
 from ._rows import loops
 from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, numeric_outputs, places_in
 
@@ -66,17 +67,20 @@ class _Changed(Column):
         return type(self)(self.name, self.values.head())
 
     def numbers(self):
-        return np.array([self._as_number(word) for word in self.values.words()], dtype=np.float64)
+        codes, words = self.values.coded()
+        return np.array([self._as_number(word) for word in words], dtype=np.float64)[codes]
 
     def unread(self, kind):
-        """The first word that is no number or date, for a message."""
-        read = self.numbers() if kind == NUMBERS else self.dates() if kind == DATES else ()
-        words = [word for word, value in zip(self.words(), read) if value != value and word is not None]
-        return f": {shown(words[0])}" if words else ""
+        """The first word that is no number or date, nor says that there is none, for a message."""
+        read = self.numbers() if kind == NUMBERS else self.dates()
+        for word, value in zip(self.words(), read):
+            if value != value and not (word is None or is_missing_word(word)):
+                return f": {shown(word)}"
+        return ""
 
     def _as_number(self, value):
         try:
-            number = super()._as_number(value)
+            number = float("" if value is None or "_" in value else value)
         except ValueError:
             return np.nan
         return number if np.isfinite(number) else np.nan
@@ -409,14 +413,15 @@ class OnlineColumnTransformer(OnlineTransformer):
             if not column.has_values:
                 columns[place] = _Missing(column.name, table.n_rows)
             elif not ((kind, known) == (NUMBERS, WORDS) and column.is_mixed):
-                column = _Changed(column.name, column)
-                example = column.unread(known) if self.mismatch == "raise" and kind == WORDS else ""
+                columns[place] = changed = _Changed(column.name, column)
+                example = changed.unread(known) if kind == WORDS else ""
+                if kind == WORDS and not example and not column.is_nominal:
+                    continue
                 self._mismatch(
                     f"column {as_given(column.name)} holds {kind} in this table, and held {known} in the "
-                    f"first one{example}",
+                    f"first one{example * (self.mismatch == 'raise')}",
                     "what cannot be read is taken as missing",
                 )
-                columns[place] = column
         return columns
 
     def _read_alike(self, place, *kinds):

@@ -3,6 +3,7 @@
 import copy
 import datetime
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -147,7 +148,7 @@ def other_columns(frame):
     return {
         "X has no column 'price'": frame.drop(columns="price"),
         "X has the column 'new', which the first table did not have": frame.assign(new=1),
-        "column 'age' holds words in this table, and held numbers": frame.assign(age=["40", "?"] * 15),
+        "column 'age' holds words in this table, and held numbers": frame.assign(age=["40", "young"] * 15),
         "column 'age' holds dates in this table, and held numbers": frame.assign(age=pd.Timestamp("2024-01-01")),
     }
 
@@ -370,6 +371,31 @@ def test_words_that_become_numbers_and_the_other_way_round():
         np.testing.assert_array_equal(filling.transform(bad), [[7.0], [np.nan]])
     lenient = OnlineColumnTransformer([("read", NumberReader(errors="missing"), ["a"])], mismatch="fill").fit(others)
     np.testing.assert_array_equal(lenient.transform(bad.replace("7", "$7")), [[7.0], [np.nan]])
+
+
+@pytest.mark.parametrize("words", [["40", "?", " n/a", "-1.5e3"], ["7"], ["-", None]])
+@pytest.mark.parametrize("mismatch", ["raise", "fill"])
+@pytest.mark.parametrize("library", [pd, pl])
+def test_words_that_are_numbers_or_missing_are_read_where_numbers_were(words, mismatch, library):
+    """As files of Arrow have them, and as a frame of them that was there first."""
+    first, later = library.DataFrame({"a": [1.0, np.nan, 3.0]}), library.DataFrame({"a": words})
+    columns = OnlineColumnTransformer([("same", "passthrough", ["a"])], mismatch=mismatch).fit(first)
+    expected = [[{"40": 40.0, "-1.5e3": -1500.0, "7": 7.0}.get(word, np.nan)] for word in words]
+    np.testing.assert_array_equal(columns.transform(later), expected)
+    np.testing.assert_array_equal(columns.partial_fit(later).transform(later), expected)
+    assert columns.kinds_ == ("numbers",)
+    alike = prepare(library.DataFrame({"a": ["1", "?", "3"]})).fit(later)
+    np.testing.assert_array_equal(alike.transform(later)[:, 0] == 40.0, np.ravel(expected) == 40.0)
+
+
+@pytest.mark.parametrize("word", ["young", "1_000", "$5", "inf", "True", "2024-01-01"])
+def test_no_other_word_becomes_a_number(word):
+    columns = OnlineColumnTransformer([("same", "passthrough", ["a"])]).fit(pd.DataFrame({"a": [1.0, 2.0]}))
+    with pytest.raises(ValueError, match=f"holds words in this table.*: '{re.escape(word)}'; mismatch"):
+        columns.transform(pd.DataFrame({"a": ["?", "1", word]}))
+    for nominal in (pd.Categorical(["1", "2"]), pd.Categorical([1, 2])):
+        with pytest.raises(ValueError, match="holds words in this table"):
+            columns.transform(pd.DataFrame({"a": nominal}))
 
 
 def test_dates_that_come_as_words_are_read():
