@@ -103,10 +103,11 @@ def margin_data(
     u /= np.linalg.norm(u)
     y = rng.choice([-1.0, 1.0], n_rows)
     # Most rows are near the plane, where they are hard.
-    distance = margin * (1 + 1e-12) + (1 - margin) * rng.uniform(size=n_rows) ** 4
+    distance = margin + 1e-12 + (1 - margin) * rng.uniform(size=n_rows) ** 4
     distance = np.minimum(distance, 1.0)
     along = rng.normal(size=(n_rows, n_features))
-    along -= np.outer(along @ u, u)
+    for _ in range(2):  # what the first leaves of u may be much of a short row
+        along -= np.outer(along @ u, u)
     length = np.linalg.norm(along, axis=1, keepdims=True)
     along *= np.sqrt(1 - distance**2)[:, None] / np.where(length > 0, length, 1.0)
     return (y * distance)[:, None] * u + along, y, u

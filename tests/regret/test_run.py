@@ -118,6 +118,13 @@ def test_margins(n_features):
         assert np.linalg.norm(u) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("margin", "seed"), [(0.01, 24), (1e-6, 3), (0.9999, 0)])
+def test_margins_in_a_plane_of_rows_that_are_nearly_its_normal(margin, seed):
+    X, y, u = margin_data(100_000, 2, margin=margin, random_state=seed)
+    assert np.linalg.norm(X, axis=1).max() <= 1 + 1e-15
+    assert (y * (X @ u)).min() >= margin
+
+
 def test_units():
     X = np.random.default_rng(0).normal(size=(20, 50))
     scaled = scaling_adversary(X, orders=4, random_state=0)
