@@ -21,9 +21,9 @@ class LossAlarm:
     Parameters
     ----------
     false_alarm_rate : float, default=1e-4
-        The largest probability of a false alarm after a row: in 10,000 rows there is at most one, in the mean. Alarms
-        are false while the loss to be expected of a row, given all rows before it, never rises. Nothing else is
-        supposed of losses.
+        The largest probability of a false alarm after each row since the last alarm: in the long run, two in 10,000
+        rows at most. Alarms are false while the loss to be expected of a row, given all rows before it, never rises.
+        Nothing else is supposed of losses.
 
     Attributes
     ----------
@@ -45,11 +45,12 @@ class LossAlarm:
 
     Notes
     -----
-    Let ``w`` be the weights of the rows in a mean of late, less those in the mean of all. They add up to 0, and where
-    the loss that is to be expected never rises, the difference of the means is expected to be 0 at most. By the
-    inequality of Hoeffding and Azuma [1]_ it exceeds ``sqrt(sum(w ** 2) * log(5 / false_alarm_rate) / 2)`` with a
-    probability of a fifth of the rate at most. This holds for losses of any distribution, and is cautious for those
-    that seldom are far from their mean.
+    Let ``w`` be the weights of the rows in a mean of late, less those in the mean of all. They add up to 0 and rise
+    from row to row, so where the loss that is to be expected never rises, the difference of the means is expected to be
+    0 at most. By the inequality of Hoeffding and Azuma [1]_ it exceeds
+    ``sqrt(sum(w ** 2) * log(5 / false_alarm_rate) / 2)`` with a probability of a fifth of the rate at most. This holds
+    for losses of any distribution, however they depend on one another, and is cautious for those that seldom are far
+    from their mean.
 
     References
     ----------

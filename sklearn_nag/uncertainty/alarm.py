@@ -1,12 +1,7 @@
 """An alarm when losses of late are larger than those of all rows, with the rate of false ones that it is set for.
 
-Losses between 0 and 1 are averaged twice: over all rows since the last alarm, and with half-lives of some rows. The
-difference is a sum of losses whose weights add up to 0 and, over the weights of the long mean, rise from row to row. So
-where the loss that is to be expected of a row, given all before it, never rises, no difference is to be expected above
-0, and by the inequality of Hoeffding and Azuma it exceeds ``sqrt(v log(1 / p) / 2)`` with probability ``p`` at most,
-where ``v`` is the sum of the squares of the weights. With ``p`` the rate over the number of half-lives, each row gives
-a false alarm with the probability of the rate at most, whatever losses are distributed like, and however they depend on
-one another. After an alarm all begins anew.
+Losses between 0 and 1 are averaged twice: over all rows since the last alarm, and with half-lives of some rows. After
+an alarm all begins anew. Why the rate holds `sklearn_nag.model_selection.LossAlarm` says.
 """
 
 from __future__ import annotations
@@ -91,7 +86,7 @@ def learn(known: Alarm, losses: np.ndarray, rate: float) -> tuple[Alarm, np.ndar
     losses : ndarray of shape (n,)
         Between 0 and 1, of predictions made before rows were learnt.
     rate : float
-        The largest probability of a false alarm after a row.
+        The largest probability of a false alarm after a row since the last one.
 
     Returns
     -------
