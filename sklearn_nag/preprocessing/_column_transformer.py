@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -66,36 +67,31 @@ class _Changed(Column):
     def head(self):
         return type(self)(self.name, self.values.head())
 
-    def numbers(self):
-        codes, words = self.values.coded()
-        return np.array([self._as_number(word) for word in words], dtype=np.float64)[codes]
-
     def unread(self, kind):
         """The first word that is no number or date, nor says that there is none, for a message."""
         read = self.numbers() if kind == NUMBERS else self.dates()
         for word, value in zip(self.words(), read):
-            if value != value and not (word is None or is_missing_word(word)):
+            if value != value and not is_missing_word(word or ""):
                 return f": {shown(word)}"
         return ""
 
-    def _as_number(self, value):
-        try:
-            number = float("" if value is None or "_" in value else value)
-        except ValueError:
-            return np.nan
-        return number if np.isfinite(number) else np.nan
+    def numbers(self):
+        numbers = self._read(lambda word: float(word.replace("_", "?")), np.float64)  # 1_000 is a word
+        return np.where(np.isfinite(numbers), numbers, np.nan)
 
     def words(self):
         return self.values.words()
 
     def dates(self):
-        return np.array([self._date(word) for word in self.values.words()], dtype="datetime64[us]")
+        return self._read(lambda word: read_date(word, None), "datetime64[us]")
 
-    def _date(self, word):
-        try:
-            return np.datetime64("NaT", "us") if word is None else np.datetime64(read_date(word, None), "us")
-        except ValueError:
-            return np.datetime64("NaT", "us")
+    def _read(self, read, dtype):
+        codes, words = self.values.coded()
+        values = [None] * len(words)
+        for i, word in enumerate(words):
+            with suppress(ValueError):
+                values[i] = read(word or "")
+        return np.array(values, dtype=dtype)[codes]
 
 
 class OnlineColumnTransformer(OnlineTransformer):

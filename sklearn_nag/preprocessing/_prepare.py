@@ -113,7 +113,7 @@ def _of_numbers(column, asked, kept):
         return choice._replace(kind=WORDS, note=f"{n} words, as asked", n_different=n)
     times = _times_in(found)
     if asked == DATES and times is None:
-        return choice._replace(kind=DATES, note="dates, as days since 1970, as asked", has_times=True)
+        return choice._replace(kind=DATES, note="dates, as asked", has_times=True)
     if asked is None:
         useless = _useless(choice)
         if useless is not None:
@@ -470,7 +470,8 @@ def prepare(
     for parameter, given in (("columns", wanted), ("drop", drop), ("kinds", kinds)):
         for name in given:
             if place_of(name, places) is None:
-                raise ValueError(f"{parameter} has {as_given(name)}, which is no column; they are {shown(names)}.")
+                what = f"{parameter} has {as_given(name)}, which is no column to learn from"
+                raise ValueError(f"{what}; they are {shown(names)}.")
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InvalidParameterError(f"kinds[{name!r}]", f"one of {', '.join(map(repr, KINDS))}", shown(kind))

@@ -55,6 +55,9 @@ class RegretDisplay:
     def __init__(self, regrets: Mapping[str, ArrayLike], bounds: Mapping[str, ArrayLike] | None = None):
         self.regrets = {name: np.asarray(curve, dtype=np.float64) for name, curve in regrets.items()}
         self.bounds = {name: np.asarray(curve, dtype=np.float64) for name, curve in (bounds or {}).items()}
+        for name, regret in self.regrets.items():
+            if regret.ndim != 1:
+                raise ValueError(f"the regret of {name!r} has shape {regret.shape}; it is a number for each row.")
         for name, bound in self.bounds.items():
             if name not in self.regrets:
                 raise ValueError(

@@ -273,6 +273,7 @@ def test_prepared_columns(run):
         (["--as", "town=words", "town=drop"], "--as town=drop: 'town' is words, as said before"),
         (["--as", "place=words"], "--as has 'place', which is no column"),
         (["--drop", "place"], "--drop has 'place', which is no column"),
+        (["--drop", "size", "--sample-weight", "size"], "'size', which is no column to learn from; they are ['town']"),
         (["--as", "town=dates"], "column 'town' is asked to be dates, but it holds other words"),
     ],
 )

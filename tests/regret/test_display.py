@@ -36,3 +36,5 @@ def test_bad_arguments():
         RegretDisplay({"a": [1.0]}, {"b": [1.0]})
     with pytest.raises(ValueError, match="shape"):
         RegretDisplay({"a": [1.0]}, {"a": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"the regret of 'a' has shape \(1, 2\); it is a number for each row"):
+        RegretDisplay({"a": [[1.0, 2.0]]})
