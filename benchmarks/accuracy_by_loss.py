@@ -11,7 +11,8 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import NAGClassifier
 
-from .data import BUNDLED, load_each, parse
+from .data import BUNDLED, parse
+from .options import load_each
 from .passes import LOADED, MOST, SPLITS
 
 LOSSES = ("log_loss", "hinge", "squared_hinge", "modified_huber")

@@ -16,7 +16,8 @@ from sklearn.model_selection import train_test_split
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import progressive_validation
 
-from .data import BUNDLED, load_each, parse
+from .data import BUNDLED, parse
+from .options import file_in, load_each
 from .passes import LOADED, MADE, MOST, SPLITS, judged
 
 WAYS = {"latest": False, "average": True, "auto": "auto"}
@@ -24,7 +25,7 @@ WAYS = {"latest": False, "average": True, "auto": "auto"}
 
 def electricity(folder):
     """Electricity, 45,312 half hours in order, the numbers alone, 2 classes."""
-    data = pd.read_csv(folder / "electricity.csv.gz")
+    data = pd.read_csv(file_in(folder, "electricity.csv.gz"))
     y = data.pop(data.columns[-1]).to_numpy()
     return data.select_dtypes("number").to_numpy(dtype=float), y, False
 

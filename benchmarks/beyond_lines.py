@@ -30,7 +30,8 @@ from sklearn.metrics import log_loss
 from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
 
-from .data import BUNDLED, FILES, load_each, msd_subset, parse
+from .data import BUNDLED, FILES, msd_subset, parse
+from .options import load_each
 
 MOST_ROWS = 20_000
 BATCH = 1000

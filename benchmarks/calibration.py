@@ -19,20 +19,8 @@ from sklearn_nag import NAGClassifier
 from sklearn_nag.model_selection import progressive_validation
 
 from .averages import electricity
-from .data import (
-    BUNDLED,
-    adult,
-    bank_one_hot,
-    census,
-    covertype,
-    load_each,
-    parse,
-    questions,
-    reuters,
-    shuttle,
-    spam,
-    w8a,
-)
+from .data import BUNDLED, adult, bank_one_hot, census, covertype, parse, questions, reuters, shuttle, spam, w8a
+from .options import load_each
 from .passes import film
 
 LOADED = {

@@ -38,6 +38,7 @@ from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor
 from sklearn_nag.model_selection import progressive_validation
 
 from .data import BUNDLED, FILES, msd_subset, parse
+from .options import load_each
 
 LEARNERS = {
     "sNAG": NAGRegressor(),
@@ -192,8 +193,8 @@ def main():
     walks = random_walks(range(1 if options.quick else 50))
     print(f"\nRandom walks\n{walks.round(3).to_string()}", flush=True)
     tables = {}
-    for name, load in {"diabetes": BUNDLED["diabetes"], **({} if options.data_dir is None else files)}.items():
-        X, y, _ = load(options.data_dir)
+    sets = {"diabetes": BUNDLED["diabetes"], **({} if options.data_dir is None else files)}
+    for name, X, y, _ in load_each(sets, options.data_dir):
         tables[name] = measure(X, y, 1 if options.quick else 5)
         print(f"\n{name}, {len(X):,} x {X.shape[1]}\n{tables[name].round(4).to_string()}", flush=True)
     if options.output is not None:

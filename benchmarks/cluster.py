@@ -14,7 +14,6 @@ pages, which the kernel has to clear. Here workers keep up to 1 GB; ``--as-dask-
     python -m benchmarks.cluster --rows 2000000 --kills 5
 """
 
-import argparse
 import os
 import signal
 import threading
@@ -26,6 +25,8 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_nag import NAGClassifier
 from sklearn_nag.dask import fit
+
+from .options import parser_of
 
 COLUMNS, CLASSES = 50, [0, 1]
 KEEP = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}  # bytes; read by glibc alone
@@ -95,7 +96,7 @@ def bits(model):
 
 def main():
     """Print seconds, rows a second, and their ratio."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows (%(default)s)")
     parser.add_argument("--batch", type=int, default=2_000, help="rows made at a time (%(default)s)")
     parser.add_argument("--shards", type=int, default=32, help="shards (%(default)s)")

@@ -16,11 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGRegressor
 
 from .data import parse
+from .options import file_in, load_each
 
 
 def bike(folder):
     """Rows, counts and weights of bike's hours; months, hours and weekdays as words."""
-    table = pd.read_csv(folder / "bike-hour.csv.gz")
+    table = pd.read_csv(file_in(folder, "bike-hour.csv.gz"))
     X = table.drop(columns=["instant", "dteday", "casual", "registered", "cnt"])
     X = pd.get_dummies(X, columns=["season", "mnth", "hr", "weekday", "weathersit"]).to_numpy(float)
     return X, table["cnt"].to_numpy(float), np.ones(len(X))
@@ -53,8 +54,8 @@ def made_up():
 def main():
     options = parse(__doc__, "CSV file to write the table to", "the made-up table alone")
     tasks, lines = made_up(), []
-    if not options.quick and options.data_dir is not None:
-        tasks = {"bike, counts": ("poisson", {}, PoissonRegressor, {}, *bike(options.data_dir)), **tasks}
+    for name, *rows in load_each({} if options.quick else {"bike, counts": bike}, options.data_dir):
+        tasks = {name: ("poisson", {}, PoissonRegressor, {}, *rows), **tasks}
     print(f"{'D² on rows held out':20} {'columns':8} {'theirs':>8} {'one pass':>9} {'fit':>8}")
     for name, (loss, parameters, peer, of_peer, X, y, weight) in tasks.items():
         parts = train_test_split(X, y, weight, random_state=0)

@@ -5,7 +5,6 @@ Each loader returns rows, targets and whether the task is regression. The files 
 and Reuters text in svmlight form.
 """
 
-import argparse
 import bz2
 import gzip
 from pathlib import Path
@@ -18,27 +17,21 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sklearn_nag import datasets
 
+from .options import file_in, new_file, new_folder, parser_of
 
-def parse(description, output, quick, **files):
-    """Command-line options of a table over these sets, with the help for ``--output``, ``--quick`` and other files."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+def parse(description, output, quick, **others):
+    """Command-line options of a table over these sets, with the help for ``--output``, ``--quick`` and others.
+
+    Where help begins with "folder", or "file" or "CSV file", the option names what is written to; else it is a word.
+    """
+    parser = parser_of(description)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
-    parser.add_argument("--output", type=Path, help=output)
     parser.add_argument("--quick", action="store_true", help=quick)
-    for name, what in files.items():
-        parser.add_argument(f"--{name}", type=Path, help=what)
+    for name, what in {"output": output, **others}.items():
+        kind = new_folder if what.startswith("folder") else new_file if what.startswith(("file", "CSV file")) else str
+        parser.add_argument(f"--{name}", type=kind, help=what)
     return parser.parse_args()
-
-
-def load_each(sets, folder):
-    """Yield the name of each set and what is loaded; print the names of those whose files are not there."""
-    for name, load in sets.items():
-        try:
-            data = load(folder)
-        except OSError as error:
-            print(f"{name} is left out: {error}", flush=True)
-        else:
-            yield name, *data
 
 
 def shuttle(folder):
@@ -77,7 +70,7 @@ def reuters(folder):
     """Reuters text, 11,069 x 8,315, 2 classes, as CSR."""
     parts = []
     for name in ("reuters.trn.bz2", "reuters.tst.bz2"):
-        with bz2.open(folder / name) as file:
+        with bz2.open(file_in(folder, name)) as file:
             parts.append(load_svmlight_file(file, n_features=8315))
     return sparse.vstack([X for X, _ in parts], format="csr"), np.concatenate([y for _, y in parts]).astype(int), False
 
@@ -86,14 +79,14 @@ def adult(folder):
     """Adult, one-hot, 48,842 x 123, 2 classes, as CSR."""
     parts = []
     for name in ("adult.trn.bz2", "adult.tst.bz2"):
-        with bz2.open(folder / name) as file:
+        with bz2.open(file_in(folder, name)) as file:
             parts.append(load_svmlight_file(file, n_features=123, zero_based=True))
     return sparse.vstack([X for X, _ in parts], format="csr"), np.concatenate([y for _, y in parts]).astype(int), False
 
 
 def w8a(folder):
     """Web pages, 49,749 x 300, 2 classes, as CSR."""
-    with gzip.open(folder / "w8a.libsvm.gz") as file:
+    with gzip.open(file_in(folder, "w8a.libsvm.gz")) as file:
         X, y = load_svmlight_file(file, n_features=300)
     return X, y.astype(int), False
 
@@ -104,7 +97,7 @@ def _bag_of_words(texts):
 
 def spam(folder):
     """SMS Spam, 5,574 messages as counts of words, 2 classes, as CSR."""
-    with gzip.open(folder / "sms_spam.txt.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(file_in(folder, "sms_spam.txt.gz"), "rt", encoding="utf-8") as file:
         next(file)  # names of the columns
         labels, texts = zip(*(line.rstrip("\n").split("\t", 1) for line in file))
     return _bag_of_words(texts), np.array(labels), False
@@ -112,35 +105,35 @@ def spam(folder):
 
 def questions(folder):
     """TREC questions, 5,452 as counts of words, 6 classes, as CSR."""
-    with gzip.open(folder / "trec_questions.label.gz", "rt", encoding="latin-1") as file:
+    with gzip.open(file_in(folder, "trec_questions.label.gz"), "rt", encoding="latin-1") as file:
         labels, texts = zip(*(line.rstrip("\n").split(" ", 1) for line in file))
     return _bag_of_words(texts), np.array([label.split(":")[0] for label in labels]), False
 
 
 def msd_subset(folder):
     """Timbre of the Million Song Subset, 4,680 x 90, the year as target."""
-    data = pd.read_csv(folder / "msd_subset_timbre90.csv.gz")
+    data = pd.read_csv(file_in(folder, "msd_subset_timbre90.csv.gz"))
     y = data.pop("year").to_numpy(dtype=float)
     return data.to_numpy(dtype=float), y, True
 
 
 def california(folder):
     """California housing, 20,640 x 8."""
-    data = pd.read_csv(folder / "cal_housing.csv.gz")
+    data = pd.read_csv(file_in(folder, "cal_housing.csv.gz"))
     y = data.pop("medianHouseValue").to_numpy(dtype=float)
     return data.to_numpy(dtype=float), y, True
 
 
 def abalone(folder):
     """Abalone, 4,177 x 10 (the sex one-hot)."""
-    data = pd.read_csv(folder / "abalone.csv.gz", header=None)
+    data = pd.read_csv(file_in(folder, "abalone.csv.gz"), header=None)
     y = data.pop(8).to_numpy(dtype=float)
     return pd.get_dummies(data, columns=[0], dtype=float).to_numpy(dtype=float), y, True
 
 
 def bikes(folder):
     """Bike sharing by the hour, 17,379 x 12."""
-    data = pd.read_csv(folder / "bike-hour.csv.gz")
+    data = pd.read_csv(file_in(folder, "bike-hour.csv.gz"))
     y = data.pop("cnt").to_numpy(dtype=float)
     return data.drop(columns=["instant", "dteday", "casual", "registered"]).to_numpy(dtype=float), y, True
 

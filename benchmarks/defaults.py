@@ -16,7 +16,8 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
-from .data import BUNDLED, FILES, SPARSE, TEXT, load_each, parse
+from .data import BUNDLED, FILES, SPARSE, TEXT, parse
+from .options import load_each
 from .text import mixed_rows
 
 SMALL, MOST = 3_000, 60_000

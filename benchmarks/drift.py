@@ -41,7 +41,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import progressive_validation
 
-from .data import FILES, bikes, load_each, parse
+from .data import FILES, bikes, parse
+from .options import file_in, load_each
 from .turns import words
 
 HALF_LIVES = (None, 5120, 1280, 320, 80, 20)
@@ -91,20 +92,19 @@ def generated(n):
         yield name, pd.DataFrame(features).to_numpy(dtype=float), np.array(y).astype(int), False
 
 
+def electricity(folder):
+    """Electricity, 45,312 half hours in order, 2 classes; also the date, in numbers."""
+    data = pd.read_csv(file_in(folder, "electricity.csv.gz"))
+    y = data.pop("class").to_numpy()
+    return data.to_numpy(dtype=float), y, False
+
+
 def from_files(folder, n):
     """Streams in the order of time, and shuffled ones."""
-    try:
-        data = pd.read_csv(folder / "electricity.csv.gz")
-    except OSError as error:
-        print(f"electricity is left out: {error}", flush=True)
-    else:
-        y = data.pop("class").to_numpy()
-        yield "electricity", data.to_numpy(dtype=float), y, False
-    for name, X, y, regression in load_each(
-        {name: FILES[name] for name in ("bike sharing", "Bank", "Shuttle")}, folder
-    ):
-        if regression:
-            yield name, X, y, True
+    sets = {"electricity": electricity, **{name: FILES[name] for name in ("bike sharing", "Bank", "Shuttle")}}
+    for name, X, y, regression in load_each(sets, folder):
+        if regression or name == "electricity":
+            yield name, X, y, regression
             continue
         order = np.random.default_rng(0).permutation(len(y))[: n // 2]
         yield f"{name}, shuffled", X[order], np.unique(y[order], return_inverse=True)[1], False
@@ -266,12 +266,11 @@ def seconds_of(model, X, y):
     return time.process_time() - start
 
 
-def measure_late(folder, rows):
+def measure_late(X, y):
     """Scores by how many rows later a row is learnt than it is predicted."""
-    X, y, _ = bikes(folder)
     table = {
         str(model): {
-            f"{delay} later": progressive_validation(clone(model), X[rows], y[rows], scoring="r2", delay=delay).score
+            f"{delay} later": progressive_validation(clone(model), X, y, scoring="r2", delay=delay).score
             for delay in DELAYS
         }
         for model in (NAGRegressor(), NAGRegressor(eta0="auto"), NAGRegressor(half_life="auto"))
@@ -288,11 +287,11 @@ def main():
     )  # fmt: skip
     warnings.simplefilter("ignore")
     if options.late is not None:
-        if options.data_dir is None:
-            raise SystemExit("--late needs --data-dir, the folder with bike-hour.csv.gz")
-        table = measure_late(options.data_dir, slice(1_000 if options.quick else None))
-        print(table.to_string(float_format=lambda value: f"{value:.3f}"))
-        table.to_csv(options.late, float_format="%.3f")
+        for _, X, y, _ in load_each({"bike sharing": bikes}, options.data_dir):
+            rows = slice(1_000 if options.quick else None)
+            table = measure_late(X[rows], y[rows])
+            print(table.to_string(float_format=lambda value: f"{value:.3f}"))
+            table.to_csv(options.late, float_format="%.3f")
         return
     if options.columns is not None:
         table = measure_columns(200 if options.quick else 4_000)
@@ -323,7 +322,9 @@ def main():
                 table.setdefault(learner, {})[name] = value if value > -9.0 else np.nan
             if name == CURVE_OF and curve is not None:
                 curves[learner] = dict(zip((f"to {share:.1f}" for share in TENTHS), curve))
-        print(name, {learner: tuple(np.round(values[:-1], 4)) for learner, values in found.items()}, flush=True)
+        print(f"{name:50} {'score':>8} {'log loss':>9} {'us a row':>9}")
+        for learner, (*values, _) in found.items():
+            print(f"  {learner:48} {values[0]:8.4g} {values[1]:9.4g} {values[2]:9.0f}", flush=True)
         for (ending, table), digits in zip(tables.items(), ("%.4f", "%.4f", "%.0f")):
             frame = pd.DataFrame(table).T.rename_axis("learner").dropna(how="all")
             if options.output is not None:

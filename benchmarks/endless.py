@@ -9,12 +9,13 @@ then the accuracy before the flip, on the first 10,000 rows after it, on the nex
 same learner without a half-life.
 """
 
-import argparse
 import time
 
 import numpy as np
 
 from sklearn_nag import NAGClassifier
+
+from .options import parser_of
 
 BATCH, LAST = 100_000, 10_000
 
@@ -28,7 +29,7 @@ def largest_number(model):
 
 def main():
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=100_000_000, help="a multiple of a million; 1e8 by default")
     parser.add_argument("--half-life", type=float, default=1000.0, help="in rows; 1,000 by default")
     parser.add_argument("--columns", type=int, default=3, help="3 by default")

@@ -24,7 +24,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.io import to_onnx
 
-from .data import bank, california, load_each, parse, shuttle
+from .data import bank, california, parse, shuttle
+from .options import load_each
 
 
 def bundled():

@@ -12,7 +12,6 @@ shows the largest difference, over the largest number of the array; it fails whe
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import pickle
 import sys
@@ -34,6 +33,8 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
 )
 from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
+
+from .options import new_file, parser_of
 
 CUTS = (0, 1, 60, 61, 150, 200)  # rows of each call
 PRINTED = {"centering": False, "importance_aware": False, "average": False}
@@ -261,8 +262,8 @@ def compare(old, new, tolerance):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, nargs="?", help="where to write the fingerprints")
+    parser = parser_of(__doc__)
+    parser.add_argument("file", type=new_file, nargs="?", help="where to write the fingerprints")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("OLD", "NEW"), help="two such files")
     parser.add_argument("--tolerance", type=float, default=1e-12, help="largest difference (%(default)s)")
     parser.add_argument("--kernels", nargs="+", default=["numpy", "numba"], help="backends to run")

@@ -9,13 +9,14 @@ next may use. Ratios are medians over turns, as the speed of a machine drifts.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from .options import count, parser_of
 
 CODE = """
 import time
@@ -49,9 +50,9 @@ def measure(folder, cache):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--against", type=Path, help="another checkout to compare with")
-    parser.add_argument("--repeats", type=int, default=3, help="turns (%(default)s)")
+    parser.add_argument("--repeats", type=count, default=3, help="turns (%(default)s)")
     args = parser.parse_args()
     folders = [Path(__file__).parents[1], *filter(None, [args.against])]
     turns = []

@@ -34,6 +34,7 @@ from sklearn_nag.preprocessing import OnlineTfidf, make_online_pipeline, prepare
 from sklearn_nag.streams import read_batches
 
 from .data import parse
+from .options import file_in, load_each
 
 N_ROWS = 400  # of an ugly file
 
@@ -179,6 +180,24 @@ def seconds(rng, quick):
 # -- scores
 
 
+def read(file, target, drop=(), **options):
+    """A loader of a table and the name of its target."""
+
+    def load(folder):
+        frame = pd.read_csv(file_in(folder, file), **options)
+        return frame.rename(columns=str).drop(columns=list(drop)), target
+
+    return load
+
+
+TABLES = {
+    "bank": read("bank-full.csv.gz", "y", sep=";"),
+    "census": read("census-income.data.gz", "41", header=None, skipinitialspace=True),
+    "bike": read("bike-hour.csv.gz", "cnt", drop=("casual", "registered")),
+    "covertype": read("covtype.data.gz", "54", header=None),
+}
+
+
 def tables(folder, most_rows, rng):
     """Yield the name of a table, its columns as a frame, and the target; rows in a random order."""
     if folder is None:
@@ -186,16 +205,7 @@ def tables(folder, most_rows, rng):
         effect = frame["w3"].str.len() + 2.0 * (frame["w0"] == "word1") + frame["n0"]
         yield "made up", frame, (effect + rng.normal(size=2000)).to_numpy()
         return
-    bank = pd.read_csv(folder / "bank-full.csv.gz", sep=";")
-    census = pd.read_csv(folder / "census-income.data.gz", header=None, skipinitialspace=True).rename(columns=str)
-    bike = pd.read_csv(folder / "bike-hour.csv.gz").drop(columns=["casual", "registered"])
-    cover = pd.read_csv(folder / "covtype.data.gz", header=None).rename(columns=str)
-    for name, frame, target in (
-        ("bank", bank, "y"),
-        ("census", census, "41"),
-        ("bike", bike, "cnt"),
-        ("covertype", cover, "54"),
-    ):
+    for name, frame, target in load_each(TABLES, folder):
         frame = frame.iloc[rng.permutation(len(frame))[:most_rows]].reset_index(drop=True)
         y = frame.pop(target).to_numpy()
         yield name, frame, y.astype(str) if y.dtype == object else y
@@ -277,9 +287,13 @@ def texts(folder, rng):
         ]
         yield "made up", lines
         return
-    for name, file, encoding in (("spam", "sms_spam.txt.gz", "utf-8"), ("films", "movie_sentences.txt.gz", "latin-1")):
-        lines = pd.read_csv(folder / file, sep="\0", header=None, encoding=encoding, engine="python")[0].tolist()
-        lines = [line for line in lines if "\t" in line and not line.startswith("Label")]
+    options = {"sep": "\0", "header": None, "engine": "python"}
+    sets = {
+        "spam": read("sms_spam.txt.gz", "0", encoding="utf-8", **options),
+        "films": read("movie_sentences.txt.gz", "0", encoding="latin-1", **options),
+    }
+    for name, frame, column in load_each(sets, folder):
+        lines = [line for line in frame[column] if "\t" in line and not line.startswith("Label")]
         yield name, [lines[i] for i in rng.permutation(len(lines))]
 
 

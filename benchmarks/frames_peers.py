@@ -11,12 +11,10 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from river import compose, linear_model, multiclass, preprocessing
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
-from skrub import tabular_pipeline
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.preprocessing import prepare
@@ -31,6 +29,8 @@ class OfRiver:
     """A learner of River behind its transformers, fitted row by row."""
 
     def __init__(self, classification, classes):
+        from river import compose, linear_model, multiclass, preprocessing
+
         numbers = compose.SelectType(float) | preprocessing.StandardScaler()
         words = compose.SelectType(str) | preprocessing.OneHotEncoder()
         learner = linear_model.LogisticRegression() if classification else linear_model.LinearRegression()
@@ -56,6 +56,8 @@ class OfRiver:
 
 def scores(folder, most_rows, rng):
     """A row for each table and learner of others: score on held-out rows, and seconds to learn."""
+    from skrub import tabular_pipeline
+
     found = []
     for name, frame, y in tables(folder, most_rows, rng):
         classification = y.dtype.kind != "f" and len(np.unique(y)) <= 20

@@ -10,7 +10,6 @@ defaults, with ``normalization="auto", eta0=3, beta=0.05`` (``few``), at the bes
 SGDClassifier at the best of its seven schedules for each number of weights, of as many models as four rates give.
 """
 
-import argparse
 import gc
 import gzip
 import subprocess
@@ -29,7 +28,8 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import FTRLClassifier, datasets
 
-from .data import load_each, reuters
+from .data import reuters
+from .options import file_in, load_each, new_folder, parser_of
 from .speed import HAVE, Table, dense_rows, once, seconds, zipf_rows
 
 HASHED_TO = 2**20
@@ -43,7 +43,7 @@ SCHEDULES = [
 
 def w8a(folder):
     """Web pages, 49,749 x 300, 2 classes, as CSR."""
-    with gzip.open(folder / "w8a.libsvm.gz") as file:
+    with gzip.open(file_in(folder, "w8a.libsvm.gz")) as file:
         X, y = load_svmlight_file(file, n_features=300)
     return X.tocsr(), y.astype(int)
 
@@ -230,9 +230,9 @@ def sparsity(folder, quick):
 
 def main():
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--data-dir", type=Path, help="folder with Reuters, Census and w8a.libsvm.gz")
-    parser.add_argument("--output", type=Path, help="folder to write ftrl_times.csv and ftrl_sparsity.csv to")
+    parser.add_argument("--output", type=new_folder, help="folder to write ftrl_times.csv and ftrl_sparsity.csv to")
     parser.add_argument("--quick", action="store_true", help="fewer rows and strengths")
     options = parser.parse_args()
     if HAVE["river"]:

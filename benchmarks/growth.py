@@ -10,7 +10,6 @@ against the rest for several classes; "defaults" also centre dense features, ave
 learn classes together.
 """
 
-import argparse
 import csv
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ from scipy import sparse
 
 from sklearn_nag import NAGClassifier
 
+from .options import new_folder, parser_of
 from .speed import PAPER, dense_rows
 
 SERIES = {"NAG": {**PAPER, "multi_class": "ovr"}, "defaults": {}}
@@ -119,8 +119,8 @@ def draw(table, path):
 
 def main():
     """Measure what is not there yet, and draw."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path(), help="folder for growth.csv and growth.png")
+    parser = parser_of(__doc__)
+    parser.add_argument("--output", type=new_folder, default=Path(), help="folder for growth.csv and growth.png")
     parser.add_argument("--quick", action="store_true", help="few points, few rows: that it runs, not what it finds")
     options = parser.parse_args()
     path = options.output / "growth.csv"

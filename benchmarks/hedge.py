@@ -38,7 +38,8 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
 )
 
-from .data import BUNDLED, FILES, SPARSE, TEXT, load_each, msd_subset, parse
+from .data import BUNDLED, FILES, SPARSE, TEXT, msd_subset, parse
+from .options import load_each
 
 SMALL = 3_000
 

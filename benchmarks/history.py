@@ -8,19 +8,20 @@ Each line of the file is a ratio at a commit, mostly to a peer in the same run, 
 busy, or slow, can be compared. Processors have a line each, as they differ in what they are good at.
 """
 
-import argparse
 import textwrap
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from .options import new_file, parser_of
+
 
 def main():
     """Draw the figure, and print the latest ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("file", type=Path, help="CSV file that --record has written")
-    parser.add_argument("--output", type=Path, default=Path("speed.png"), help="the figure (%(default)s)")
+    parser.add_argument("--output", type=new_file, default=Path("speed.png"), help="the figure (%(default)s)")
     options = parser.parse_args()
     recorded = pd.read_csv(options.file)
     draw(recorded).savefig(options.output, bbox_inches="tight", dpi=120)

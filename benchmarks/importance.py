@@ -7,13 +7,14 @@ target, is learnt once with weight k, or k times. Shown is the median distance b
 standard deviations of the target, or in decision values for two classes.
 """
 
-import argparse
 import copy
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from sklearn_nag import NAGClassifier, NAGRegressor
+
+from .options import count, parser_of
 
 TASKS = {
     "diabetes, squared error": (NAGRegressor(), load_diabetes),
@@ -33,8 +34,8 @@ def distance(model, X, y, i, target, k):
 
 def main():
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=200)
+    parser = parser_of(__doc__)
+    parser.add_argument("--repeats", type=count, default=200, help="rows for each weight (%(default)s)")
     repeats = parser.parse_args().repeats
     print(f"{'task':26} {'k':>3} {'importance-aware':>17} {'explicit':>9} {'ratio':>7}")
     for name, (estimator, load) in TASKS.items():

@@ -34,7 +34,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGRegressor
 from sklearn_nag.model_selection import progressive_validation
 
-from .data import abalone, bikes, california, load_each, msd_subset, parse
+from .data import abalone, bikes, california, msd_subset, parse
+from .options import file_in, load_each
 
 COVERAGES = np.array([0.8, 0.9, 0.95])
 
@@ -52,7 +53,7 @@ def in_random_order(load):
 
 def demand(folder):
     """Electricity, 45,312 half hours in order: the demand in New South Wales from the other numbers."""
-    data = pd.read_csv(folder / "electricity.csv.gz")
+    data = pd.read_csv(file_in(folder, "electricity.csv.gz"))
     y = data.pop("nswdemand").to_numpy(dtype=float)
     return data.select_dtypes("number").drop(columns="class", errors="ignore").to_numpy(dtype=float), y, True
 

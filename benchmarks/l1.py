@@ -10,7 +10,6 @@ scales that the model has learnt. For bags of words, ``--data-dir`` names the fo
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import warnings
 from pathlib import Path
@@ -21,6 +20,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import ElasticNet, LogisticRegression
 
 from sklearn_nag import NAGClassifier, NAGRegressor
+
+from .options import count, file_in, load_each, parser_of
 
 PENALTIES = ((0.1, 1.0), (0.01, 1.0), (0.1, 0.5))
 
@@ -82,10 +83,18 @@ def compare(name, X, y, alpha, l1_ratio, passes, eta0):
     print(" | ".join(cells), flush=True)
 
 
+def messages(folder):
+    """Messages as counts of words, and whether they are spam."""
+    with gzip.open(file_in(folder, "sms_spam.txt.gz"), "rt") as file:
+        lines = [line.rstrip("\n").split("\t", 1) for line in file][1:]
+    X = CountVectorizer(min_df=2).fit_transform(text for _, text in lines).astype(float)
+    return X, np.array([int(label == "spam") for label, _ in lines])
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--data-dir", type=Path, help="folder of sms_spam.txt.gz")
-    parser.add_argument("--seeds", type=int, default=3, help="how many draws of the dense rows")
+    parser.add_argument("--seeds", type=count, default=3, help="how many draws of the dense rows")
     parser.add_argument(
         "--passes", type=int, nargs="*", default=[30, 100], help="numbers of passes besides that of fit"
     )
@@ -99,15 +108,9 @@ def main():
             for alpha, l1_ratio in PENALTIES:
                 name = f"{'numbers' if regression else 'classes'}, 200 features, seed {seed}"
                 compare(name, X, y, alpha, l1_ratio, args.passes, args.eta0)
-    if args.data_dir is not None and not (args.data_dir / "sms_spam.txt.gz").exists():
-        print(f"text messages are left out: there is no {args.data_dir / 'sms_spam.txt.gz'}")
-    elif args.data_dir is not None:
-        with gzip.open(args.data_dir / "sms_spam.txt.gz", "rt") as file:
-            lines = [line.rstrip("\n").split("\t", 1) for line in file][1:]
-        X = CountVectorizer(min_df=2).fit_transform(text for _, text in lines).astype(float)
-        y = np.array([int(label == "spam") for label, _ in lines])
+    for name, X, y in load_each({} if args.data_dir is None else {"text messages": messages}, args.data_dir):
         for alpha in (0.1, 0.03, 0.01):
-            compare(f"text messages, {X.shape[1]} words", sparse.csr_matrix(X), y, alpha, 1.0, args.passes, args.eta0)
+            compare(f"{name}, {X.shape[1]} words", sparse.csr_matrix(X), y, alpha, 1.0, args.passes, args.eta0)
 
 
 if __name__ == "__main__":

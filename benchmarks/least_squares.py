@@ -14,7 +14,8 @@ import pandas as pd
 
 from sklearn_nag import ScaleInvariantRegressor
 
-from .data import BUNDLED, FILES, load_each, msd_subset, parse
+from .data import BUNDLED, FILES, msd_subset, parse
+from .options import load_each
 
 CUTS = (1, 7, 1000)
 

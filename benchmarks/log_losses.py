@@ -22,7 +22,8 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGClassifier
 
-from .data import BUNDLED, FILES, load_each, parse
+from .data import BUNDLED, FILES, parse
+from .options import load_each
 from .out_of_the_box import SMALL
 
 

@@ -18,7 +18,8 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from .beyond_lines import friedman, learners
-from .data import census, covertype, load_each, parse
+from .data import census, covertype, parse
+from .options import load_each
 
 BATCH = 10_000
 MOST_HELD_OUT = 40_000

@@ -9,7 +9,6 @@ after these run over as many columns again and again, so that these are in the f
 nine.
 """
 
-import argparse
 import time
 
 import numpy as np
@@ -25,6 +24,7 @@ from sklearn_nag.kernels.compiled.vectors import WIDTH, eight, load, store, tota
 from sklearn_nag.kernels.nag import numba_rows
 from sklearn_nag.kernels.state.frequent import BEGINS
 
+from .options import parser_of
 from .text import PRINTED, documents
 
 TURNS = 9
@@ -142,7 +142,7 @@ def steps(X, y):
 
 def main():
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="1,000 documents: that it runs")
     options = parser.parse_args()
     X, y = documents(1_000 if options.quick else 25_000, 45_000, 200, 2)

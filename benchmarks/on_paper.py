@@ -10,15 +10,14 @@ after each round a tree of merges of width eight.
 Beside the CSV file a file ``.txt`` says what was measured, when, where and with what.
 """
 
-import argparse
 import math
 import pickle
 import time
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
+from benchmarks.options import new_file, parser_of
 from benchmarks.provenance import provenance, write_table
 from sklearn_nag import NAGClassifier, merge
 from sklearn_nag.distributed._rounds import FAN_IN
@@ -81,14 +80,14 @@ def lines(options, size, learn, merging):
 
 def main():
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=float, default=4e9, help="rows (%(default)g)")
     parser.add_argument("--features", type=float, default=1e6, help="features (%(default)g)")
     parser.add_argument("--nonzeros", type=float, default=100, help="nonzeros of a row (%(default)g)")
     parser.add_argument("--rounds", type=int, default=8, help="rounds (%(default)s)")
     parser.add_argument("--network", type=float, default=10, help="Gbit/s into a worker (%(default)g)")
     parser.add_argument("--disk", type=float, default=2, help="GB/s of a disk (%(default)g)")
-    parser.add_argument("--output", type=Path, help="CSV file for the table")
+    parser.add_argument("--output", type=new_file, help="CSV file for the table")
     options = parser.parse_args()
     size, learn, merging = measured(int(options.features), int(options.nonzeros))
     table = lines(options, size, learn, merging)

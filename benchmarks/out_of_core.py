@@ -22,6 +22,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn_nag import FTRLClassifier, NAGClassifier
 
 from .data import parse
+from .options import file_in, load_each
 
 BATCH = 500
 LEARNERS = {
@@ -61,13 +62,11 @@ def streams(folder, quick):
     n = 2_000 if quick else 10_000
     for n_classes in (2, 20):
         yield f"made up, {n_classes} classes", np.arange(n_classes), functools.partial(made_up, n, n_classes)
-    for file, name, classes, options in FILES if folder is not None else ():
-        if (folder / file).exists():
-            yield (
-                f"{name}, {len(classes)} classes",
-                np.array(classes),
-                functools.partial(lines, folder / file, **options),
-            )
+    if folder is None:
+        return
+    for file, name, classes, options in FILES:
+        for _, path in load_each({name: lambda folder, file=file: [file_in(folder, file)]}, folder):
+            yield f"{name}, {len(classes)} classes", np.array(classes), functools.partial(lines, path, **options)
 
 
 def batches(stream):

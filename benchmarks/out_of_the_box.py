@@ -40,7 +40,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.estimators._nag import ETA0S
 
-from .data import BUNDLED, FILES, SPARSE, TEXT, load_each, parse
+from .data import BUNDLED, FILES, SPARSE, TEXT, parse
+from .options import load_each
 from .text import mixed_rows
 
 SMALL, TUNED_ON, RIVER_ROWS = 3_000, 20_000, 50_000

@@ -13,7 +13,6 @@ Data sets that are not in the folder are left out. Results are kept in ``paper_r
 there is not run again.
 """
 
-import argparse
 import csv
 import importlib
 import importlib.util
@@ -37,6 +36,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from sklearn_nag import NAGClassifier, NAGRegressor, datasets
 from sklearn_nag.model_selection import eta_sweep
+
+from .options import load_each, new_folder, parser_of
 
 ETAS = {
     "NAG": 2.0 ** np.arange(-5, 5.5, 0.5),
@@ -444,15 +445,17 @@ def time_covertype(results, folder, repeats=3):
 
 def main():
     """Run what is missing, and write tables and figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that sklearn_nag.datasets names")
-    parser.add_argument("--output", type=Path, help="folder for results, tables and figures")
+    parser.add_argument("--output", type=new_folder, help="folder for results, tables and figures")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets to run; all by default")
     parser.add_argument("--quick", action="store_true", help="bundled data, few rates: that it runs")
     parser.add_argument("--one-pass", type=int, metavar="N", help="only Covertype, with N learning rates, timed")
     options = parser.parse_args()
     if options.one_pass:
-        print(json.dumps(one_pass(options.data_dir, options.one_pass)))
+        timed = {"Covertype": lambda folder: [one_pass(folder, options.one_pass)]}
+        for _, found in load_each(timed, options.data_dir):
+            print(json.dumps(found))
         return
     if options.data_dir is None and not options.quick:
         parser.error("--data-dir is needed, or --quick")

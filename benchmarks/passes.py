@@ -22,7 +22,8 @@ from sklearn.preprocessing import KBinsDiscretizer, PolynomialFeatures, SplineTr
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 
-from .data import BUNDLED, FILES, SPARSE, TEXT, abalone, bikes, load_each, msd_subset, parse
+from .data import BUNDLED, FILES, SPARSE, TEXT, abalone, bikes, msd_subset, parse
+from .options import file_in, load_each
 
 SPLITS, MOST = 5, 20_000
 WAYS = {
@@ -36,7 +37,7 @@ def film(vectorizer):
     """Sentences of film reviews, 10,662, as a vectorizer sees them."""
 
     def load(folder):
-        with gzip.open(folder / "movie_sentences.txt.gz", "rt", encoding="latin-1") as file:
+        with gzip.open(file_in(folder, "movie_sentences.txt.gz"), "rt", encoding="latin-1") as file:
             labels, texts = zip(*(line.rstrip("\n").split("\t", 1) for line in file))
         return vectorizer.fit_transform(texts).tocsr(), np.array(labels), False
 
@@ -47,7 +48,7 @@ def questions(vectorizer):
     """TREC questions, 5,452, as a vectorizer sees them."""
 
     def load(folder):
-        with gzip.open(folder / "trec_questions.label.gz", "rt", encoding="latin-1") as file:
+        with gzip.open(file_in(folder, "trec_questions.label.gz"), "rt", encoding="latin-1") as file:
             labels, texts = zip(*(line.rstrip("\n").split(" ", 1) for line in file))
         return vectorizer.fit_transform(texts).tocsr(), np.array([label.split(":")[0] for label in labels]), False
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from benchmarks.faults.promises import image
 from benchmarks.frames import mixed
+from benchmarks.options import count, new_file, parser_of
 from benchmarks.provenance import write_table
 from benchmarks.streams import rows_of
 
@@ -142,12 +143,12 @@ def kill(n_kills, megabytes, folder):
 
 def main():
     """Write the file, and learn it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--mb", type=float, default=50, help="size of the file (%(default)s)")
     parser.add_argument("--limit-mb", type=int, default=600, help="memory of a process (%(default)s)")
     parser.add_argument("--kills", type=int, default=0, help="how often to kill runs, instead")
-    parser.add_argument("--repeats", type=int, default=1, help="how often to learn each way (%(default)s)")
-    parser.add_argument("--output", type=Path, help="CSV file for the figures")
+    parser.add_argument("--repeats", type=count, default=1, help="how often to learn each way (%(default)s)")
+    parser.add_argument("--output", type=new_file, help="CSV file for the figures")
     parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:

@@ -17,7 +17,8 @@ from sklearn_nag import NAGClassifier
 from sklearn_nag.model_selection import progressive_validation
 
 from .averages import electricity
-from .data import load_each, parse
+from .data import parse
+from .options import load_each
 
 RIVER = {
     "ALMA": 0.906427,

@@ -14,7 +14,6 @@ accuracies, or R^2 for regression, after one pass over raw features:
 ``--alphas`` prints instead the score of the potential for several ``potential_alpha``.
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,8 @@ from sklearn.model_selection import train_test_split
 
 from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 
-from .data import BUNDLED, FILES, load_each
+from .data import BUNDLED, FILES
+from .options import load_each, new_folder, parser_of
 from .out_of_the_box import SMALL
 
 ETAS = 4.0 ** np.arange(-3, 4)
@@ -69,9 +69,9 @@ def potentials(parts, regression, seed):
 
 def main():
     """Print the table, and save it where asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
-    parser.add_argument("--output", type=Path, help="folder for scale_invariant.csv or alphas.csv")
+    parser.add_argument("--output", type=new_folder, help="folder for scale_invariant.csv or alphas.csv")
     parser.add_argument("--peers", type=Path, help="scores.csv of benchmarks.out_of_the_box")
     parser.add_argument("--quick", action="store_true", help="bundled data, one shuffle")
     parser.add_argument("--alphas", action="store_true", help="compare constants of the potential instead")

@@ -22,7 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import ProgressiveSearch
 
-from .data import BUNDLED, FILES, load_each, parse
+from .data import BUNDLED, FILES, parse
+from .options import load_each
 from .passes import MOST
 
 LOSSES = {False: ["log_loss", "hinge", "modified_huber"], True: ["squared_error", "huber", "epsilon_insensitive"]}

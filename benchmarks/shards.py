@@ -21,7 +21,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
-from benchmarks.data import BUNDLED, FILES, SPARSE, load_each, parse
+from benchmarks.data import BUNDLED, FILES, SPARSE, parse
+from benchmarks.options import load_each
 from benchmarks.provenance import provenance, write_table
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.distributed import shard_fit

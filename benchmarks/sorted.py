@@ -18,6 +18,8 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGClassifier, ScaleInvariantClassifier
 
+from .options import parser_of
+
 SETS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 LEARNERS = {
     "default": NAGClassifier(),
@@ -35,6 +37,7 @@ LEARNERS = {
 
 def main():
     """Print the table."""
+    parser_of(__doc__).parse_args()
     warnings.simplefilter("ignore")
     table = {}
     for name, load in SETS.items():

@@ -8,7 +8,6 @@ does not matter. Peers that are not installed (vowpalwabbit, river) and data tha
 the unit of a target.
 """
 
-import argparse
 import gc
 import importlib.metadata
 import importlib.util
@@ -36,10 +35,10 @@ from sklearn_nag import (
     NAGRegressor,
     ScaleInvariantClassifier,
     config_context,
-    datasets,
     get_config,
 )
 
+from .options import count, load_each, new_file, parser_of
 from .provenance import processor, record
 
 PAPER = {"normalization": "max", "centering": False, "importance_aware": False, "average": False, "eta0": 0.5}
@@ -271,10 +270,8 @@ def imports(table):
         table.show("first call of a process, compiled before", f"{np.median(warm):.2f} s", "", np.median(warm), "0.5 s")
 
 
-def vowpal(table, folder):
+def vowpal(table, X, y):
     """Covertype against Vowpal Wabbit: 7 classes, one pass, from its cache."""
-    X, y = datasets.fetch_covertype(data_home=folder, return_X_y=True)
-    X = np.ascontiguousarray(X)
     with tempfile.TemporaryDirectory() as temporary:
         text, cache = Path(temporary) / "rows", Path(temporary) / "cache"
         with text.open("w") as file:
@@ -302,18 +299,24 @@ def vowpal(table, folder):
                    own / theirs, "0.5")  # fmt: skip
 
 
-def to_accuracy(table, folder):
+def to_accuracy(table, name, X, y):
     """Wall time of learning until the test accuracy is that of `fit` of StandardScaler and SGDClassifier."""
+    rows = train_test_split(X, y, test_size=0.3, random_state=0)
+    once(NAGClassifier, X[:99], y[:99], classes=np.unique(y))()
+    peer = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))
+    ratios, own, theirs = np.median([race(peer, *rows, seed) for seed in range(table.repeats)], axis=0)
+    table.show(f"{name}, to the test accuracy of StandardScaler + SGDClassifier.fit", f"{own:.3f} s",
+               f"{theirs:.2f} s", ratios, "0.2")  # fmt: skip
+
+
+def in_folder(table, folder):
+    """Figures of the sets in a folder."""
     from .data import census, covertype  # which needs pandas
 
-    for name, load in [("Covertype", covertype), ("Census", census)]:
-        X, y, _ = load(folder)
-        rows = train_test_split(X, y, test_size=0.3, random_state=0)
-        once(NAGClassifier, X[:99], y[:99], classes=np.unique(y))()
-        peer = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))
-        ratios, own, theirs = np.median([race(peer, *rows, seed) for seed in range(table.repeats)], axis=0)
-        table.show(f"{name}, to the test accuracy of StandardScaler + SGDClassifier.fit", f"{own:.3f} s",
-                   f"{theirs:.2f} s", ratios, "0.2")  # fmt: skip
+    for name, X, y, _ in load_each({"Covertype": covertype, "Census": census}, folder):
+        to_accuracy(table, name, X, y)
+        if name == "Covertype" and HAVE["vowpalwabbit"]:
+            vowpal(table, X, y)
 
 
 def race(peer, X, X_test, y, y_test, seed, passes=5):
@@ -347,11 +350,11 @@ def numpy_kernel(table, n):
 
 def main():
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--data-dir", type=Path, help="folder with Covertype and Census, as benchmarks.data names them")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=count, default=5, help="turns (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="small sizes: that it runs, not what it finds")
-    parser.add_argument("--record", type=Path, help="CSV file to append the ratios to")
+    parser.add_argument("--record", type=new_file, help="CSV file to append the ratios to")
     options = parser.parse_args()
     packages = ["scikit-learn", "numpy", *(name for name, have in HAVE.items() if have)]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
@@ -367,9 +370,7 @@ def main():
     imports(table)
     numpy_kernel(table, 200 if options.quick else 20_000)
     if options.data_dir is not None:
-        to_accuracy(table, options.data_dir)
-        if HAVE["vowpalwabbit"]:
-            vowpal(table, options.data_dir)
+        in_folder(table, options.data_dir)
     if options.record is not None:
         record(options.record, table.ratios)
 

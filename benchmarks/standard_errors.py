@@ -9,7 +9,6 @@ ScaleInvariantRegressor(invariance="full") with 500 rows, ``bootstrap`` those of
 copies as the table says, around the weights of the learner.
 """
 
-import argparse
 import warnings
 
 import numpy as np
@@ -17,6 +16,8 @@ import pandas as pd
 from scipy.special import expit, stdtrit
 
 from sklearn_nag import NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantRegressor
+
+from .options import new_file, parser_of
 
 TRUTH = np.array([1.0, -0.5, 0.5, 0.25, 0.0])
 WORDS = np.random.default_rng(0).normal(size=200)
@@ -57,8 +58,8 @@ def bootstrap(learner, n_models):
 
 def main():
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", help="CSV file to write the table to")
+    parser = parser_of(__doc__)
+    parser.add_argument("--output", type=new_file, help="CSV file to write the table to")
     parser.add_argument("--quick", action="store_true", help="few simulations and copies")
     args = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.options import new_file, parser_of
 from benchmarks.provenance import write_table
 
 COLUMNS = 50
@@ -153,12 +154,12 @@ def rows_of(checkpoint):
 
 def main():
     """Write the files, and train from each in every way."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--parquet-mb", type=float, default=100, help="size of the Parquet file (%(default)s)")
     parser.add_argument("--text-mb", type=float, default=50, help="size of the CSV and svmlight files (%(default)s)")
     parser.add_argument("--limit-mb", type=int, default=600, help="memory of a process (%(default)s)")
     parser.add_argument("--kills", type=int, default=0, help="how often to kill a run with checkpoints, instead")
-    parser.add_argument("--output", type=Path, help="CSV file for the figures")
+    parser.add_argument("--output", type=new_file, help="CSV file for the figures")
     parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--learn", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -10,7 +10,6 @@ that list pass or are not there. The exit code is 1 if a test fails that is not 
 traceback of the tests whose names have the word.
 """
 
-import argparse
 import csv
 import os
 import sys
@@ -23,6 +22,8 @@ import sklearn
 import sklearn.linear_model
 
 from sklearn_nag import NAGClassifier, NAGRegressor
+
+from .options import parser_of
 
 LIST = Path(__file__).with_suffix(".csv")
 MODULES = ("sklearn.linear_model.tests.test_sgd", "sklearn.linear_model.tests.test_perceptron")
@@ -127,7 +128,7 @@ def sort_out(failed, differences):
 
 def main():
     """Run the tests and print what fails."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--show", metavar="TEST", help="print tracebacks of tests whose names have this word")
     options = parser.parse_args()
     plugin = Substitution()

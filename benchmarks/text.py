@@ -30,6 +30,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn_nag import NAGClassifier, config_context
 
 from .data import SPARSE, TEXT, parse
+from .options import load_each
 from .provenance import record
 from .speed import race
 
@@ -200,7 +201,7 @@ def main():
     if options.data_dir is not None:
         loaders = {**TEXT, "Reuters": SPARSE["Reuters"]}
         loaders |= {f"{name}, tf-idf": tfidf(TEXT[name]) for name in ("SMS spam", "TREC questions")}
-        sets = {name: load(options.data_dir)[:2] for name, load in loaders.items()}
+        sets = {name: (X, y) for name, X, y, _ in load_each(loaders, options.data_dir)}
     table |= {name: accuracies(*rows, MODELS, splits) for name, rows in sets.items()}
     frame = pd.DataFrame(table).T.reindex(columns=list(MODELS)).rename_axis("data")
     print(frame.to_string(float_format=lambda value: f"{value:.4f}", na_rep="-"), flush=True)

@@ -48,6 +48,7 @@ TESTS_OF_NO_FILE = {
     "test_number_of_passes",
     "test_adding_a_family",
     "test_architecture",
+    "test_benchmarks",
     "test_by_default",
     "test_calibration",
     "test_clip",

@@ -1,0 +1,56 @@
+"""Options that several scripts have, and files that they read: what cannot be is said before anything is measured."""
+
+import argparse
+from pathlib import Path
+
+
+def parser_of(description):
+    """A parser for a script, whose help is what the script says of itself."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def new_folder(name):
+    """A folder to write to, which is made at once."""
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"there can be no folder {folder}: {error.strerror}") from None
+    return folder
+
+
+def new_file(name):
+    """A file to write to, whose folder is made at once."""
+    path = Path(name)
+    new_folder(path.parent)
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{path} is a folder, and must be a file")
+    return path
+
+
+def count(word):
+    """How often, or how many: a whole number from 1 on."""
+    if not word.isdecimal() or int(word) == 0:
+        raise argparse.ArgumentTypeError(f"it must be a whole number from 1 on; got {word}")
+    return int(word)
+
+
+def file_in(folder, name):
+    """A file of the folder that ``--data-dir`` names; raise OSError, which `load_each` tells of, if it is not there."""
+    if folder is None:
+        raise FileNotFoundError(f"--data-dir must name the folder with {name}")
+    path = folder / name
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {path}")
+    return path
+
+
+def load_each(sets, folder):
+    """Yield the name of each set and what is loaded; print the names of those whose files are not there."""
+    for name, load in sets.items():
+        try:
+            data = load(folder)
+        except OSError as error:
+            print(f"{name} is left out: {error}", flush=True)
+        else:
+            yield name, *data

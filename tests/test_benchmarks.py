@@ -1,0 +1,129 @@
+"""Scripts of benchmarks: their options, and what they say before they measure anything."""
+
+import importlib
+import pkgutil
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import benchmarks
+from benchmarks.options import count, file_in, load_each, new_file, new_folder
+
+FOLDER = Path(benchmarks.__path__[0])
+SCRIPTS = [
+    found.name
+    for found in pkgutil.iter_modules(benchmarks.__path__)
+    if not found.ispkg and "\ndef main(" in (FOLDER / f"{found.name}.py").read_text(encoding="utf-8")
+]
+PAGE = (FOLDER.parent / "docs" / "reproduce.rst").read_text(encoding="utf-8")
+
+
+def script(name):
+    """Its module; skips the test where that needs packages that are not there."""
+    try:
+        return importlib.import_module(f"benchmarks.{name}")
+    except ImportError as error:
+        if (error.name or "").startswith(("benchmarks", "sklearn_nag")):
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def call(capsys, monkeypatch):
+    """Call a script with options that end it at once: its status, and what it says."""
+
+    def run(name, *options):
+        module = script(name)
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *options])
+        with pytest.raises(SystemExit) as ended:
+            module.main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out + err
+
+    return run
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_options_of_scripts(call, tmp_path, name):
+    """They know their options, refuse what they cannot write to at once, and the page says which have no --quick."""
+    code, said = call(name, "--help")
+    assert code == 0
+    code, _ = call(name, "--nonsense")
+    assert code == 2
+    (tmp_path / "file").touch()
+    for option in re.findall(r"\[(--\w+) (?:OUTPUT|RECORD|KEEP|LATE)\]", said):
+        code, error = call(name, option, str(tmp_path / "file" / "below" / "table.csv"))
+        assert code == 2
+        assert "there can be no folder" in error
+    without = PAGE.partition("have no ``--quick``")[0].rpartition("``--quick``")[2]
+    if re.search(rf"benchmarks\.{name}``|, ``{name}``", PAGE.partition("How long they take")[0]):
+        assert ("--quick" in said) != (f"``{name}``" in without)
+
+
+@pytest.mark.parametrize("name", ["first_call", "importance", "l1", "prepared", "speed"])
+def test_nothing_is_not_repeated(call, name):
+    for times in ("0", "-1", "2.5"):
+        code, said = call(name, "--seeds" if name == "l1" else "--repeats", times)
+        assert code == 2
+        assert re.search(r"a whole number from 1 on|expected one argument", said)
+
+
+def test_places_to_write_to(tmp_path):
+    assert new_file(str(tmp_path / "a" / "b" / "table.csv")) == tmp_path / "a" / "b" / "table.csv"
+    assert new_folder(str(tmp_path / "c" / "d")).is_dir()
+    with pytest.raises(Exception, match="is a folder, and must be a file"):
+        new_file(str(tmp_path / "a" / "b"))
+    assert count("12") == 12
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_files_that_are_missing_are_named_and_left_out(capsys, tmp_path, is_given):
+    pytest.importorskip("pandas")
+    folder = tmp_path if is_given else None
+    with pytest.raises(OSError, match=r"file\.csv"):
+        file_in(folder, "file.csv")
+    data = script("data")
+    sets = {**data.TEXT, "California": data.california, "abalone": data.abalone, "bikes": data.bikes}
+    sets |= {"MSD": data.msd_subset, "Reuters": data.reuters, "bike": script("counts").bike}
+    sets |= {name: script(name).electricity for name in ("averages", "drift")} | script("frames").TABLES
+    sets |= {"demand": script("intervals").demand, "film": script("passes").LOADED["film counts"]}
+    if is_given:  # else the folder of scikit-learn's data is looked into
+        sets |= {**data.FILES, **data.SPARSE}
+    assert not list(load_each(sets, folder))
+    assert re.findall("^(.*) is left out: .", capsys.readouterr().out, re.MULTILINE) == list(sets)
+
+
+def test_published_figures_are_there_without_files(capsys, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.setattr(sys, "argv", ["published.py", "--quick"])
+    script("published").main()
+    said = capsys.readouterr().out
+    assert "electricity is left out: --data-dir must name the folder with electricity.csv.gz" in said
+    assert "River's page" in said
+
+
+def test_counts_of_no_file(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("pandas")
+    counts = script("counts")
+    monkeypatch.setattr(sys, "argv", ["counts.py", "--data-dir", str(tmp_path)])
+    monkeypatch.setattr(counts, "made_up", dict)
+    counts.main()
+    assert "bike, counts is left out: there is no" in capsys.readouterr().out
+
+
+def test_clipping_of_no_file(capsys, monkeypatch, tmp_path):
+    pd = pytest.importorskip("pandas")
+    clip = script("clip")
+    monkeypatch.setattr(sys, "argv", ["clip.py", "--data-dir", str(tmp_path)])
+    for measure in ("forecasts", "random_walks", "measure"):
+        monkeypatch.setattr(clip, measure, lambda *_: pd.DataFrame({"a": [1.0]}))
+    clip.main()
+    assert capsys.readouterr().out.count("is left out: there is no") == 4
+
+
+def test_one_pass_of_no_file(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["paper.py", "--data-dir", str(tmp_path), "--one-pass", "1"])
+    script("paper").main()
+    assert "Covertype is left out: " in capsys.readouterr().out
