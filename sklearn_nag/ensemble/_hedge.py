@@ -6,9 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from .. import kernels, losses
 from .._decorators import available_if, share
@@ -17,10 +16,8 @@ from ..estimators._labels import ScoresLabels, check_one_class_a_row
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._online import OnlineLinear
 from ..estimators._rates import common_deviance, score_by_common
-from ..estimators._saved import (
-    check_known_classes,
-    check_outputs,
-)
+from ..estimators._regressor import TakesNumbers
+from ..estimators._saved import check_known_classes, check_outputs
 from ..estimators._scale_invariant import ScaleInvariantClassifier, ScaleInvariantRegressor
 from ..estimators._shared_docs import ALL, entries
 from ..estimators._validation import (
@@ -29,8 +26,9 @@ from ..estimators._validation import (
     as_labels,
     check_classes,
     check_coverage,
-    check_finite,
+    check_labels,
     class_codes,
+    classes_of,
     two_or_more,
 )
 from ..uncertainty import quantiles
@@ -284,12 +282,10 @@ class HedgeClassifier(ScoresLabels, Mixture):
         return column_or_1d(y, warn=True)
 
     def _check_targets(self, y, first):
-        y = as_labels(y, "y")
-        check_classification_targets(y)
-        return y
+        return check_labels(as_labels(y, "y"))
 
     def _see_all_targets(self, y):
-        self.classes_ = two_or_more(np.unique(y))
+        self.classes_ = two_or_more(classes_of(y))
 
     def _check_targets_of_model(self):
         check_known_classes(getattr(self, "classes_", None))
@@ -392,7 +388,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
 
 
 @share(**_DOCS, **_NOTES)
-class HedgeRegressor(RegressorMixin, Mixture):
+class HedgeRegressor(TakesNumbers, Mixture):
     """Mixture of regressors that learn online, weighted by how well each has predicted rows that were new to it.
 
     On every sequence of rows its loss exceeds that of the best estimator by no more than a bound that no row and no
@@ -469,7 +465,6 @@ class HedgeRegressor(RegressorMixin, Mixture):
 
     _updates = ("adahedge", "hedge")
     _losses: tuple[str, ...] = ("squared_error", "absolute_error")
-    _target_options: dict[str, Any] = {"y_numeric": True, "multi_output": True}
     _multi_output = True
     _method = "predict"
 
@@ -538,21 +533,15 @@ class HedgeRegressor(RegressorMixin, Mixture):
         return check_array(as_floats(y, "y"), ensure_2d=False, input_name="y")
 
     def _check_targets(self, y, first):
-        y = as_floats(y, "y")
-        check_finite(y, "y", type(self).__name__)
-        if y.ndim == 2 and y.shape[1] == 1 and (first or self._n_outputs != 1):  # as it is in earlier models
-            y = column_or_1d(y, warn=True)
-        n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
-            self._n_outputs = n_outputs
             self._range = None  # least and largest targets
-        elif n_outputs != self._n_outputs:
-            made_for = "(n_samples,)" if self._n_outputs is None else f"(n_samples, {self._n_outputs})"
-            raise ValueError(f"y has shape {y.shape}; this model was made for targets of shape {made_for}.")
-        return y
+        return super()._check_targets(y, first)
 
-    def _see_all_targets(self, y):
-        """All that matters is known from the shape of the targets."""
+    def _check_means(self, y):  # here, as errors of estimators would name rows of a batch
+        for expert in vars(self).get("_experts") or [Expert(*named) for named in self._named()]:
+            if hasattr(expert.learner, "_check_means"):
+                with expert.saying():
+                    expert.learner._check_means(y)
 
     def _check_targets_of_model(self):
         check_outputs(getattr(self, "_n_outputs", 0))
@@ -637,7 +626,7 @@ class HedgeRegressor(RegressorMixin, Mixture):
 
     def _respond(self, method, mixed):
         """What ``predict`` makes of mixed predictions."""
-        return mixed[:, 0] if self._n_outputs is None else mixed
+        return self._in_shape(mixed)
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of the variation of the targets that predictions explain; 1 at best.
@@ -701,5 +690,5 @@ class HedgeRegressor(RegressorMixin, Mixture):
             interval = np.stack([mixed[:, :, None] - width, mixed[:, :, None] + width], axis=2)
         if common_deviance([expert for _, expert in self._named()]) is not None:
             interval = np.maximum(interval, 0.0)
-        interval = interval[:, 0] if self._n_outputs is None else interval
+        interval = self._in_shape(interval)
         return interval if np.ndim(coverage) else interval[..., 0]

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import check_consistent_length, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 
 from .. import kernels
 from ..estimators._calls import part_of, turn_of, unchanged_on_error
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
+from ..estimators._online import OnlineLinear
 from ..estimators._parameters import (
     check_as_begun,
     check_as_made,
@@ -25,16 +26,10 @@ from ..estimators._parameters import (
     check_seed,
     parameter_names,
 )
-from ..estimators._saved import (
-    CheckedWhenLoaded,
-    check_attributes,
-    check_begun_with,
-    check_features,
-)
+from ..estimators._saved import CheckedWhenLoaded, check_attributes, check_begun_with, check_features
 from ..estimators._validation import (
     Rows,
     check_fitted,
-    check_some_rows,
     check_sparse,
     check_weights,
     converted,
@@ -140,6 +135,10 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         self.n_iter_ = self._make_passes(X, targets, weight, rows, check_random_state(self.random_state))
         if self.shuffle or self.n_iter_ > 1:
             self._see_order(targets[rows], None if weight is None else weight[rows])
+        for expert in self._experts:
+            if isinstance(expert.learner, OnlineLinear) and expert.learner._state.seen == 0:
+                with expert.saying():
+                    raise ValueError("class_weight is zero for all rows: there is nothing to learn from.")
         return self
 
     def _make_passes(self, X, y, weight, rows, random_state):
@@ -208,8 +207,6 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         check_sparse(X)
         if self._takes_anything():
             X, y = unconverted(self, X, y, reset=first)
-            check_consistent_length(X, y)
-            check_some_rows(X, self)
             X = X.tocsr() if sparse.issparse(X) else X
             y = self._check_targets_alone(y)
         else:

@@ -12,7 +12,6 @@ from scipy.special import expit, log_expit, softmax
 from scipy.stats import entropy
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from .. import losses
 from .._decorators import available_if
@@ -22,7 +21,18 @@ from ._calls import between_calls, named_publicly, unchanged_on_error
 from ._online import OnlineLinear
 from ._parameters import InvalidParameterError, check_option, is_finite, shown
 from ._saved import check_known_classes
-from ._validation import Rows, Targets, as_given, as_labels, check_classes, check_coverage, class_codes, two_or_more
+from ._validation import (
+    Rows,
+    Targets,
+    as_given,
+    as_labels,
+    check_classes,
+    check_coverage,
+    check_labels,
+    class_codes,
+    classes_of,
+    two_or_more,
+)
 
 
 def _has_probabilities(estimator):
@@ -180,12 +190,7 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
         if y.ndim == 2:
             return _labels.as_matrix(y)
         y = as_labels(y, "y")
-        if y.dtype == object:
-            try:
-                check_classification_targets(y)
-            except TypeError:
-                raise ValueError(f"y has labels of another kind than its first one, {as_given(y[0])}.") from None
-        return y
+        return check_labels(y) if y.dtype == object else y
 
     def _see_all_targets(self, y, weight, first):
         """Check the targets of a whole `fit`, and find the classes of a new model."""
@@ -193,7 +198,7 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
             self.classes_ = self._found(y)
             self._class_counts = None
         elif not (y.ndim == 2 or _labels.are_shares(y)):
-            check_classification_targets(y)
+            check_labels(y)
         if isinstance(self.class_weight, str):  # for rows that may come after these
             counted = None if weight is None else weight > 0
             counts = np.bincount(self._encode(y), counted, len(self.classes_)).astype(np.float64)
@@ -205,8 +210,7 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
             return _labels.classes_of_matrix(y)
         if _labels.are_shares(y):
             return np.arange(2)
-        check_classification_targets(y)
-        return two_or_more(np.unique(y))
+        return two_or_more(classes_of(check_labels(y)))
 
     def _plain_targets(self, y, n_rows):
         """Whether the array ``y`` needs no validation."""

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from ._parameters import shown
-from ._validation import as_labels, as_numpy
+from ._validation import as_labels, as_numpy, check_labels, classes_of
 
 NEITHER = "several labels are zeros and ones, probabilities of classes add up to 1 in each row"
 
@@ -73,7 +73,7 @@ def classes_in(y):
     if has_columns(y):
         return classes_of_matrix(as_matrix(y))
     y = as_labels(y, "y")
-    return np.arange(2) if are_shares(y) else np.unique(y)
+    return np.arange(2) if are_shares(y) else classes_of(check_labels(y))
 
 
 class ScoresLabels(ClassifierMixin):

@@ -60,13 +60,41 @@ def _most_true(*sides):
     return max(np.count_nonzero(side, axis=0).max() for side in sides)
 
 
-class OnlineRegressor(RegressorMixin, OnlineLinear):
+class TakesNumbers(RegressorMixin):
+    """Base of what learns a number for each row, or several, which ``_check_means`` lets pass."""
+
+    _target_options: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
+    _n_outputs: int | None  # None for one dimension
+
+    def _check_targets(self, y, first):
+        """``y`` as a validated array; ``first`` for a new model, which is made for targets of this shape."""
+        y = as_floats(y, "y")
+        check_finite(y, "y", type(self).__name__)  # objects and whole numbers, too
+        if y.ndim == 2 and y.shape[1] == 1 and (first or self._n_outputs != 1):  # as it is in earlier models
+            y = column_or_1d(y, warn=True)
+        n_outputs = y.shape[1] if y.ndim == 2 else None
+        if first:
+            self._n_outputs = n_outputs
+        elif n_outputs != self._n_outputs:
+            made_for = "(n_samples,)" if self._n_outputs is None else f"(n_samples, {self._n_outputs})"
+            raise ValueError(f"y has shape {y.shape}; this model was made for targets of shape {made_for}.")
+        self._check_means(y)
+        return y
+
+    def _see_all_targets(self, y, weight=None, first=True):
+        """All that matters is known from the shape of the targets."""
+
+    def _in_shape(self, values):
+        """Values for each row and output, in the shape of the targets."""
+        return values[:, 0] if self._n_outputs is None else values
+
+
+class OnlineRegressor(TakesNumbers, OnlineLinear):
     """Base of the regressors: one decision value for each output, which is the prediction or its logarithm."""
 
     _losses: ClassVar[dict[str, type[losses.Loss]]] = losses.REGRESSION | losses.LOG_LINK
     _added_parameters: ClassVar[dict[str, Any]] = {"power": 1.5}
     _kind_of_target = "output"
-    _target_options: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
     _tol_is_relative = True
     _useless_from = 2.0  # times the loss of predicting the mean
     _stratified = False
@@ -165,24 +193,9 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _check_targets_of_model(self):
         check_outputs(getattr(self, "_n_outputs", 0))
 
-    def _check_targets(self, y, first):
-        """``y`` as a validated array; ``first`` for a new model, which is made for targets of this shape."""
-        y = as_floats(y, "y")
-        check_finite(y, "y", type(self).__name__)  # objects and whole numbers, too
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        n_outputs = y.shape[1] if y.ndim == 2 else None
-        if first:
-            self._n_outputs = n_outputs
-        elif n_outputs != self._n_outputs:
-            made_for = "(n_samples,)" if self._n_outputs is None else f"(n_samples, {self._n_outputs})"
-            raise ValueError(f"y has shape {y.shape}; this model was made for targets of shape {made_for}.")
+    def _check_means(self, y):
         if self._log_link:
             check_has_mean(self._loss(), y)
-        return y
-
-    def _see_all_targets(self, y, weight, first):
-        """All that matters is known from the shape of the targets."""
 
     def _plain_targets(self, y, n_rows):
         """Whether the array ``y`` needs no validation."""
@@ -364,10 +377,6 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _interpret(self, decision):
         """The predictions that decision values stand for, in the shape of the targets."""
         return self._in_shape(self._mean(decision))
-
-    def _in_shape(self, values):
-        """Values for each row and output, in the shape of the targets."""
-        return values[:, 0] if self._n_outputs is None else values
 
     def _mean(self, decision):
         """What decision values predict: themselves, or what they are the logarithms of."""

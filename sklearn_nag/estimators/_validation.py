@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -141,10 +141,7 @@ def check_kinds(X):
     Those are dates and times, which would be of any unit, and complex numbers, which would lose a part.
     """
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
-        if not sparse.issparse(X):
-            raise_for_kinds("X", X)
-        elif X.dtype.kind == "c":
-            raise ValueError(f"Complex data not supported: X has dtype {X.dtype}; {_NOT_REAL}")
+        raise_for_kinds("X", np.empty(0, X.dtype) if sparse.issparse(X) else X)
         return
     for name, dtype in zip(X.columns, X.dtypes):
         dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
@@ -157,6 +154,8 @@ def check_kinds(X):
 
 def raise_for_kinds(name, values):
     """As `check_kinds`, of any ``values``."""
+    if sparse.issparse(values):
+        raise ValueError(f"{name} must be dense: give {name}.toarray().")
     entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
     if entries.dtype.kind in "mM":
         raise ValueError(f"{name} has dates or times ({entries.dtype}): {_MAKE_NUMBERS}")
@@ -246,7 +245,7 @@ def _with_nan(X):
 
 
 def unconverted(estimator, X, *y, reset):
-    """Rows as given, whose names and number of columns are checked alone; and targets."""
+    """Rows as given, whose names, numbers of columns and rows are checked alone; and targets."""
     X = as_numpy(X, "X", is_decoded=False)
     if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # None, or what has __array__ alone
         X = np.asarray(X)
@@ -258,14 +257,13 @@ def unconverted(estimator, X, *y, reset):
         if len(np.shape(X)) < 2 and not (y and y[0] is None):
             check_array(X, dtype=None)
         raise
-    return (X, as_numpy(y[0], "y")) if y else X
-
-
-def check_some_rows(X, estimator):
-    """Raise for a table without rows."""
-    if X.shape[0] if hasattr(X, "shape") else len(X):
-        return
-    raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {type(estimator).__name__}.")
+    if not y:
+        return X
+    targets = as_numpy(y[0], "y")
+    check_consistent_length(X, targets)
+    if not (X.shape[0] if hasattr(X, "shape") else len(X)):
+        raise ValueError(f"Found array with 0 sample(s); {type(estimator).__name__} needs at least one.")
+    return X, targets
 
 
 def _in_place(place, names=None, before=""):
@@ -480,24 +478,43 @@ def _without_type(label):
 
 
 def as_labels(y, name):
-    """Labels as NumPy has them, also whole numbers and booleans that come as objects."""
-    y = as_numpy(y, name)
-    if isinstance(y, np.ndarray) and y.dtype.kind in "mM":
+    """An array of labels as NumPy has them, also whole numbers and booleans that come as objects."""
+    if y.dtype.kind in "mM":
         raise ValueError(f"{name} must be whole numbers, booleans or words; it holds {y.dtype}.")
-    if not (isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1):
-        return y
-    plain = np.asarray(y.tolist()) if all(isinstance(label, Integral | np.bool_) for label in y) else y
+    whole = y.dtype == object and y.ndim == 1 and all(isinstance(label, Integral | np.bool_) for label in y)
+    plain = np.asarray(y.tolist()) if whole else y
     return plain if plain.dtype.kind in "biu" else y
 
 
-def check_classes(classes):
-    """The classes of a classifier, sorted; raise unless they are two or more that can be."""
-    labels = as_labels(np.asarray(as_numpy(classes, "classes")), "classes")
+def check_labels(y):
+    """Return the labels ``y``; raise unless they can be classes."""
     try:
-        found = unique_labels(labels)
+        check_classification_targets(y)
+    except TypeError:
+        raise ValueError(f"y has labels of another kind than its first one, {as_given(y[0])}.") from None
+    return y
+
+
+def classes_of(y):
+    """The classes in labels, sorted, none of them an object."""
+    found = np.unique(y)
+    return np.asarray(found.tolist()) if found.dtype == object else found
+
+
+def named_classes(classes):
+    """The classes given, sorted; raise for what cannot be one."""
+    labels = np.asarray(given := as_numpy(classes, "classes"))
+    if labels.dtype.kind == "U":  # as NumPy makes words of numbers beside words
+        labels = np.asarray(given, dtype=object)
+    try:
+        return unique_labels(as_labels(labels, "classes"))
     except (TypeError, ValueError):
         raise ValueError(f"classes must be whole numbers, booleans or words; got {shown(classes)}.") from None
-    return two_or_more(found)
+
+
+def check_classes(classes):
+    """As `named_classes`; raise unless they are two or more."""
+    return two_or_more(named_classes(classes))
 
 
 def two_or_more(classes):

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import check_consistent_length, column_or_1d, get_tags
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
@@ -27,17 +26,18 @@ from ..estimators._parameters import (
     check_parameters,
     shown,
 )
-from ..estimators._rates import common_deviance
+from ..estimators._rates import check_has_mean, common_deviance
 from ..estimators._validation import (
     Rows,
     as_floats,
     as_labels,
     check_classes,
     check_finite,
-    check_some_rows,
+    check_labels,
     check_sparse,
     check_weights,
     class_codes,
+    classes_of,
     converted,
     two_or_more,
     unconverted,
@@ -248,7 +248,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         self._begin()
         X, targets, weight = self._validate(X, y, sample_weight, first=True)
         if self._classifies():
-            self.classes_ = two_or_more(np.unique(targets))
+            self.classes_ = two_or_more(classes_of(targets))
         if weight is not None and not weight.any():
             raise ValueError("sample_weight is zero for all rows: there is nothing to learn from.")
         return self._learn(X, targets, weight)
@@ -353,19 +353,17 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         check_sparse(X)
         if self._takes_tables():
             X, y = unconverted(self, X, y, reset=first)
-            check_consistent_length(X, y)
-            check_some_rows(X, self)
-            y = np.asarray(y)
         else:
             options = {} if self._classifies() else {"y_numeric": True, "multi_output": True}
             X, y = converted(self, X, y, reset=first, **options)
         weight = check_weights(sample_weight, count_rows(X))
         if self._classifies():
-            y = as_labels(column_or_1d(y, warn=True), "y")
-            check_classification_targets(y)
+            y = check_labels(as_labels(column_or_1d(y, warn=True), "y"))
         else:
             y = flat(as_floats(y, "y"), self._estimators()[0])
             check_finite(y, "y", type(self).__name__)
+            if self._judged_by == "deviance":
+                check_has_mean(common_deviance([self._candidates[self._alive[0]].learner]), y)
         return X, y, weight
 
     def _takes_tables(self):

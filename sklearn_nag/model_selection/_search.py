@@ -22,7 +22,7 @@ from ..estimators._calls import named_publicly
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
 from ..estimators._parameters import InvalidParameterError, shown
-from ..estimators._validation import Rows, as_labels, check_weights, converted
+from ..estimators._validation import Rows, check_weights, converted
 from ._best import AnswersOfTheBest
 from ._sweep import Sweep, check_sweep
 
@@ -63,19 +63,19 @@ feature_names_in_ : ndarray of shape (`n_features_in_`,)
 
 
 def _score_fold(estimator, eta0s, X, y, weight, train, test, scorer):
-    """Scores of the learning rates in one fold, NaN for those that diverge; seconds to fit all, and to score each."""
+    """Scores of the learning rates in one fold, NaN for those that diverge; seconds to fit, and to score each."""
     train_weight, test_weight = (
         {} if weight is None else {"sample_weight": weight[indices]} for indices in (train, test)
     )
     start = time.perf_counter()
     fitted = Sweep(estimator, eta0s).fit(X[train], y[train], **train_weight)
-    fit_time = time.perf_counter() - start
+    fit_time = (time.perf_counter() - start) / len(eta0s)
     X, y, scores, score_times = X[test], y[test], [], []
     for learner in fitted:
         start = time.perf_counter()
         scores.append(np.nan if learner is None else scorer(learner, X, y, **test_weight))
         score_times.append(time.perf_counter() - start)
-    return scores, fit_time, score_times
+    return scores, [fit_time] * len(eta0s), score_times
 
 
 class _EtaSearch(AnswersOfTheBest):
@@ -142,7 +142,9 @@ class _EtaSearch(AnswersOfTheBest):
         if is_classifier(learner):
             check_one_class_a_row(y, type(self).__name__)
         rows, targets = converted(self, X, y, **self._target_options)
-        targets = as_labels(targets, "y")
+        probe = clone(learner)
+        probe._check_changed_parameters()
+        targets = probe._check_targets(targets, first=True)  # as errors in folds name their rows
         weight = check_weights(sample_weight, rows.shape[0])
         cv = check_cv(self.cv, targets, classifier=is_classifier(learner))
         if isinstance(self.scoring, list | tuple | dict | set):
@@ -158,7 +160,7 @@ class _EtaSearch(AnswersOfTheBest):
         self._collect(eta0s, folds)
         self.best_estimator_ = clone(learner).set_params(**self.best_params_)
         start = time.perf_counter()
-        self.best_estimator_.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        self.best_estimator_.fit(X, y, sample_weight)
         self.refit_time_ = time.perf_counter() - start
         if is_classifier(learner):
             self.classes_ = self.best_estimator_.classes_
@@ -166,11 +168,12 @@ class _EtaSearch(AnswersOfTheBest):
 
     def _collect(self, eta0s, folds):
         """Set the attributes that say what was found, under the names that GridSearchCV gives them."""
-        scores = np.array([scores for scores, _, _ in folds], dtype=np.float64).T  # by learning rate and fold
+        scores, fit_times, score_times = np.array(folds, np.float64).transpose(1, 2, 0)  # by learning rate and fold
         failed = np.isnan(scores)
         if failed.all():
             raise ValueError(
-                "every one of eta0s made the model leave the range of float64 or has no score, in every fold."
+                "every one of eta0s made the model leave the range of float64 or has no score, in every fold; R² "
+                "needs two rows."
             )
         if failed.any():
             named = ", ".join(f"{eta0:g}" for eta0, has_failed in zip(eta0s, failed.any(axis=1)) if has_failed)
@@ -179,12 +182,10 @@ class _EtaSearch(AnswersOfTheBest):
                 FitFailedWarning,
                 stacklevel=3,
             )
-        fit_times = np.array([[fit_time / len(eta0s)] * len(eta0s) for _, fit_time, _ in folds]).T
-        score_times = np.array([times for _, _, times in folds]).T
         results = {}
         for name, times in {"fit_time": fit_times, "score_time": score_times}.items():
             results[f"mean_{name}"], results[f"std_{name}"] = times.mean(axis=1), times.std(axis=1)
-        results["param_eta0"] = np.ma.MaskedArray(eta0s, mask=np.zeros(len(eta0s), dtype=bool))
+        results["param_eta0"] = np.ma.MaskedArray(eta0s, mask=False)
         results["params"] = [{"eta0": eta0} for eta0 in eta0s]
         for i, fold_scores in enumerate(scores.T):
             results[f"split{i}_test_score"] = fold_scores
@@ -192,7 +193,7 @@ class _EtaSearch(AnswersOfTheBest):
         results["mean_test_score"] = mean
         results["std_test_score"] = np.sqrt(np.average((scores - mean[:, None]) ** 2, axis=1))
         ranks = rankdata(-mean, method="min", nan_policy="omit")
-        ranks = np.where(np.isnan(mean), 1 + np.count_nonzero(~np.isnan(mean)), ranks)
+        ranks = np.nan_to_num(ranks, nan=1 + np.count_nonzero(~np.isnan(mean)))
         results["rank_test_score"] = ranks.astype(np.int32)
         self.cv_results_ = results
         self.best_index_ = int(ranks.argmin())

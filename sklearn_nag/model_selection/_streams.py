@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 
 from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._parameters import InvalidParameterError
-from ..estimators._validation import as_labels, as_numpy, raise_for_masked
+from ..estimators._validation import as_numpy, named_classes, raise_for_masked
 from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, learns, routed, tell_numeric
 
 
@@ -120,16 +120,10 @@ def known_classes(estimator, y, classes):
         return None
     if classes is None and y is None:
         raise ValueError("classes must be given for an iterable of batches: all of them, before the first row.")
-    name = "y" if classes is None else "classes"
-    try:
-        if classes is None:
-            found = classes_in(y)
-        elif (found := classes_named(classes)) is None:
-            found = np.unique(as_labels(np.asarray(as_numpy(classes, name)), name))
-    except TypeError as error:  # labels that cannot be sorted
-        raise TypeError(f"{name} cannot be used as labels: {error}.") from None
+    found = classes_in(y) if classes is None else classes_named(classes)
+    found = named_classes(classes) if found is None else found
     if not found.size:
-        raise ValueError(f"{name} is empty; a classifier needs at least two classes.")
+        raise ValueError(f"{'y' if classes is None else 'classes'} is empty; a classifier needs at least two classes.")
     return found
 
 

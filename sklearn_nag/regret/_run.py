@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_X_y
-from sklearn.utils.multiclass import check_classification_targets
 
 from .. import losses
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import as_numpy
+from ..estimators._validation import as_numpy, check_labels, classes_of
 
 
 @dataclass
@@ -164,8 +163,7 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     X, y = as_numpy(X, "X"), as_numpy(y, "y")
     rows, labels = check_X_y(X, y, dtype=np.float64, y_numeric=not is_classifier(learner))
     if is_classifier(learner):
-        check_classification_targets(labels)
-        classes = np.unique(labels)
+        classes = classes_of(check_labels(labels))
         if len(classes) != 2:
             raise ValueError(f"record needs two classes; got {len(classes)}.")
         targets = np.where(labels == classes[1], 1.0, -1.0)

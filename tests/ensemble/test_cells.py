@@ -823,3 +823,15 @@ def test_classes_are_those_of_all_learners():
     state = model.__getstate__() | {"classes_": np.array([0, 1])}
     with pytest.raises(ValueError, match="'lines' has learnt other classes"):
         NAGCellsClassifier().__setstate__(state)
+
+
+def test_errors_about_targets_and_classes_are_those_of_learners():
+    counts = np.where(np.arange(len(Y)) == 250, -1.0, np.ceil(np.abs(Y)))
+    for call in (
+        NAGCellsRegressor(**SMALL, loss="poisson").fit,
+        NAGCellsRegressor(**SMALL, loss="poisson").partial_fit,
+    ):
+        with pytest.raises(ValueError, match="not be negative; y is -1.0 in row 250"):
+            call(X, counts)
+    with pytest.raises(ValueError, match="class_weight is zero for all rows"):
+        NAGCellsClassifier(**SMALL, class_weight={False: 0, True: 0}).fit(X[:60], Y[:60] > 14)

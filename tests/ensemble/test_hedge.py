@@ -754,3 +754,27 @@ def test_intervals_of_counts_are_not_below_0(rng):
     interval = reg.partial_fit(X, rng.poisson(np.exp(X[:, 0]))).predict_interval(X, [0.5, 0.9])
     assert interval.min() == 0.0
     assert (interval[:, 1] > interval[:, 0]).all()
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_errors_about_targets_name_rows_as_given(rng, nested):
+    X, y = rng.normal(size=(300, 2)), rng.poisson(2.0, 300).astype(float)
+    bad = np.where(np.arange(300) == 250, -1.0, y)
+    learner = NAGRegressor("poisson")
+    experts = [("plain", NAGRegressor()), ("rates", make_pipeline(StandardScaler(), learner) if nested else learner)]
+    experts = [("mixed", HedgeRegressor(experts))] if nested else experts
+    whole = HedgeRegressor(experts, random_state=0)
+    calls = [HedgeRegressor(experts, shuffle=False).fit, whole.fit, whole.partial_fit]
+    if nested:  # whose estimators have been made by now
+        calls.append(HedgeRegressor(experts).partial_fit(X, y).partial_fit)
+    for call in calls:
+        with pytest.raises(ValueError, match="'rates', one of estimators: .* not be negative; y is -1.0 in row 250"):
+            call(X, bad)
+    assert not hasattr(whole, "_experts")
+
+
+def test_members_whose_class_weights_are_all_0_are_refused():
+    experts = [("plain", NAGClassifier()), ("nothing", NAGClassifier(class_weight={0: 0, 1: 0}))]
+    with pytest.raises(ValueError, match="'nothing', one of estimators: class_weight is zero for all rows"):
+        HedgeClassifier(experts).fit(*CANCER)
+    assert HedgeClassifier(experts).partial_fit(*CANCER, classes=[0, 1]).t_ > 0  # as more rows may come

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit, logit
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import cross_val_score
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor, RegressorChain
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from sklearn_nag import (
@@ -374,3 +377,59 @@ def test_labels_are_checked_whatever_their_rows_weigh(learner, rng):
         learner().fit(X, days)
     with pytest.raises(ValueError, match="classes must be whole numbers, booleans or words"):
         learner().partial_fit(X, days, classes=np.unique(days))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [NAGClassifier(), HedgeClassifier(), NAGCellsClassifier(n_trees=4), OnlineBootstrap(NAGClassifier(), 2)],
+)
+def test_words_that_come_as_objects_are_no_objects(learner):
+    words = np.array(["no", "yes"])[LABELS[:, 0]]
+    for model in (learner, ProgressiveSearch(learner)):
+        for found in (
+            clone(model).fit(X, words.astype(object)),
+            clone(model).partial_fit(X, words.astype(object), classes=np.array(["yes", "no"], dtype=object)),
+            clone(model).fit(X, words),
+        ):
+            assert found.classes_.dtype == found.predict(X).dtype == words.dtype
+            assert np.array_equal(found.classes_, ["no", "yes"])
+
+
+def test_models_saved_with_objects_for_classes_go_on():
+    words = np.array(["no", "yes"])[LABELS[:, 0]].astype(object)
+    for model in (NAGClassifier(), HedgeClassifier()):
+        now = clone(model).partial_fit(X, words, classes=["no", "yes"])
+        before = copy.deepcopy(now)
+        for one in (before, *(expert.learner for expert in getattr(before, "_experts", []))):
+            one.classes_ = one.classes_.astype(object)
+        before = pickle.loads(pickle.dumps(before))
+        for one in (now, before):
+            one.partial_fit(X, words).partial_fit(X, words, classes=["no", "yes"])
+        assert np.array_equal(before.predict(X), now.predict(X))
+        assert np.array_equal(before.predict_proba(X), now.predict_proba(X))
+    assert merge([NAGClassifier().fit(X, words), before._experts[0].learner]).t_ > 0
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        NAGClassifier(),
+        HedgeClassifier(),
+        NAGCellsClassifier(n_trees=4),
+        NAGClassifierCV(cv=2),
+        ProgressiveSearch(NAGClassifier()),
+        ProgressiveSearch(make_pipeline(StandardScaler(), NAGClassifier())),
+        OnlineBootstrap(NAGClassifier(), 2),
+    ],
+)
+def test_labels_of_two_kinds_are_refused(learner):
+    labels = np.array(["a", "b", None] * 40, dtype=object)
+    message = "y has labels of another kind than its first one, 'a'"
+    with pytest.raises(ValueError, match=message):
+        clone(learner).fit(X, labels)
+    if hasattr(learner, "partial_fit"):
+        with pytest.raises(ValueError, match=message):
+            clone(learner).partial_fit(X, labels, classes=["a", "b"])
+    for run in (progressive_validation, eta_sweep, shard_fit):
+        with pytest.raises(ValueError, match=message):
+            run(NAGClassifier(), X, labels)

@@ -28,7 +28,8 @@ from sklearn_nag import (
 )
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
-from sklearn_nag.estimators._validation import class_codes
+from sklearn_nag.estimators._validation import class_codes, named_classes
+from sklearn_nag.model_selection import progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer
 from sklearn_nag.streams import fit_stream
 
@@ -90,6 +91,7 @@ REGRESSOR = {
     "words in y": ({"y": np.full(30, "a")}, "could not convert string"),
     "several outputs": ({"y": np.column_stack([Y, Y])}, r"y has shape \(30, 2\); this model was made for targets of"),
     "complex y": ({"y": Y + 1j}, "Complex data"),
+    "sparse y": ({"y": sparse.csr_array(Y[:, None] + 0.0)}, r"y must be dense: give y.toarray\(\)"),
 }
 CASES = [(NAGClassifier(centering=False), *case) for case in {**BOTH, **CLASSIFIER}.items()]
 CASES += [(NAGRegressor(centering=False), *case) for case in {**BOTH, **REGRESSOR}.items()]
@@ -786,3 +788,30 @@ def test_a_column_of_arrow_without_values_is_missing():
         assert not OnlineImputer().fit_transform(rows).any()
         with pytest.raises(ValueError, match="X contains NaN in row 0"):
             NAGRegressor().fit(rows, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("classes", [["a", "b", np.nan], ["a", 1], [1, "a"], ["a", True], ["a", b"b"], ["a", None]])
+def test_classes_of_two_kinds_are_refused(classes):
+    for given in (classes, tuple(classes), np.array(classes, dtype=object)):
+        for make in (NAGClassifier, HedgeClassifier):
+            with pytest.raises(ValueError, match="classes must be whole numbers, booleans or words; got"):
+                make().partial_fit(X, Y, classes=given)
+        with pytest.raises(ValueError, match="classes must be whole numbers, booleans or words; got"):
+            progressive_validation(NAGClassifier(), X, Y, classes=given)
+
+
+@pytest.mark.parametrize(
+    ("classes", "found"),
+    [
+        ([np.str_("b"), "a"], np.array(["a", "b"])),
+        (np.array(["b", "a"]), np.array(["a", "b"])),
+        ([True, 0, np.int64(2)], np.array([0, 1, 2])),
+        ([np.True_, False], np.array([False, True])),
+        ([1, 2.0], np.array([1.0, 2.0])),
+        (range(2), np.array([0, 1])),
+    ],
+)
+def test_classes_of_one_kind(classes, found):
+    got = named_classes(classes)
+    assert_array_equal(got, found)
+    assert got.dtype == found.dtype

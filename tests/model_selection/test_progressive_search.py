@@ -389,3 +389,21 @@ def test_calibrated_candidates_are_judged_in_time(rng):
     for average, score in zip(candidates["average"], scores):
         alone = clone(calibrated).set_params(average=average)
         assert progressive_validation(alone, X, y, scoring="neg_log_loss").score == pytest.approx(score, rel=1e-6)
+
+
+def test_errors_about_rates_name_rows_as_given(rng):
+    X, y = counts(rng)
+    y[450] = -1.0
+    search = ProgressiveSearch(NAGRegressor("poisson"), {"eta0": [0.1, 1.0]}, min_rows=100)
+    with pytest.raises(ValueError, match="not be negative; y is -1.0 in row 450"):
+        search.fit(X, y)
+    with pytest.raises(ValueError, match="not be negative; y is -1.0 in row 150"):
+        search.partial_fit(X[:300], y[:300]).partial_fit(X[300:], y[300:])
+    assert search.n_rows_ == 300
+
+
+def test_sparse_targets_are_refused():
+    X, y = np.arange(8.0)[:, None], sparse.csr_array(np.arange(8.0)[:, None])
+    for learner in (NAGRegressor(), make_online_pipeline(StandardScaler(), NAGRegressor())):
+        with pytest.raises(ValueError, match=r"y must be dense: give y.toarray\(\)"):
+            ProgressiveSearch(learner).fit(X, y)

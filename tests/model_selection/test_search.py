@@ -156,3 +156,19 @@ def test_errors_of_searches():
     search = NAGClassifierCV(NAGClassifier(loss="hinge", max_iter=2), [1.0], cv=2)
     assert not hasattr(search, "predict_proba")
     assert not hasattr(search.fit(X, y), "predict_proba")
+
+
+def test_errors_about_targets_name_rows_as_given():
+    X, y = DIABETES
+    bad = np.where(np.arange(len(y)) == 250, -1.0, y)
+    with pytest.raises(ValueError, match="not be negative; y is -1.0 in row 250"):
+        NAGRegressorCV(NAGRegressor("poisson"), cv=2).fit(X, bad)
+    with pytest.raises(ValueError, match="'power' parameter"):
+        NAGRegressorCV(NAGRegressor("tweedie", power=5), cv=2).fit(X, bad)
+
+
+@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
+def test_folds_of_one_row_have_no_score():
+    X, y = DIABETES
+    with pytest.raises(ValueError, match="or has no score, in every fold; R² needs two rows"):
+        NAGRegressorCV().fit(X[:5], y[:5])
