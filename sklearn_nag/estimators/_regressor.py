@@ -305,7 +305,8 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             Probability that an interval holds the target, between 0 and 1; or several.
         method : {"progressive", "gaussian"}, default="progressive"
             What is said above; or, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor`, Student's t,
-            for errors that are independent and normal with one variance: wider where a row is far from the others.
+            for errors that are independent and normal with one variance: wider where a row is far from the others, and
+            about what `predict` would return with ``clip=None``.
 
         Returns
         -------
@@ -338,8 +339,11 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         coverages = check_coverage(coverage)
         check_option("method", method, ("progressive", "gaussian"))
         X, decision = self._decided(X)  # to the bit what `predict` has
+        if method == "gaussian":
+            width, decision = self._gaussian_widths(X, coverages), kernels.predict(self._state.unclipped(), X)
+        else:
+            width = self._widths(X, coverages)
         decision = self._mean(decision)[:, :, None]
-        width = self._gaussian_widths(X, coverages) if method == "gaussian" else self._widths(X, coverages)
         with np.errstate(over="ignore"):
             interval = np.stack([decision - width, decision + width], axis=2)
         if isinstance(self._clip, tuple):

@@ -6,6 +6,8 @@ from scipy.stats import t
 
 from sklearn_nag import ScaleInvariantRegressor, config_context
 
+from ..helpers import KERNELS
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)) * [1.0, 100.0, 0.01, 5.0] + [3.0, 1e3, 0.0, 0.0]
 Y = X @ [1.0, 0.01, 100.0, 0.0] + RNG.normal(size=60) + 7.0
@@ -36,6 +38,21 @@ def test_units_change_nothing():
     here, there = model(X, Y), model(X * 2.0**-200, Y * 2.0**300)
     widths = [np.diff(m.predict_interval(x, method="gaussian")) for m, x in ((here, X), (there, X * 2.0**-200))]
     np.testing.assert_allclose(widths[1], 2.0**300 * widths[0])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_intervals_lie_about_what_is_not_clipped(kernel):
+    with config_context(kernel=kernel):
+        free, held, within = (
+            ScaleInvariantRegressor(invariance="full", clip=clip).partial_fit(X, Y)
+            for clip in (None, "targets", (-50.0, 50.0))
+        )
+        new = np.concatenate([X, 100.0 * X])
+        expected = free.predict_interval(new, [0.5, 0.9], method="gaussian")
+        assert not np.allclose(held.predict(new), free.predict(new))
+        np.testing.assert_allclose(held.predict_interval(new, [0.5, 0.9], method="gaussian"), expected)
+        cut = within.predict_interval(new, [0.5, 0.9], method="gaussian")
+        np.testing.assert_allclose(cut, np.clip(expected, -50.0, 50.0))
 
 
 def test_dependent_columns_and_few_rows():
