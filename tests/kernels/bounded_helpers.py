@@ -34,8 +34,8 @@ def progressive(state, X, y, weights=None, loss="log_loss", **options):
 
 def flat(state):
     """Every number of a state, for comparison bit by bit."""
-    rest = [np.ravel(getattr(state, name, 0.0)) for name in ("largest_gradient", "largest_weight", "factor", "Gamma")]
-    return np.concatenate([flat_columns(state), *rest])
+    rest = ("largest_gradient", "largest_weight", "factor", "Gamma", "residual")
+    return np.concatenate([flat_columns(state), *(np.ravel(getattr(state, name, 0.0)) for name in rest)])
 
 
 def with_constant(X):

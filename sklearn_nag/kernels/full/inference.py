@@ -10,7 +10,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import stdtrit
 
-from ..state.lifts import TINY
 from ..vectorized.blocks import dense_blocks
 from ..vectorized.leverage import beyond
 
@@ -46,9 +45,6 @@ def excess_leverage(state, X):
 def spread_of_errors(state):
     """Standard deviations of the errors, lifted, and the degrees of freedom that they have.
 
-    The residual sum of squares is that of the targets less ``|q|^2``; where a model fits to about 1e-8 of the targets'
-    spread, rounding is all that is left of it.
-
     Returns
     -------
     sigma : ndarray of shape (n_targets,)
@@ -56,14 +52,10 @@ def spread_of_errors(state):
     freedom : float
         Weight of the rows less the number of columns.
     """
-    targets, q = state.targets, state.columns.weight
     freedom = state.t - len(_known(state)[0])
     if freedom <= 0.0:
-        return np.full(len(q), np.inf), 0.0
-    unit = np.maximum(np.maximum(targets.spread, np.abs(targets.sum) / np.sqrt(max(state.t, TINY))), TINY)
-    total = (targets.spread / unit) ** 2 + (targets.sum / unit) ** 2 / state.t
-    rest = np.maximum(total - ((q / unit[:, None]) ** 2).sum(axis=1), 0.0)
-    return unit * np.sqrt(rest / freedom), freedom
+        return np.full(len(state.residual), np.inf), 0.0
+    return state.residual / np.sqrt(freedom), freedom
 
 
 def standard_errors(state, n_features):

@@ -70,6 +70,15 @@ def _merge_sums(parts, exact):
     start = base.factor, base.columns.weight[heads]
     own = [_without((state.factor, state.columns.weight[heads]), start) for state in parts.states]
     _collect(merged, [start, *own], merged.columns.weight[heads])
+    if exact:
+        w = solve(merged.factor, merged.columns.weight)
+
+        def left(state):
+            return np.vstack([(w @ state.factor.T - state.columns.weight).T, state.residual])
+
+        unit = positive(np.max([np.abs(left(state)) for state in everyone], axis=(0, 1)))
+        squares = parts.total(lambda state: ((left(state) / unit) ** 2).sum(axis=0))
+        merged.residual[:] = unit * np.sqrt(np.maximum(squares, 0.0))
 
 
 def _merge_functions(parts):

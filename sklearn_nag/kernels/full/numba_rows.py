@@ -242,7 +242,7 @@ def solve(table, f, factor, k, w):
 
 @fast
 def turn(table, f, cos, sin, b, v, averaged, is_new):
-    """As `numpy_rows.rotate_in`, of weights and their average, once row ``b`` is in the factor."""
+    """As `numpy_rows.rotate_in`, of weights and their average, once row ``b`` is in the factor; returns ``rest``."""
     rest = 1.0
     for i in range(v.size):
         v[i], rest = sin[b, i] * rest, cos[b, i] * rest
@@ -255,10 +255,11 @@ def turn(table, f, cos, sin, b, v, averaged, is_new):
                 table[f.past + k, i], rest_past = c * past + s * rest_past, c * rest_past - s * past
         if not FADES_ON_THE_WAY:  # else it is known
             averaged[k] = 0.0 if is_new else in_range(-(rest_q if UPDATE == LEAST_SQUARES else rest_past) / rest)
+    return rest
 
 
 @slow
-def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, solved, is_new):
+def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, solved, is_new, residual, rest):
     """As `numpy_rows._regress_row`, once the row is rotated in; tells whether predictions are finite."""
     n, root, leverage = table.shape[1], np.sqrt(c), 0.0
     for i in range(n):
@@ -282,6 +283,8 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, so
         losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
         for i in range(n):
             table[f.weight + k, i] += root * y * v[i]
+        if not FADES_ON_THE_WAY:
+            residual[k] = min(length(residual[k], rest * (root * y - solved[k])), LARGEST)
     make_absolute(heads, target, rule, before, losses.size)
     return finite(heads, PLAYED, losses.size)
 
@@ -329,7 +332,7 @@ def fade(table, f, clock, target, factor, n_heads, passed):
 @entry
 def learn_dense(
     X, y, codes, weights, order, room, table, f, rule, heads, clock, loss, losses, target, largest_gradient, factor,
-    Gamma, played,
+    Gamma, residual, played,
 ):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range."""
     n, n_heads = table.shape[1], losses.size
@@ -360,12 +363,14 @@ def learn_dense(
             c = weights[row] if weights.size > 0 else 1.0
             new = is_new and b == count - 1
             read_row(y, codes, row, heads, n_heads)
-            turn(table, f, cos, sin, b, v, averaged, new)
+            rest = turn(table, f, cos, sin, b, v, averaged, new)
             before = clock[T]
             clock[T] += c
             clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
             if UPDATE == LEAST_SQUARES:
-                if not regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, averaged, new):
+                if not regress(
+                    table, heads, f, rule, clock, before, c, loss, losses, target, v, averaged, new, residual, rest
+                ):
                     return False
             else:
                 root, leverage = np.sqrt(c), 0.0
@@ -448,6 +453,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.largest_gradient,
         state.factor,
         state.Gamma,
+        state.residual,
     )
     # Numbers of the factor are gone through by whole vectors, and calls are not to end before a block of rows does.
     row_cost = min(n + n * n // (2 * WIDTH), AT_ONCE // int(TOGETHER))

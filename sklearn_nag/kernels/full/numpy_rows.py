@@ -39,7 +39,7 @@ def _learn_block(state, columns, loss, x, y, c, played):
 
 def _learn_row(state, loss, target_rows, i, x, c, played):
     q, root = state.columns.weight, np.sqrt(c)
-    v, is_new, averaged = rotate_in(state, relative(state, x) * root, root)
+    v, is_new, averaged, _ = rotate_in(state, relative(state, x) * root, root)
     inner = np.zeros(len(q)) if is_new else np.add.reduce(v * q, axis=1)
     state.largest_weight = float(max(state.largest_weight, c))
     factor = played_factor(np.add.reduce(q * q, axis=1) - state.Gamma, state.rule.alpha, state.largest_weight)
@@ -64,8 +64,11 @@ def _regress_row(state, target_rows, i, x, c, played):
     rows, root = target_rows, np.sqrt(c)
     x, q = relative(state, x) * root, state.columns.weight
     before = solve(state.factor, q) @ x if state.rule.forgets else None  # as rotations leave out what may be rounding
-    v, is_new, solved = rotate_in(state, x, root)
-    solved = solved if before is None else np.nan_to_num(before, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    v, is_new, solved, rest = rotate_in(state, x, root)
+    if before is None:
+        state.residual = np.minimum(np.hypot(state.residual, rest * (root * rows.y[i] - solved)), LARGEST)
+    else:
+        solved = np.nan_to_num(before, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
     state.largest_weight = float(max(state.largest_weight, c))
     p = rows.mean_before[i]
     if not is_new:
@@ -101,11 +104,11 @@ def is_rounding(factor, x, i, rounding):
 def rotate_in(state, x, root):
     """Rotate the row ``x``, which is changed, into the factor, ``q``, and the average of the weights.
 
-    Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; and what the
-    average ``a`` predicts for it. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in the end, as
-    nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what `predict` has for
-    it would change with linear maps. Of least squares it is what the solution predicts, which is to ``q`` as ``a`` is
-    to ``past``.
+    Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; what the
+    average ``a`` predicts for it; and ``rest``. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in
+    the end, as nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what
+    `predict` has for it would change with linear maps. Of least squares it is what the solution predicts, which is to
+    ``q`` as ``a`` is to ``past``; ``rest`` times what the target is above that is left of the target.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)
@@ -126,4 +129,4 @@ def rotate_in(state, x, root):
             break
     left = rest_q if state.rule.update == "least_squares" else rest_past
     predicted = np.zeros(len(q)) if is_new else -left / rest
-    return v, is_new, np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    return v, is_new, np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST), rest

@@ -118,14 +118,23 @@ class State(BoundedState):
         Upper triangular.
     Gamma : ndarray of shape (n_heads,)
         Sum of ``c g^2 c x^T S^+ x``.
+    residual : ndarray of shape (n_heads,)
+        Of least squares that do not forget, the root of the residual sum of squares, by what rotations leave of
+        targets (Gentleman 1974): small errors are lost in the squares of targets.
     """
 
     factor: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     Gamma: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
-    def __setstate__(self, saved):  # of earlier versions, which kept the sum of ``c t w`` and of ``c t``
+    def __setstate__(self, saved):
         vars(self).update(saved)
-        if self.averaged > 0:
+        if "residual" not in saved:  # of earlier versions, which had it from squares
+            with np.errstate(all="ignore"):
+                squares = self.targets.spread**2 + self.targets.sum**2 / max(self.t, TINY)
+                left = squares - (self.columns.weight**2).sum(axis=1)
+                self.residual = np.nan_to_num(np.sqrt(np.maximum(left, 0.0)))
+        if self.averaged > 0:  # of earlier versions, which kept the sum of ``c t w`` and of ``c t``
             self.columns = self.columns.copy()  # what was read may not be written to
             self.columns.past /= self.averaged
             self.averaged = 0.0
@@ -135,20 +144,22 @@ class State(BoundedState):
         """State before the first row."""
         state = super().new(rule, n_features)
         n_columns = state.columns.lift.size
-        state.factor, state.Gamma = np.zeros((n_columns, n_columns)), np.zeros(rule.n_heads)
+        state.factor = np.zeros((n_columns, n_columns))
+        state.Gamma, state.residual = np.zeros((2, rule.n_heads))
         return state
 
     def small_arrays(self):
         """Copies of the arrays that do not grow with the rows."""
-        return {**super().small_arrays(), "factor": self.factor.copy(), "Gamma": self.Gamma.copy()}
+        return super().small_arrays() | {n: getattr(self, n).copy() for n in ("factor", "Gamma", "residual")}
 
     def moved(self, places):
         """Raise, as what is kept of pairs of features cannot be moved as columns can."""
         raise NotImplementedError("what they keep is of all pairs of features")
 
     def relift_targets(self, factor):
-        """Multiply by ``factor`` the targets and what has their unit: for least squares, ``q``."""
+        """Multiply by ``factor`` the targets and what has their unit: for least squares, ``q`` and what is left."""
         super().relift_targets(factor)
+        self.residual = self.residual * factor
         if self.rule.update == "least_squares":
             self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
             self.columns.weight *= factor

@@ -1,10 +1,13 @@
 """Standard errors and intervals of least squares, against the textbook's formulas."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from scipy.stats import t
 
-from sklearn_nag import ScaleInvariantRegressor, config_context
+from sklearn_nag import ScaleInvariantRegressor, config_context, merge, report_progress
 
 from ..helpers import KERNELS
 
@@ -34,10 +37,58 @@ def test_against_the_formulas(fit_intercept):
     np.testing.assert_allclose(interval.mean(axis=2), reg.predict(2.0 * X[:5]))
 
 
+def errors_and_widths(reg):
+    width = np.diff(reg.predict_interval(X[:5], method="gaussian"))[:, 0]
+    return np.append(reg.coefficients(as_frame=False).standard_error, width)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [1.0, 1e8, 1e11])
+def test_errors_that_are_far_smaller_than_targets(kernel, size):
+    rows, noise = np.round(X, 2), np.round(Y - X @ [1.0, 0.01, 100.0, 0.0], 2)
+    y = size * (rows[:, 0] - 3.0 * rows[:, 3]) + noise
+
+    def learnt(y, some=slice(None), start=None):
+        new = ScaleInvariantRegressor(invariance="full")
+        return (copy.deepcopy(start) if start else new).partial_fit(rows[some], y[some])
+
+    with config_context(kernel=kernel):
+        expected = errors_and_widths(learnt(noise))
+        start, whole = learnt(y, slice(12)), learnt(y)
+        tail = [learnt(y, slice(i, i + 24), start) for i in (12, 36)]
+        apart = [learnt(y, slice(i, i + 20)) for i in (0, 20, 40)]
+        for reg in (whole, pickle.loads(pickle.dumps(whole)), merge(apart), merge(tail, start)):
+            np.testing.assert_allclose(errors_and_widths(reg), expected, rtol=1e-13 * max(size, 1e4))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_of_a_call_that_fails_nothing_is_left(kernel):
+    def stop(now):
+        raise KeyboardInterrupt
+
+    with config_context(kernel=kernel):
+        reg = ScaleInvariantRegressor(invariance="full").partial_fit(X, Y)
+        before = errors_and_widths(reg)
+        with pytest.raises(KeyboardInterrupt), report_progress(stop, every=20):
+            reg.partial_fit(X[::-1], 1e100 * Y)
+    assert np.array_equal(errors_and_widths(reg), before)
+
+
+def test_models_saved_before_it_was_kept_go_on():
+    reg = ScaleInvariantRegressor(invariance="full").partial_fit(X[:40], np.column_stack([Y, 9.0 - Y])[:40])
+    state = vars(reg._state).copy()
+    residual = state.pop("residual")
+    reg._state.__setstate__(state)
+    np.testing.assert_allclose(reg._state.residual, residual)
+
+
 def test_units_change_nothing():
     here, there = model(X, Y), model(X * 2.0**-200, Y * 2.0**300)
     widths = [np.diff(m.predict_interval(x, method="gaussian")) for m, x in ((here, X), (there, X * 2.0**-200))]
     np.testing.assert_allclose(widths[1], 2.0**300 * widths[0])
+    for unit in (2.0**-900, 2.0**900):
+        merged = merge([model(X[some], unit * Y[some]) for some in (slice(30), slice(30, None))])
+        np.testing.assert_allclose(errors_and_widths(merged), unit * errors_and_widths(here))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -33,7 +33,7 @@ def progressive(state, X, y, weights=None, latest=True):
 
 
 def flat(state):
-    return np.concatenate([flat_columns(state), np.ravel(state.factor)])
+    return np.concatenate([flat_columns(state), np.ravel(state.factor), state.residual])
 
 
 def make_rows(rng, n=80, d=4):
