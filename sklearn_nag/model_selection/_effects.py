@@ -139,6 +139,7 @@ class EffectsDisplay:
         ValueError
             For columns that have no curve and no cells, before there are knots, and for cells that are hashed.
         """
+        check_number("max_features", max_features, Integral, min_val=1)
         model = _Model(estimator, target)
         if features is not None:
             return dict(model.effect_of(feature) for feature in features)

@@ -152,6 +152,9 @@ def test_errors():
     for other in (NAGRegressor(), make_pipeline(SGDRegressor())):
         with pytest.raises(TypeError, match="effects are read of NAGCellsClassifier"):
             EffectsDisplay.effects_of(other.fit(X, Y))
+    for max_features in (-1, 0, 2.5, "a"):
+        with pytest.raises(ValueError, match="'max_features' parameter must be"):
+            EffectsDisplay.effects_of(model, max_features=max_features)
     with pytest.raises(ValueError, match="'n_cols' parameter must be"):
         EffectsDisplay({"a": ([1.0, 2.0], [1.0, 2.0])}).plot(n_cols=0)
     with pytest.raises(ValueError, match="effects is empty"):
