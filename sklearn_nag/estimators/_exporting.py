@@ -42,23 +42,19 @@ class ExportableMixin:
         """Make a fitted estimator of scikit-learn that predicts the same, or with calibration the same probabilities.
 
         It does so up to rounding, and is there for nothing else: its other parameters have their defaults, and what it
-        would learn would not go on from this model. One that clips would hold that within the range of this model.
+        would learn would not go on from this model.
 
         Parameters
         ----------
         linear : bool, default=False
             Whether to return the linear model alone, with its ``coef_``, for regressors that clip predictions as well.
-            It predicts the same within the range to which they are clipped, and beyond that what they do not.
 
         Returns
         -------
         LogisticRegression, SGDClassifier, LinearRegression or TransformedTargetRegressor
-            The first for ``loss="log_loss"`` with two classes or with ``multi_class="multinomial"`` and with
-            ``calibration``, when it predicts the most probable class, the second for other classifiers, the third for
-            regressors (PoissonRegressor, GammaRegressor or TweedieRegressor for losses of these names) and, where these
-            ``clip`` predictions and ``linear=False``, within the last, whose ``inverse_func`` does so. Probabilities
-            are the same too, where there are any; where the log loss of every class against the rest gives each a
-            probability of 0, SGDClassifier has NaN.
+            Or PoissonRegressor, GammaRegressor or TweedieRegressor, as :ref:`after_training` lists them. With
+            ``calibration`` it predicts the most probable class. The last clips in its ``inverse_func``. Where the log
+            loss of every class against the rest gives each a probability of 0, SGDClassifier has NaN.
 
         Raises
         ------
@@ -67,14 +63,14 @@ class ExportableMixin:
         ValueError
             Where there is none: for ``calibration`` of the log loss of every class against the rest, when the mean of a
             feature is so far from 0, or a weight so large or small, that weights in raw units would lose digits. The
-            features are named. For a model of several labels.
+            features are named. For several labels, and for several outputs with a log link.
 
         Warns
         -----
         UserWarning
-            With ``linear=True``, for a regressor that clips: to which range the linear model does not. For one with
-            ``half_life="auto"`` that clips: it clips what each half-life predicts, the exported model what they predict
-            together, so that predictions differ where some reach the ends of the range.
+            With ``linear=True``, for a regressor that clips: to which range the linear model does not. Else, with
+            ``half_life="auto"``, that predictions differ where some half-lives reach the ends of the range, as each is
+            clipped, and by the exported model what they predict together.
 
         Examples
         --------

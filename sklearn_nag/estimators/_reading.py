@@ -70,8 +70,8 @@ class ReadableMixin:
             ``weight``
                 Its entry of ``coef_``.
             ``unit_free_weight``
-                ``weight * scale``: by how much a prediction rises, in units of the target, when the feature rises by
-                its scale. These can be compared with one another, whatever the units of the features.
+                ``weight * scale``: by how much the decision value rises when the feature rises by its scale: the
+                prediction, or with a log link its logarithm. These can be compared, whatever the units of features.
             ``standard_error``
                 That of ``weight``, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor`: exact where
                 errors are independent and normal with one variance; NaN for features that depend linearly on those
@@ -138,7 +138,8 @@ class ReadableMixin:
         A feature of a dense row adds its weight times its distance from ``mean_``, and one of a sparse row its weight
         times its value, as absent features are to add nothing. The last column holds the rest, which is the same for
         all rows: the decision value where every feature is at its mean or, for sparse rows, 0. Rows sum to
-        ``decision_function`` or, for regression, to what ``predict`` clips, up to rounding.
+        ``decision_function`` or, for regression, to what ``predict`` clips or, with a log link, its logarithm, up to
+        rounding. With ``half_life="auto"`` that clips what each half-life predicts, and sums differ where it does.
 
         Parameters
         ----------

@@ -311,10 +311,10 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            Lower and upper ends in units of the target. For several coverages, of shape (..., 2, n_coverages), and the
-            larger a coverage, the wider the interval. Ends are infinite where the model has not seen ``1 / (1 -
-            coverage)`` errors, and for coverages above 0.999. Intervals are held within ``clip`` where that is two
-            numbers; not within the range of the targets so far, which the next one may leave.
+            Lower and upper ends in units of the target. For several coverages, of shape (..., 2, n_coverages). Ends are
+            infinite where the model has not seen ``1 / (1 - coverage)`` errors, and for coverages above 0.999.
+            Intervals are held within ``clip`` where that is two numbers; not within the range of the targets so far,
+            which the next one may leave.
 
         Raises
         ------

@@ -433,9 +433,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         return kernels.full.interval_widths(self._state, X, coverages)
 
     def _standard_errors(self):
-        if not self._knows_variance:
-            return super()._standard_errors()
-        return kernels.full.standard_errors(self._state, self.n_features_in_)
+        return kernels.full.standard_errors(self._state, self.n_features_in_) if self._knows_variance else None
 
     def _loss(self):
         name = self._loss_name

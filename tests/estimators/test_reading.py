@@ -71,6 +71,16 @@ def test_contributions_of_sparse_rows(began, n_classes):
         np.testing.assert_allclose(part.toarray(), np.column_stack([dense * weight, np.full(60, rest)]), rtol=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+def test_with_a_log_link_logarithms_are_added(loss):
+    X, y = load_diabetes(return_X_y=True)
+    reg = NAGRegressor(loss, clip=None).partial_fit(X, y)
+    np.testing.assert_allclose(reg.contributions(X).sum(axis=1), np.log(reg.predict(X)))
+    table = reg.coefficients(as_frame=False)
+    steps = np.array([reg.predict([reg.mean_ + reg.scale_ * row])[0] for row in np.vstack([np.zeros(10), np.eye(10)])])
+    np.testing.assert_allclose(table.unit_free_weight, np.log(steps[1:] / steps[0]), atol=1e-12)
+
+
 def test_contributions_where_raw_units_lose_all_digits():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3)) * [1.0, 1e-300, 1.0] + [0.0, 0.0, 2.0**45]

@@ -43,61 +43,36 @@ def excess_leverage(state, X):
 
 
 def spread_of_errors(state):
-    """Standard deviations of the errors, lifted, and the degrees of freedom that they have.
-
-    Returns
-    -------
-    sigma : ndarray of shape (n_targets,)
-        Infinite where there are no degrees of freedom.
-    freedom : float
-        Weight of the rows less the number of columns.
-    """
+    """Standard deviations of the errors, lifted, and their degrees of freedom; infinite where there are none."""
     freedom = state.t - len(_known(state)[0])
-    if freedom <= 0.0:
-        return np.full(len(state.residual), np.inf), 0.0
-    return state.residual / np.sqrt(freedom), freedom
+    return np.where(freedom > 0.0, state.residual / np.sqrt(freedom), np.inf), freedom
 
 
 def standard_errors(state, n_features):
-    """Standard errors of the weights of the features in raw units; NaN for features that depend on those before them.
+    """Standard errors of the weights in raw units, for each target and feature.
 
-    Returns
-    -------
-    ndarray of shape (n_targets, n_features)
-        Infinite where there are no degrees of freedom.
+    NaN for features that depend on those before them, infinite where there are no degrees of freedom.
     """
-    sigma, _ = spread_of_errors(state)
     known, factor = _known(state)
     of_columns = np.full(state.columns.lift.size, np.nan)
     with np.errstate(all="ignore"):
+        sigma, _ = spread_of_errors(state)
         inverse = solve_triangular(factor, np.eye(len(known)))
         of_columns[known] = np.sqrt(np.einsum("ij,ij->i", inverse, inverse)) * state.columns.lift[known]
         return np.outer(sigma / state.targets.lift, of_columns[:n_features])
 
 
 def interval_widths(state, X, coverage):
-    """Half-widths of intervals for targets that are still to come (Student's t).
+    """Half-widths of intervals for targets that are still to come (Student's t), for each row, target and coverage.
 
-    Parameters
-    ----------
-    state : State
-        Least squares.
-    X : ndarray of shape (n_rows, n_features)
-        Rows.
-    coverage : ndarray of shape (n_coverages,)
-        Between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_targets, n_coverages)
-        Infinite where there are no degrees of freedom, and for rows that are not in the span of those learnt.
+    Infinite where there are no degrees of freedom, and for rows that are not in the span of those learnt.
     """
-    sigma, freedom = spread_of_errors(state)
     known, factor = _known(state)
     with np.errstate(all="ignore"):
+        sigma, freedom = spread_of_errors(state)
         x, z = _whitened(state, X, known, factor)
         is_new = ~np.isclose(z @ state.factor[known], x, rtol=1e-6, atol=1e-6 * state.columns.deviation).all(axis=1)
         leverage = np.where(is_new, np.inf, (z**2).sum(axis=1))
         width = np.sqrt(1.0 + leverage)[:, None] * (sigma / state.targets.lift)
-        width = width[:, :, None] * (stdtrit(freedom, 0.5 + 0.5 * coverage) if freedom else np.inf)
+        width = width[:, :, None] * stdtrit(freedom, 0.5 + 0.5 * coverage)
     return np.where(np.isnan(width), np.inf, width)

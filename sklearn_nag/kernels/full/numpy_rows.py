@@ -107,8 +107,8 @@ def rotate_in(state, x, root):
     Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; what the
     average ``a`` predicts for it; and ``rest``. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in
     the end, as nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what
-    `predict` has for it would change with linear maps. Of least squares it is what the solution predicts, which is to
-    ``q`` as ``a`` is to ``past``; ``rest`` times what the target is above that is left of the target.
+    `predict` has for it would change with linear maps. Of least squares it is what the solution predicts, and ``rest``
+    times how much the target is above that is left of the target.
     """
     factor, q, past = state.factor, state.columns.weight, state.columns.past
     rounding = root * rank_tolerance(state.columns)

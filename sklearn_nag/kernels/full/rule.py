@@ -131,8 +131,8 @@ class State(BoundedState):
         vars(self).update(saved)
         if "residual" not in saved:  # of earlier versions, which had it from squares
             with np.errstate(all="ignore"):
-                squares = self.targets.spread**2 + self.targets.sum**2 / max(self.t, TINY)
-                left = squares - (self.columns.weight**2).sum(axis=1)
+                left = self.targets.spread**2 + self.targets.sum**2 / max(self.t, TINY)
+                left -= (self.columns.weight**2).sum(axis=1)
                 self.residual = np.nan_to_num(np.sqrt(np.maximum(left, 0.0)))
         if self.averaged > 0:  # of earlier versions, which kept the sum of ``c t w`` and of ``c t``
             self.columns = self.columns.copy()  # what was read may not be written to
