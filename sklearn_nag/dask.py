@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from .distributed._rounds import (
 )
 from .estimators._parameters import learner_of
 from .estimators._validation import as_numpy
+from .kernels._backend import chosen, config_context
 from .model_selection._streams import saying
 
 __all__ = ["fit"]
@@ -58,8 +60,8 @@ def fit(
         package and others that are fitted. It is cloned, and the clone learns from scratch.
     X : dask.array.Array, dask.dataframe.DataFrame or dask.bag.Bag
         Rows; or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``, without ``y``. A partition of a bag may be
-        an object that makes or reads its batches one at a time, when it is iterated over, and can be pickled, as a
-        generator cannot.
+        an object that makes or reads its batches one at a time, whenever it is iterated over; those of a generator are
+        all kept.
     y : dask.array.Array, dask.dataframe.Series, str or list of str, optional
         Targets, with the partitions of ``X``; or the name of a column of a data frame ``X``, or of several. By name is
         faster where a frame is read from files, as Dask then reads no columns that nobody asks for.
@@ -118,26 +120,24 @@ def fit(
     partitions = _partitions(X, y, sample_weight)
     n_shards = max(1, len(partitions) // rounds - 1) if n_shards is None else n_shards
     first, pieces = plan(len(partitions), n_shards, rounds)
-    first_task, learn_task, merge_task, judge_task = (
-        dask.delayed(task, pure=False) for task in (_learn_first, _learn, merge_learnt, _judge)
-    )
+    kernel, learn_task, merge_task = chosen(), *(dask.delayed(task, pure=False) for task in (_learn, merge_learnt))
 
     def chain(task, model, start, stop):
         """Tasks that take one partition each, so that few are in memory."""
         for number in range(start, stop):
-            model = task(model, partitions[number], classes, number)
+            model = learn_task(task, model, partitions[number], classes, number, kernel)
         return model
 
     def learn(model, round_pieces):
-        return [chain(learn_task, model, start, stop) for start, stop in round_pieces if stop > start]
+        return [chain(learn_piece, model, start, stop) for start, stop in round_pieces if stop > start]
 
     def judge_piece(pair, piece):
-        return judge_task(pair, partitions[piece[0]], classes, piece[0])
+        return chain(judge, pair, piece[0], piece[0] + 1)
 
     def call(function, *arguments):
         return dask.delayed(function, pure=False)(*arguments)
 
-    pair = chain(first_task, dask.delayed(first_pair, pure=False)(estimator), 0, first)
+    pair = chain(learn_first, dask.delayed(first_pair, pure=False)(estimator), 0, first)
     model = run_rounds(pair, pieces, getattr(learner_of(estimator), "eta0", None), call, learn, merge_task, judge_piece)
     (model,) = dask.compute(model)
     if not is_fitted(model):
@@ -145,26 +145,22 @@ def fit(
     return model
 
 
-def _learn(model, batches, classes, number, learn=learn_piece):
-    """As `learn_piece`; batches may come without weights, and are not in memory all at once."""
-    with saying(f"partition {number}"):
-        return learn(model, map(_as_batch, batches), classes)
-
-
-def _judge(pair, batches, classes, number):
-    """As `judge`."""
-    return _learn(pair, batches, classes, number, judge)
-
-
-def _learn_first(pair, batches, classes, number):
-    """As `_learn`, for a `first_pair`."""
-    return _learn(pair, batches, classes, number, learn_first)
+def _learn(task, model, batches, classes, number, kernel):
+    """Call ``task``; batches may come without weights, and are not in memory all at once."""
+    with saying(f"partition {number}"), config_context(kernel=kernel):
+        return task(model, map(_as_batch, batches), classes)
 
 
 def _as_batch(batch):
     if not (isinstance(batch, tuple | list) and len(batch) in (2, 3)):
         raise TypeError(f"the bag holds a {type(batch).__name__}; it must hold tuples (X, y) or (X, y, sample_weight).")
-    return (*batch, None)[:3]
+    X, *others = batch
+    return (X.tocsr() if hasattr(X, "tocsr") else X, *others, None)[:3]
+
+
+def _kept(batches):
+    """Batches over which several tasks can iterate."""
+    return list(batches) if isinstance(batches, Iterator) else batches
 
 
 def _partitions(X, y, sample_weight):
@@ -172,10 +168,10 @@ def _partitions(X, y, sample_weight):
     import dask
 
     kind = type(X).__module__.split(".")
-    if hasattr(X, "to_delayed") and "bag" in kind:
+    if hasattr(X, "map_partitions") and "bag" in kind:
         if y is not None or sample_weight is not None:
             raise ValueError("y and sample_weight go with arrays and data frames; a bag holds whole batches.")
-        return X.to_delayed()
+        return X.map_partitions(_kept).to_delayed()
     if not hasattr(X, "to_delayed"):
         raise TypeError(f"X is a {type(X).__name__}; it must be a dask array, a dask data frame or a bag of batches.")
     if y is None:

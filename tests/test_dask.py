@@ -9,6 +9,7 @@ import time
 import joblib
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss
@@ -20,9 +21,10 @@ from sklearn_nag import (
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
+    config_context,
     merge,
 )
-from sklearn_nag.dask import fit
+from sklearn_nag.dask import _partitions, fit
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.distributed._rounds import first_pair, judge, learn_first, learn_piece, merge_learnt, plan, run_rounds
 from sklearn_nag.preprocessing import prepare
@@ -217,11 +219,70 @@ def test_labels_of_columns():
         fit(NAGRegressor(), frame, 4)
 
 
+def batches_from(starts):
+    """A partition that yields its batches once."""
+    for i in starts:
+        for j in range(i, i + 100, 25):
+            yield X[j : j + 25], Y[j : j + 25]
+
+
+class Again:
+    """A partition that makes its batches whenever it is iterated over, one at a time."""
+
+    def __init__(self, start):
+        self.start = start
+
+    def __iter__(self):
+        return batches_from([self.start])
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+@pytest.mark.parametrize("n_shards", [1, 3, 12])
+def test_partitions_that_yield_their_batches_once(n_shards, scheduler):
+    starts = range(0, 1300, 100)
+    lists, once, again = (
+        db.from_delayed([dask.delayed(make)(i) for i in starts])
+        for make in (lambda i: list(batches_from([i])), lambda i: batches_from([i]), Again)
+    )
+    mapped = db.from_sequence(starts, npartitions=13).map_partitions(batches_from)
+    options = {"classes": [0, 1], "n_shards": n_shards}
+    expected = fit(NAGClassifier(), lists, **options)
+    with dask.config.set(scheduler=scheduler):
+        for bag in (once, again, mapped):
+            np.testing.assert_array_equal(bits(fit(NAGClassifier(), bag, **options)), bits(expected))
+    assert expected.t_ == 1300
+    assert isinstance(dask.compute(_partitions(again, None, None)[0])[0], Again)  # which is not kept in memory
+
+
+@pytest.mark.parametrize("kind", ["coo", "bsr", "dia", "csc", "lil", "dok"])
+def test_bags_of_sparse_rows(kind):
+    def bag(kind):
+        return db.from_delayed(
+            [
+                dask.delayed([(sparse.csr_matrix(X[i : i + 100]).asformat(kind), Y[i : i + 100])], traverse=False)
+                for i in range(0, 1300, 100)
+            ]
+        )
+
+    expected = fit(NAGClassifier(), bag("csr"), classes=[0, 1], n_shards=3)
+    model = fit(NAGClassifier(), bag(kind), classes=[0, 1], n_shards=3)
+    np.testing.assert_array_equal(bits(model), bits(expected))
+
+
+def test_threads_learn_by_the_kernel_that_is_chosen():
+    rows, targets = da.from_array(X, (100, 4)), da.from_array(Y, 100)
+    with config_context(kernel="numpy"):
+        expected = fit(NAGClassifier(), rows, targets, classes=[0, 1], n_shards=3)
+        with dask.config.set(scheduler="threads"):
+            model = fit(NAGClassifier(), rows, targets, classes=[0, 1], n_shards=3)
+    np.testing.assert_array_equal(bits(model), bits(expected))
+
+
 def slow_part(i, name):
-    """A partition that takes its time, and says which process made it."""
+    """A partition that takes its time, says which process made it, and yields its batch once."""
     time.sleep(0.1)
     with open(f"{name}/{i}-{os.getpid()}-{time.monotonic_ns()}", "w"):
-        return [(X[i : i + 100], Y[i : i + 100])]
+        yield X[i : i + 100], Y[i : i + 100]
 
 
 def test_a_cluster_that_loses_a_worker(tmp_path):

@@ -84,8 +84,18 @@ def get_config() -> dict[str, str]:
 
 def _kernel():
     """Which kernel is chosen."""
-    kernel = _context.get() or _chosen["kernel"]
-    return kernel or _checked(os.environ.get(ENVIRONMENT) or "auto", ENVIRONMENT)
+    return chosen() or _checked(os.environ.get(ENVIRONMENT) or "auto", ENVIRONMENT)
+
+
+def chosen():
+    """The kernel that is chosen here, or None: for `run_by`, as other threads and processes do not know."""
+    return _context.get() or _chosen["kernel"]
+
+
+def run_by(kernel, function, *arguments):
+    """Call a function by a kernel that was `chosen` elsewhere."""
+    with config_context(kernel=kernel):
+        return function(*arguments)
 
 
 @contextmanager
@@ -95,7 +105,7 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
     Parameters
     ----------
     kernel : {"auto", "numpy", "numba"}, optional
-        As for `set_config`. Processes that are started inside do not see it: use the environment variable.
+        As for `set_config`. Threads and processes that others start inside do not see it: use the environment variable.
 
     Yields
     ------
