@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import math
 from numbers import Integral, Real
+from operator import getitem
 
 import numpy as np
 from sklearn.base import clone
@@ -17,6 +18,7 @@ from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
 from ..estimators._parameters import check_number, learner_of
 from ..merging import merge
+from ..model_selection._streams import slice_rows
 from ..preprocessing._steps import check_step, is_left_out, learns
 
 FAN_IN = 8  # models that one merge takes
@@ -79,21 +81,9 @@ def check_cut(n_shards, rounds):
 
 
 def learn_piece(model, batches, classes=None):
-    """Copy of a model after it has learnt some batches ``(X, y, sample_weight)``.
+    """Copy of a model, with which other tasks begin, after it has learnt some batches ``(X, y, sample_weight)``.
 
-    Parameters
-    ----------
-    model : OnlineLinear
-        Stays as it is: other tasks begin with it.
-    batches : iterable of tuple
-        The batches; those without rows are left out.
-    classes : array-like, optional
-        All classes, for the first piece of a classifier.
-
-    Returns
-    -------
-    OnlineLinear
-        The copy.
+    Those without rows are left out. The first piece of a classifier needs all ``classes``.
     """
     model = copy.deepcopy(model)
     for X, y, weight in batches:
@@ -126,8 +116,7 @@ def judge(pair, batches, classes=None):
     """What both models of a `first_pair` lose on rows that come next, so few that they learn little of them."""
     n = max(8, int(learner_of(pair[0]).t_) // 4) if is_fitted(pair[0]) else 0
     for X, y, weight in itertools.islice(batches, 1):
-        rows = X.iloc[:n] if hasattr(X, "iloc") else X[:n]
-        later = learn_first(pair, [(rows, y[:n], None if weight is None else weight[:n])], classes)
+        later = learn_first(pair, [(slice_rows(X, 0, n), y[:n], None if weight is None else weight[:n])], classes)
         return [_total_loss(after) - _total_loss(before) for after, before in zip(later, pair)]
     return [0.0, 0.0]
 
@@ -140,12 +129,10 @@ def _total_loss(model):
 def begin(pair, judged, eta0, factor):
     """Model for the shards of the first round to begin with.
 
-    It has steps that are ``factor`` times as long. Where the first rows were too few to predict by them better than by
-    their targets alone, as `judge` has found in some shards, each shard begins with nothing, with steps as they are:
-    what is wrong in one model is wrong in all that go on from it, while the average of models of their own is better
-    than each of them.
+    It has steps that are ``factor`` times as long, or nothing and steps as they are, by what `judge` has found in some
+    shards: see the notes of `shard_fit`. The average of models of their own is better than each of them.
     """
-    model = model_of(pair)
+    model = pair[0]
     lost, lost_blind = np.sum(judged, axis=0) if judged else (0.0, 0.0)
     if is_fitted(model) and (lost < lost_blind or not judged):
         return with_steps(model, eta0, factor)
@@ -155,11 +142,6 @@ def begin(pair, judged, eta0, factor):
 def join_first(model, start, pair):
     """What the first round has led to, with the model of the first rows where shards did not go on from it."""
     return model if is_fitted(start) else merge_learnt([pair[0], model], start)
-
-
-def model_of(pair):
-    """The first model of a `first_pair`."""
-    return pair[0]
 
 
 def with_steps(model, eta0, factor):
@@ -188,7 +170,7 @@ def lead(model, before, momentum, renew):
 
 
 def merge_learnt(models, base):
-    """Merge those of some models that have learnt a row at all; ``base`` where none has."""
+    """Merge those models that have learnt a row; ``base`` where none has."""
     learnt = [model for model in models if is_fitted(model)]
     if not learnt:
         return base
@@ -198,11 +180,8 @@ def merge_learnt(models, base):
 def run_rounds(first, pieces, eta0, call, learn, merge_models, judge_piece):
     """Merge, round by round, what shards learn of their pieces.
 
-    The average of ``n`` shards has less noise than one model, but takes as many steps as one of them, not as all. So
-    their steps are ``sqrt(n)`` times as long, and what they move moves on with a momentum of ``1 - n ** -0.25`` into
-    the next round. By long steps shards move apart until they are merged, less so the shorter the pieces are: so steps
-    are at most as many times as long as there are rounds, within 4 and 8. The weights played in the last two rounds are
-    averaged, as those before are farther off than time alone makes up for. `begin` says when all of this is not so.
+    Steps and momentum are those of the notes of `shard_fit`. The more rounds there are, the shorter are the pieces, and
+    the less do shards move apart. Weights played before the last two rounds are farther off than time makes up for.
 
     Parameters
     ----------
@@ -235,7 +214,7 @@ def run_rounds(first, pieces, eta0, call, learn, merge_models, judge_piece):
         judged = [judge_piece(first, piece) for piece in few]
         before = base = call(begin, first, judged, eta0, factor)
     else:
-        before = base = call(model_of, first)
+        before = base = call(getitem, first, 0)
     for number, round_pieces in enumerate(pieces):
         start = base
         if n_shards > 1:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_consistent_length
+from sklearn.utils.parallel import Parallel, delayed
 
 from ..estimators._labels import classes_in, dense
 from ..estimators._parameters import learner_of
 from ..estimators._validation import as_numpy
+from ..kernels._backend import chosen, run_by
+from ..model_selection._streams import saying, slice_rows, slice_weights
 from ._rounds import (
     check_cut,
     check_estimator,
@@ -119,37 +121,44 @@ def shard_fit(
     X, y = as_numpy(X, "X", is_decoded=False), dense(y)
     weight = None if sample_weight is None else np.asarray(as_numpy(sample_weight, "sample_weight"))
     check_consistent_length(X, y, weight)
-    X = (
-        X.tocsr()
-        if sparse.issparse(X)
-        else X
-        if hasattr(X, "columns") or learner_of(estimator) is not estimator
-        else np.asarray(X)
-    )
+    if sparse.issparse(X):
+        X = X.tocsr()
+    elif not hasattr(X, "columns") and learner_of(estimator) is estimator:
+        X = np.asarray(X)
     if len(y) == 0:
         raise ValueError("there are no rows to learn from.")
     if is_classifier(estimator) and classes is None:
         classes = classes_in(y)
 
     def rows(start, stop):
-        part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-        return [(part, y[start:stop], None if weight is None else weight[start:stop])]
+        return [(slice_rows(X, start, stop), y[start:stop], slice_weights(weight, start, stop))]
 
     first, pieces = plan(len(y), n_shards, rounds)
     pair = learn_first(first_pair(estimator), rows(0, first), classes)
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+    kernel, parallel = chosen(), Parallel(n_jobs=n_jobs, prefer="threads")  # threads take pieces, too
 
     def learn(model, round_pieces):
         return parallel(
-            delayed(learn_piece)(model, rows(*piece), classes) for piece in round_pieces if piece[1] > piece[0]
+            delayed(run_by)(kernel, _learn, learn_piece, model, rows(*piece), classes, piece)
+            for piece in round_pieces
+            if piece[1] > piece[0]
         )
 
     def judge_piece(pair, piece):
-        return judge(pair, rows(*piece), classes)
-
-    def call(function, *arguments):
-        return function(*arguments)
+        return _learn(judge, pair, rows(*piece), classes, piece)
 
     return run_rounds(
-        pair, pieces, getattr(learner_of(estimator), "eta0", None), call, learn, merge_learnt, judge_piece
+        pair,
+        pieces,
+        getattr(learner_of(estimator), "eta0", None),
+        lambda function, *arguments: function(*arguments),
+        learn,
+        merge_learnt,
+        judge_piece,
     )
+
+
+def _learn(learn, model, batches, classes, piece):
+    """Call ``learn``, whose errors say from where they count rows."""
+    with saying("rows [{}:{}]".format(*piece)):
+        return learn(model, batches, classes)

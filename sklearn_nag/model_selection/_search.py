@@ -23,6 +23,7 @@ from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
 from ..estimators._parameters import InvalidParameterError, shown
 from ..estimators._validation import Rows, check_weights, converted
+from ..kernels._backend import chosen, run_by
 from ._best import AnswersOfTheBest
 from ._sweep import Sweep, check_sweep
 
@@ -150,9 +151,10 @@ class _EtaSearch(AnswersOfTheBest):
         if isinstance(self.scoring, list | tuple | dict | set):
             raise InvalidParameterError("scoring", "one score: a name, a callable, or None", shown(self.scoring))
         self.scorer_ = check_scoring(learner, self.scoring)
+        kernel = chosen()
         folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_fold)(clone(learner), eta0s, rows, targets, weight, train, test, self.scorer_)
-            for train, test in cv.split(rows, targets, groups)
+            delayed(run_by)(kernel, _score_fold, clone(learner), eta0s, rows, targets, weight, *parts, self.scorer_)
+            for parts in cv.split(rows, targets, groups)
         )
         if not folds:
             raise ValueError("cv gives no folds.")

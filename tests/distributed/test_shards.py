@@ -19,6 +19,7 @@ from sklearn_nag import (
     NAGRegressor,
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
+    config_context,
     kernels,
     merge,
 )
@@ -129,11 +130,25 @@ def test_it_is_a_loop_over_shards(estimator, y, options, n_jobs):
     merge([model, copy.deepcopy(estimator).partial_fit(rows, y, **classes)])  # they learn by the same rule
 
 
-def test_processes_give_the_same_bits():
-    model = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2)
-    with joblib.parallel_config("loky", n_jobs=2):
-        other = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2, n_jobs=2)
-    np.testing.assert_array_equal(bits(other), bits(model))
+def test_threads_and_processes_give_the_same_bits():
+    """By the kernel that is chosen where they begin."""
+    for kernel in ("auto", "numpy"):
+        with config_context(kernel=kernel):
+            model = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2)
+            for backend in ("threading", "loky"):
+                with joblib.parallel_config(backend, n_jobs=2):
+                    other = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2, n_jobs=2)
+                np.testing.assert_array_equal(bits(other), bits(model))
+
+
+def test_errors_say_of_which_rows_they_count():
+    bad = X[:600].copy()
+    bad[377, 1] = np.inf  # row 77 of the piece of another shard that begins at row 300
+    with pytest.raises(ValueError, match=r"^rows \[300:400\]: Input X contains infinity in row 77, column 1"):
+        shard_fit(NAGClassifier(), bad, Y[:600], n_shards=5, rounds=1)
+    bad[377, 1], bad[7, 1] = 0.0, np.inf
+    with pytest.raises(ValueError, match="^Input X contains infinity in row 7, column 1"):
+        shard_fit(NAGClassifier(), bad, Y[:600], n_shards=5, rounds=1)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "frame"])

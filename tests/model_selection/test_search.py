@@ -12,7 +12,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import SGDRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
 
 from .helpers import CANCER, DIABETES, ETA0S, TWO_OUTPUTS, WINE
@@ -98,6 +98,13 @@ def test_a_search_with_weights_and_workers(rng):
             alone = clone(learner).set_params(eta0=eta0).fit(X[train], y[train], sample_weight=weight[train])
             score = alone.score(X[test], y[test], sample_weight=weight[test])
             assert ours.cv_results_[f"split{i}_test_score"][j] == score
+
+
+def test_workers_learn_by_the_kernel_that_is_chosen():
+    search = NAGClassifierCV(NAGClassifier(random_state=0, max_iter=2, tol=None), cv=4, scoring="neg_log_loss")
+    with config_context(kernel="numpy"), joblib.parallel_config("threading"):
+        one, other = (clone(search).set_params(n_jobs=n_jobs).fit(*CANCER) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(other.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"])
 
 
 def test_a_search_in_which_rates_diverge():
