@@ -186,6 +186,18 @@ def test_order_changes_rounding_alone(estimator, rng):
             np.testing.assert_allclose(other, decisions[0], rtol=1e-7, atol=1e-8 * np.abs(other).max())
 
 
+@pytest.mark.parametrize("far", [1e8, 1e14, 1e20, 1e100])
+@pytest.mark.parametrize("estimator", [REGRESSORS[0], *REGRESSORS[-7:]], ids=str)
+def test_order_of_columns_in_units_that_are_far_apart(estimator, far, rng):
+    """They are counted from the nearest origin: from a far one nothing would be left of the rows of other models."""
+    X = rng.normal(size=(400, 3))
+    y = X.sum(axis=1) + 0.1 * rng.normal(size=400)
+    models = [clone(estimator).partial_fit(some, y[:200]) for some in (X[:200] * [far, 1.0, 1.0], X[200:])]
+    merged, other = merge(models), merge(models[::-1])
+    np.testing.assert_allclose(merged.coef_, other.coef_, rtol=1e-9)
+    np.testing.assert_allclose(merged.predict(X), other.predict(X), rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("average", [False, True])
 def test_levels_of_parts_with_more_and_less_noise(average, rng):
     X = rng.normal(size=(2000, 2))

@@ -165,15 +165,15 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_
         while state.targets.lift != target_lift:  # by steps, as the factor may be out of range
             state.relift_targets(max(target_lift / state.targets.lift, TARGET_LIFT))
     lift = _common_lift(everyone)
-    first = base if base.t > 0 else states[0]
+    first = [base] if base.t > 0 else states
     if rule.lifted:
         for state in everyone:
             index = np.flatnonzero(state.columns.lift != lift)
             if index.size:
                 relift(state, index, lift[index])
-    origin, target_origin = first.columns.origin, first.targets.origin.copy()
-    if origin is not None:
-        origin = origin.copy()
+    origin, target_origin = None, _least([state.targets.origin for state in first])
+    if base.columns.origin is not None:
+        origin = _least([state.columns.origin for state in first])
         for state in everyone:
             move_origin(state, (state.columns.origin - origin) * (state.t > 0))
             state.columns.origin[:] = origin
@@ -186,6 +186,11 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_
     _merge_inputs(parts, lift, origin)
     _merge_targets(parts, target_origin)
     return parts
+
+
+def _least(origins):
+    """The nearest of each column: what is counted from a far one loses its digits."""
+    return np.take_along_axis(np.array(origins), np.argmin(np.abs(origins), axis=0)[None], axis=0)[0]
 
 
 def _common_lift(states):
