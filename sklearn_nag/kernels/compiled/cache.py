@@ -125,11 +125,12 @@ def make_room(folder, newest):
     newest : Path
         A file that stays in any case.
     """
-    limit = os.environ.get(LIMIT) or MOST
-    try:
+    limit, room = os.environ.get(LIMIT) or MOST, -1.0
+    with suppress(ValueError):
         room = 1e6 * float(limit)
-    except ValueError:
-        raise ValueError(f"{LIMIT} must be a number of megabytes; got {limit!r}") from None
+    if not room >= 0.0:
+        _warn_once(f"{LIMIT} must be a number of megabytes, at least 0; got {limit!r}. {MOST:g} are kept.")
+        room = 1e6 * MOST
     found = []
     for path in folder.glob("*.nbc*"):
         with suppress(OSError):

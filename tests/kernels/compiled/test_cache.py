@@ -115,10 +115,18 @@ def test_what_a_killed_process_has_left_goes_too(files, monkeypatch):
     assert list(files.folder.iterdir()) == [files._path(KEY)]
 
 
-def test_a_limit_that_is_no_number(files, monkeypatch):
-    monkeypatch.setenv(cache.LIMIT, "much")
-    with pytest.raises(ValueError, match="SKLEARN_NAG_CACHE_MB must be a number of megabytes; got 'much'"):
-        files.save(KEY, "code")
+@pytest.mark.parametrize("limit", ["much", "-1", "nan"])
+def test_a_limit_that_is_no_number(files, monkeypatch, limit):
+    """That of always is the limit, and what is wrong is the variable: code is kept."""
+    files.save(("old",), "x" * 700)
+    os.utime(files._path(("old",)), (1, 1))
+    monkeypatch.setenv(cache.LIMIT, limit)
+    monkeypatch.setattr(cache, "_warned", [])
+    monkeypatch.setattr(cache, "MOST", 0.001)
+    message = f"^SKLEARN_NAG_CACHE_MB must be a number of megabytes, at least 0; got '{limit}'. 0.001 are kept.$"
+    with pytest.warns(RuntimeWarning, match=message):
+        files.save(KEY, "x" * 700)
+    assert list(files.folder.iterdir()) == [files._path(KEY)]
 
 
 IGNORED = shutil.ignore_patterns("__pycache__")
