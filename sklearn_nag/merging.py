@@ -62,9 +62,9 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     The average of functions is no better than what it is an average of where each model has seen too few rows to come
     near the best weights. Then merge more often, each time with the last merged model as ``base``: `shard_fit` does.
 
-    Models of lines, curves and cells need knots and trees in common: let one of them learn five times as many rows
-    as ``focus_rows``, give copies of it to all shards, and merge these with it as ``base``. They are merged expert
-    by expert, and how much each expert is trusted follows from its losses in all shards.
+    Models of lines, curves and cells need knots and trees in common: let one of them learn as many rows as both
+    ``first_rows`` and ``focus_rows``, or better five times the latter, give copies of it to all shards, and merge these
+    with it as ``base``. They are merged expert by expert; how much each is trusted follows from its losses in all.
 
     A learner without a learning rate plays weights that are a function of sums. That function of summed sums is not a
     good predictor: the sums are chosen such that the average of the functions is played. With ``invariance="full"``
