@@ -94,6 +94,9 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """Which column of a merged transformer each one is, -1 if none; None where all are the same."""
         return None
 
+    def _settle(self):
+        """End a `fit`, after which no rows are waited for."""
+
     # -- what all do
 
     @unchanged_on_error
@@ -113,6 +116,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         self._learn(X, False, first=True)
+        self._settle()
         return self
 
     @unchanged_on_error

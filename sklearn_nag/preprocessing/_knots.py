@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ..estimators._calls import unchanged_on_error
 from ..estimators._parameters import check_number, parameter_names
 from ..estimators._saved import check_attributes, check_features, check_integer
 from ._base import checked_numbers
@@ -102,30 +101,11 @@ class KnotTransformer(OfNumbers):
         """Names of the columns that are added, for those of the columns with knots."""
         raise NotImplementedError
 
-    # -- what all do
-
-    @unchanged_on_error
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from scratch; fix the knots at the end at the latest, as there are no other rows to wait for.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        if hasattr(self, "_state"):
-            del self._state
-        self._learn(X, False)
+    def _settle(self):
         if self._state.knots is None:
             self._state = self._with_knots(self._state)
-        return self
+
+    # -- what all do
 
     @property
     def knots_(self) -> list[np.ndarray] | None:

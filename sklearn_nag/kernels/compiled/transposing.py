@@ -37,20 +37,10 @@ def _vector(builder, address):
 
 
 def _addresses(context, builder, kinds, values):
-    """Where a block is in the rows of a table, and in the columns of a transposed one.
+    """Lists of where a block is in the rows of a table, and in the columns of a transposed one.
 
-    Parameters
-    ----------
-    context, builder
-        Numba's.
-    kinds : tuple
-        Types of the values.
-    values : tuple
-        The table, its first row, the first place in it; the transposed table, its first field; the columns by place.
-
-    Returns
-    -------
-    rows, columns : list
+    ``values``, of these ``kinds``, are the table, its first row, the first place in it; the transposed table, its first
+    field; the columns by place.
     """
     table, row, place, columns, field, index = values
 

@@ -369,17 +369,8 @@ def _floors(rule, mean, t, has_zeros):
     Rows that are all 0 tell that the rate is below one over their number. A model that went on to less would be trusted
     for it, and spoils a mean of logarithms.
 
-    Parameters
-    ----------
-    rule : MixedRule
-        The rule.
-    mean, t, has_zeros : ndarray
-        The logarithm of the mean of all targets, or `NOTHING`, the weight of all rows, and whether any target was 0.
-
-    Returns
-    -------
-    ndarray of shape (n_half_lives, ...)
-        -inf where there is no such end.
+    ``mean`` is the logarithm of that of all targets, or `NOTHING`, and ``t`` the weight of all rows. The first axis of
+    what is returned is that of half-lives; it is -inf where there is no such end.
     """
     half_lives = np.reshape(rule.half_lives, (-1, *[1] * np.ndim(mean)))
     rows = np.minimum(t, half_lives / np.log(2.0))

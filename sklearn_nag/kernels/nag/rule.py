@@ -664,16 +664,9 @@ def rate_of_row(rule, t, N):
 
 
 def _rates(state, columns, clock):
-    """Learning rates of the coordinates, for ``u`` and losses in units of the target.
+    """Learning rates of the coordinates, for ``u`` and losses in units of the target, of shape (n_heads, n_columns).
 
-    Parameters
-    ----------
-    clock : ndarray of shape (n_columns,)
-        What all columns have in common: `rate_of_row`, or the sum over some rows.
-
-    Returns
-    -------
-    ndarray of shape (n_heads, n_columns)
+    ``clock`` is what all heads have in common: `rate_of_row` of each column, or the sum over some rows.
     """
     rule = state.rule
     rate = np.multiply.outer(rule.eta, clock)

@@ -119,16 +119,8 @@ def _moments(targets, y, c, t, intercept):
 def _growths(targets, c, t, differences, kept=1.0):
     """`state.targets.grown`, before each row; with that after the last the targets go on.
 
-    Parameters
-    ----------
-    targets : Targets
-        What was learnt of the targets before these rows.
-    c, t : ndarray of shape (n_rows,), ndarray of shape (n_rows + 1,)
-        Weights of the rows, and total weights before each and after the last.
-    differences : ndarray of shape (n_rows, n_targets)
-        By how much targets are above the mean of those before.
-    kept : ndarray of shape (n_rows, n_targets), default=1.0
-        By what growth is multiplied because its unit changes.
+    ``t`` are the total weights before each row and after the last, ``differences`` from the mean of the targets before,
+    and ``kept`` is what growth is multiplied by because its unit changes.
     """
     share = (t[:-1] / t[1:])[:, None]
     kept = kept * share * share + 0.0 * differences
