@@ -496,9 +496,10 @@ def check_labels(y):
 
 
 def classes_of(y):
-    """The classes in labels, sorted, none of them an object."""
+    """The classes in labels, sorted; objects become words, but for those that NumPy has not, such as of enums."""
     found = np.unique(y)
-    return np.asarray(found.tolist()) if found.dtype == object else found
+    plain = np.asarray(found.tolist()) if found.dtype == object else found
+    return plain if plain.tolist() == found.tolist() else found
 
 
 def named_classes(classes):

@@ -1,6 +1,7 @@
 """Classifiers whose targets name no single class: probabilities of classes, and several labels at once."""
 
 import copy
+import enum
 import pickle
 
 import numpy as np
@@ -393,6 +394,13 @@ def test_words_that_come_as_objects_are_no_objects(learner):
         ):
             assert found.classes_.dtype == found.predict(X).dtype == words.dtype
             assert np.array_equal(found.classes_, ["no", "yes"])
+
+
+def test_words_that_numpy_has_not_stay_objects():
+    kind = enum.Enum("kind", {"NO": "no", "YES": "yes"}, type=str)
+    for no, yes in (kind, ("a", "a\0")):
+        words = np.array([no, yes], dtype=object)[LABELS[:, 0]]
+        assert set(NAGClassifier().fit(X, words).predict(X)) == {no, yes}
 
 
 def test_models_saved_with_objects_for_classes_go_on():

@@ -59,8 +59,9 @@ def check(state: Any) -> None:
         elif isinstance(values, Mixture):
             check_shares(name, values)
     check_finite("targets", state.targets.table)
-    if not (state.targets.spread >= 0.0).all():
-        raise ValueError("targets.spread has negative entries")
+    for name, values in (("targets.spread", state.targets.spread), ("residual", getattr(state, "residual", 0.0))):
+        if not np.all(values >= 0.0):
+            raise ValueError(f"{name} has negative entries")
     if not state.targets.lift > 0.0:
         raise ValueError(f"targets.lift is {state.targets.lift}; it must be positive")
     for model in state.others:

@@ -82,6 +82,13 @@ def test_models_saved_before_it_was_kept_go_on():
     np.testing.assert_allclose(reg._state.residual, residual)
 
 
+def test_a_residual_below_0_is_refused():
+    reg = ScaleInvariantRegressor(invariance="full").partial_fit(np.eye(3), [1.0, 2.0, 3.0])
+    reg._state.residual[:] = -1.0
+    with pytest.raises(ValueError, match="residual has negative entries"):
+        pickle.loads(pickle.dumps(reg)).predict(np.eye(3))
+
+
 def test_units_change_nothing():
     here, there = model(X, Y), model(X * 2.0**-200, Y * 2.0**300)
     widths = [np.diff(m.predict_interval(x, method="gaussian")) for m, x in ((here, X), (there, X * 2.0**-200))]
