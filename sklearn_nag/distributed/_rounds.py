@@ -233,19 +233,8 @@ def run_rounds(first, pieces, eta0, call, learn, merge_models, judge_piece):
 def plan(n_items, n_shards, rounds):
     """Cut items into runs: one for one model alone, and then for each round and each shard.
 
-    Parameters
-    ----------
-    n_items : int
-        Number of items.
-    n_shards, rounds : int
-        As for `shard_fit`.
-
-    Returns
-    -------
-    first : int
-        So many items are learnt by one model alone: as many as by each of the shards, at least one.
-    pieces : list of list of (int, int)
-        For each round and each shard, its first item and the one after its last, in runs as equal as can be.
+    Returns how many items the former has, as many as each of the shards and at least one; and for each round and each
+    shard its first item and the one after its last, in runs as equal as can be.
     """
     first = min(n_items, max(1, n_items // (n_shards + 1)))
     bounds = np.linspace(first, n_items, n_shards + 1).astype(int)

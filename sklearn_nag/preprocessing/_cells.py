@@ -311,17 +311,8 @@ class OnlineCells(KnotTransformer):
     def _importance(self, rows, weight):
         """How much of the variance of a linear model of the cells the cuts of each column explain, a share of it.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_cells,)
-            Share of the rows in each cell.
-        weight : ndarray of shape (n_functions, n_cells)
-            Weights of the cells; functions count alike, whatever their unit.
-
-        Returns
-        -------
-        ndarray of shape (n_columns,) or None
-            For the columns that are cut; None where nothing is explained, or cells are hashed.
+        ``rows`` are the shares of rows in cells, ``weight`` has a line of weights of cells for each function; these
+        count alike, whatever their unit. None where nothing is explained, or cells are hashed.
         """
         seen = self._state
         if seen.knots is None or not weight.size or self._hashes:

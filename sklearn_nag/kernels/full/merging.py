@@ -138,18 +138,9 @@ def _merge_averages(parts, moved):
 def _extended(factor, part, q, others):
     """Functions of a model, known for the rows that it has seen, on all rows: elsewhere they are as near to others.
 
-    Parameters
-    ----------
-    factor, part : ndarray of shape (n_columns, n_columns)
-        Factors of all rows and of those of the model.
-    q, others : ndarray of shape (n_heads, n_columns)
-        ``factor`` times the weights of the functions.
-
-    Returns
-    -------
-    ndarray of shape (n_heads, n_columns)
-        ``factor`` times weights that agree with ``q`` on the rows of the model and, of these, are nearest to
-        ``others`` in the squared differences of predictions for all rows.
+    ``factor`` and ``part`` are the factors of all rows and of those of the model; ``q``, ``others`` and what is
+    returned are ``factor`` times the weights of functions. Of weights that agree with ``q`` on the rows of the model
+    these are the nearest to ``others`` in the squared differences of predictions for all rows.
     """
     seen = part.any(axis=1)
     if seen.sum() == factor.any(axis=1).sum():
@@ -161,14 +152,7 @@ def _extended(factor, part, q, others):
 def _collect(state, problems, values):
     """Let rows and their values, as `_without` has them, into the empty factor of a model.
 
-    Parameters
-    ----------
-    state : State
-        The model.
-    problems : list of (ndarray of shape (n_rows, n_columns), ndarray of shape (n_values, n_rows))
-        The rows and, for each, values.
-    values : ndarray of shape (n_values, n_columns)
-        Rows of ``state.columns`` that are set to what has these values.
+    ``values``, rows of ``state.columns``, are set to what has the values that come with the rows of ``problems``.
     """
     stacked = np.vstack([np.hstack([rows, of_rows.T]) for rows, of_rows in problems])
     width, root = len(state.factor), np.sqrt(state.t)

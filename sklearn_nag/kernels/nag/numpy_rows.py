@@ -333,22 +333,9 @@ def raise_gradient_lift(state, columns, largest):
 def play_rows(state, loss, rows, c, latest, behind, played):
     """Fill ``played`` for the rows of a segment; count what experts, latest weights and their average lose.
 
-    None of it changes what is learnt, as slopes are those of the latest weights.
-
-    Parameters
-    ----------
-    state : State
-        Its ``mixture``, ``trust`` and ``due`` change.
-    loss : object
-        The loss.
-    rows : TargetRows
-        Of each head.
-    c : ndarray of shape (n_rows,)
-        Weights of the rows.
-    latest, behind : ndarray of shape (n_rows, n_heads)
-        Predictions by the latest weights, and how much less those by the average are.
-    played : ndarray of shape (n_rows, n_played)
-        Predictions, held within their range.
+    None of it changes what is learnt, as slopes are those of the latest weights: ``mixture``, ``trust`` and ``due`` of
+    the state change. ``latest`` are predictions by the latest weights, ``behind`` is how much less those by the average
+    are; ``played`` are held within their range.
     """
     start = 0
     while start < len(c):

@@ -605,19 +605,8 @@ def penalised_weight(state, columns):
     With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when this is
     called).
 
-    Parameters
-    ----------
-    state : State
-        For its rule, clocks and lifts.
-    columns : Columns
-        All columns or some of them, as they were before the row at hand.
-
-    Returns
-    -------
-    weight : ndarray of shape (n_heads, n_columns)
-        To take the place of ``columns.weight``.
-    received : ndarray of shape (n_heads, n_columns) or None
-        To take the place of ``columns.received``.
+    ``columns`` are all or some, as they were before the row at hand. What is returned is to take the place of their
+    ``weight`` and, unless it is None, of their ``received``.
     """
     rule = state.rule
     if rule.l1 > 0:

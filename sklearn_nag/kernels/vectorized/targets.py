@@ -260,23 +260,10 @@ def _ranges(state, y, t, growth, spread):
 
 
 def suffer(loss, rows, i, p, played):
-    """Derivative at one prediction for a row, and another, clipped, where weights are in units of the target.
+    """Derivative at one prediction for row ``i``, and another, clipped, where weights are in units of the target.
 
-    Parameters
-    ----------
-    loss : object
-        The loss.
-    rows : TargetRows
-        Targets and their units.
-    i : int
-        The row.
-    p, played : ndarray of shape (n_heads,)
-        ``sum u z`` by the latest weights, and by those that `predict` has.
-
-    Returns
-    -------
-    g, clipped : ndarray of shape (n_heads,)
-        The derivative by the former, and the latter, relative to the origin of the targets.
+    ``p`` is ``sum u z`` by the latest weights, ``played`` by those that `predict` has. What is returned is the
+    derivative at the former, and the latter relative to the origin of the targets.
     """
     clipped = np.clip(rows.mean_before[i] + rows.unit_before[i] * played, rows.least[i], rows.most[i])
     p = np.clip(rows.mean[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
