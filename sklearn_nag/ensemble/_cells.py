@@ -14,8 +14,9 @@ from sklearn.base import clone
 from .. import kernels
 from .._decorators import share
 from ..estimators import merge as merge_learners
+from ..estimators._classifier import WeighsClasses
 from ..estimators._growing_table import in_silence
-from ..estimators._merging import check_went_on
+from ..estimators._merging import check_went_on, merged_counts
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._parameters import check_as_begun, check_number, parameter_names
 from ..estimators._passes import SEARCHED_FROM, Stopping, are_held_out
@@ -49,7 +50,7 @@ n_trees : int, default=300
 depth : int, default=7
     Of these, as long as there are no finer ones.
 max_columns : int, default=2**20
-    How many columns all cells have at most, which bounds memory; more are hashed.
+    How many columns all cells have at most; more are hashed.
 first_rows : int, default=300
     Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines
     and products.
@@ -71,8 +72,7 @@ max_iter : int or "auto", default="auto"
     out, and then learns all rows in as many. All passes of a search are over 65,536 rows at most: of more than half of
     that there is one.
 weights_ : ndarray of shape (n_estimators,)
-    How much lines, products, curves, cells and, once they have joined, later generations of cells are trusted: the
-    share of each in a prediction. They add up to 1.
+    The share of each of ``estimators_`` in a prediction. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
     Mean progressive loss of each of them, over the rows but the first; NaN before. Those that sleep, or slept, have
     that of others until they woke.
@@ -101,16 +101,15 @@ and squares (`OnlineProducts`); curves, which add a spline of the ranks of each 
 cells of random partitions, and so learn how columns act together. Squared errors have exact least squares besides
 (`ScaleInvariantRegressor` with ``invariance="full"``): of lines, and of lines with bounded deviations from the
 means and, for up to 17 columns, the products of these. They agree with lines until they have learnt two rows for
-each of their columns: before, they fit what comes by chance. Predictions are mixed by AdaHedge by how well they
-have predicted rows that were new to them, with a blend of them as one more expert. Lines learn soonest, cells catch
+each of their columns. Predictions are mixed by AdaHedge by how well they have predicted rows that were new to
+them, with a blend of them as one more expert. Lines learn soonest, cells catch
 up later. So the classifier forgets early losses: it mixes at the rate 1, or 1 over a mean of the weights of rows,
 and after row ``t`` deals the share ``1 / (t + 1)`` of the weights out anew. See :doc:`/beyond_straight_lines`.
 
 Cells that join (see ``focus_rows``) sleep at first: they learn, and agree with the generation before, whose losses are
 held for theirs, too. After 32 rows in which the mean of the two would have lost no more they wake, and are judged by
 themselves. Whenever rows have doubled, one of three generations leaves: the first or the third, whichever is trusted
-less, unless that is with a quarter or more. Finer ones have two more cuts from root to leaf, or fewer if they would
-have to be hashed. Of the others the last one stays until they have lost less.
+less, unless that is with a quarter or more. Finer ones have two more cuts from root to leaf.
 
 Missing values are welcome: each column has a mark of them, and cells of their own. How a stream is cut into batches
 changes no bit.
@@ -137,11 +136,11 @@ _PATIENCE = 3  # passes without gain that end a search: the second one often bri
 class _LinesCurvesCells(ToldNumbers):
     """What the classifier and the regressor have in place of the parameters of a mixture."""
 
-    _learner: ClassVar[Any]
+    _learner: Any
     _row_options = {"ensure_all_finite": "allow-nan"}
     _apart = False
     _pass_options = ("auto",)
-    _passed_on: ClassVar[dict[str, Any]]  # parameters of all learners, with what models saved before had of them
+    _added: ClassVar[dict[str, Any]]  # parameters that models saved before lack, with what these have
     _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
     columns: Any
     n_knots: int
@@ -191,7 +190,7 @@ class _LinesCurvesCells(ToldNumbers):
     def _default_estimators(self):
         ranks = {"columns": self.columns, "first_rows": self.first_rows}
         trees = {name: getattr(self, name) for name in ("n_trees", "depth", "max_columns", "random_state")}
-        learner, exact = self._learner(**{name: getattr(self, name) for name in self._passed_on}), self._exact()
+        learner, exact = self._learner(), self._exact()
         parts = [
             (_LINES, OnlineCurves(**ranks, n_knots=0), learner),
             (_EXACT_LINES, OnlineProducts(self.columns, products=False), exact),
@@ -564,7 +563,7 @@ class _LinesCurvesCells(ToldNumbers):
                 raise ValueError("_asleep is about a generation of cells that is not there")
 
     def __setstate__(self, state):
-        before = {"focus_rows": None, **self._passed_on}  # as models saved before had none of them
+        before = {"focus_rows": None, **self._added}
         state = {**before, **state}
         if "_made_with" in state:
             state["_made_with"] = {**before, "set_numeric_columns": None, **state["_made_with"]}
@@ -628,7 +627,7 @@ def _merged_expert(name, models, base):
 
 
 @share(**_DOCS, **_NOTES)
-class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[override, misc]
+class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # type: ignore[override, misc]
     """Classifier for relations that are not linear: lines, products, curves and cells, mixed by success.
 
     Nothing needs to be chosen, and one pass over a stream is enough. Units of columns do not matter, nor origins but of
@@ -646,7 +645,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     {focus_rows}
     {half_life}
     class_weight : dict, "balanced" or None, default=None
-        Of all learners: see `NAGClassifier`. They are mixed by their losses over rows that count alike.
+        As of `NAGClassifier`; rows count by it, too, where learners are mixed, passes are chosen and losses averaged.
     {max_iter}
     shuffle : bool, default=True
         Whether `fit` goes through the rows in a new random order in each pass.
@@ -692,8 +691,7 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
     True
     """
 
-    _learner = NAGClassifier
-    _passed_on = {"half_life": None, "class_weight": None}
+    _added = {"half_life": None, "class_weight": None}
 
     def __init__(
         self,
@@ -729,8 +727,27 @@ class NAGCellsClassifier(_LinesCurvesCells, HedgeClassifier):  # type: ignore[ov
         """What forecasts are judged by."""
         return "log_loss"
 
+    def _learner(self):
+        return NAGClassifier(half_life=self.half_life)
+
     def _groups(self, y):
-        return class_codes(y, self.classes_).astype(np.intp)
+        return class_codes(y, self.classes_)
+
+    _encode = _groups
+
+    def _weigh_all(self, y, weight):
+        self._class_counts = None
+        self._weigh_next(y, weight)  # which counts classes
+        return self._weigh(y, weight)
+
+    def _go_on(self, X, y, sample_weight):
+        X, y, weight = super()._go_on(X, y, sample_weight)
+        if self._experts[0].learner.class_weight is None:  # as in all but models saved before
+            weight = self._weigh_next(y, weight)
+        return X, y, weight
+
+    def _merge_targets(self, others, base):
+        self._class_counts = merged_counts([model._class_counts for model in (self, *others)], base)
 
     def _new_mixture(self, n_forecasts):
         # By the rate 1 of log losses. A single large squared error in the last rows would move all of the weight.
@@ -801,8 +818,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     True
     """
 
-    _learner = NAGRegressor
-    _passed_on = {"half_life": None, "loss": "squared_error"}
+    _added = {"half_life": None, "loss": "squared_error"}
     _losses = ("squared_error", "absolute_error", "huber", "poisson", "gamma")
 
     def __init__(
@@ -833,6 +849,9 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.max_iter = max_iter  # type: ignore[assignment]
         self.shuffle = shuffle
         self.random_state = random_state
+
+    def _learner(self):
+        return NAGRegressor(self.loss, half_life=self.half_life)
 
     def _exact(self):
         plain = self.loss == "squared_error" and self.half_life is None

@@ -117,7 +117,7 @@ class Expert(StreamPipeline):
     Messages have its ``name``.
     """
 
-    apart = True  # of those saved before there was another way
+    apart = True  # of those saved before
 
     def __init__(self, name, estimator, apart=True):
         self.name, self.averages = name, False

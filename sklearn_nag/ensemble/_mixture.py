@@ -129,9 +129,10 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         self._begin(first=True)
         X, targets, weight = self._validate(X, y, sample_weight, first=True)
         self._see_all_targets(targets)
+        weight = self._weigh_all(targets, weight)
         rows = _rows_with_weight(weight, len(targets))
         if not len(rows):
-            raise ValueError("sample_weight is zero for all rows: there is nothing to learn from.")
+            raise ValueError("sample_weight or class_weight is zero for all rows: nothing to learn from.")
         self.n_iter_ = self._make_passes(X, targets, weight, rows, check_random_state(self.random_state))
         if self.shuffle or self.n_iter_ > 1:
             self._see_order(targets[rows], None if weight is None else weight[rows])
@@ -140,6 +141,10 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
                 with expert.saying():
                     raise ValueError("class_weight is zero for all rows: there is nothing to learn from.")
         return self
+
+    def _weigh_all(self, y, weight):
+        """Weights of all rows of a `fit`."""
+        return weight
 
     def _make_passes(self, X, y, weight, rows, random_state):
         """Learn the rows pass by pass; return how many passes these were."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -50,12 +49,60 @@ def _has_sets(estimator):
     raise AttributeError("sets of classes need calibration='progressive'; calibration is None.")
 
 
-def _mean_of_two(loss, share, p):
-    """Mean loss of ``p`` where 1 has a share of the targets, else -1."""
-    return share * loss.value(p, 1.0) + (1.0 - share) * loss.value(p, -1.0)
+class WeighsClasses:
+    """What has ``class_weight``, a factor on the weights of the rows of each class."""
+
+    _class_counts: np.ndarray | None = None  # rows of each class so far, where they balance; never changed in place
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if not isinstance(self.class_weight, dict):
+            check_option("class_weight", self.class_weight, ("balanced", None))
+            return
+        for label, weight in self.class_weight.items():
+            if not (is_finite(weight) and weight >= 0):
+                allowed = "a dict of finite numbers that are not negative"
+                raise InvalidParameterError("class_weight", allowed, f"{shown(weight)} for class {as_given(label)}")
+
+    def _check_targets_of_model(self):
+        super()._check_targets_of_model()
+        counts = self._class_counts
+        if counts is not None and not (
+            type(counts) in (np.ndarray, np.memmap)
+            and counts.dtype == np.float64
+            and counts.shape == self.classes_.shape
+            and np.isfinite(counts).all()
+            and (counts >= 0).all()
+        ):
+            raise ValueError("it has no counts of its classes")
+
+    def _weigh(self, y, weight):
+        """Weights of the rows, multiplied by those of their classes; None where all are 1."""
+        if self.class_weight is None:
+            return weight
+        codes = self._encode(y)
+        if isinstance(self.class_weight, str):  # balanced by the rows that count, over the classes that these have
+            counts = np.bincount(codes if weight is None else codes[weight > 0], minlength=len(self.classes_))
+            of_class = counts.sum() / np.maximum(np.count_nonzero(counts) * np.maximum(counts, 1.0), 1.0)
+        else:
+            of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return of_class[codes] * (1.0 if weight is None else weight)
+
+    def _weigh_next(self, y, weight):
+        """As `_weigh`, of the next rows of a stream: balanced by those up to each, which are counted."""
+        if not isinstance(self.class_weight, str):
+            return self._weigh(y, weight)
+        codes, n_classes = self._encode(y), len(self.classes_)
+        counted = np.ones(len(y)) if weight is None else (weight > 0).astype(np.float64)
+        counts = np.zeros(n_classes) if self._class_counts is None else self._class_counts
+        of_class, rows = np.empty(len(y)), counts.sum() + np.add.accumulate(counted)
+        for k in np.flatnonzero(np.bincount(codes)):
+            of_class[codes == k] = counts[k] + np.add.accumulate(counted[codes == k])
+        self._class_counts = counts + np.bincount(codes, counted, n_classes)
+        return rows / (n_classes * np.maximum(of_class, 1.0)) * (1.0 if weight is None else weight)
 
 
-class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
+class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     """Base of the classifiers: one decision value for two classes, else one for each class."""
 
     classes_: np.ndarray
@@ -73,7 +120,6 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
     _stratified = True
     _flat_coef = False
     _added_parameters: ClassVar[dict[str, Any]] = {"calibration": None}
-    _class_counts: np.ndarray | None = None  # rows of each class so far, where they balance; never changed in place
 
     # -- parameters
 
@@ -90,13 +136,6 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
         super()._check_parameters()
         check_option("multi_class", self.multi_class, ("multinomial", "ovr"))
         check_option("calibration", self.calibration, ("progressive", None))
-        if not isinstance(self.class_weight, dict):
-            check_option("class_weight", self.class_weight, ("balanced", None))
-            return
-        for label, weight in self.class_weight.items():
-            if not (is_finite(weight) and weight >= 0):
-                allowed = "a dict of finite numbers that are not negative"
-                raise InvalidParameterError("class_weight", allowed, f"{shown(weight)} for class {as_given(label)}")
 
     def _loss(self):
         together = self.multi_class == "multinomial" and len(self.classes_) > 2 and not self._has_labels
@@ -172,15 +211,7 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
 
     def _check_targets_of_model(self):
         check_known_classes(getattr(self, "classes_", None))
-        counts = self._class_counts
-        if counts is not None and not (
-            type(counts) in (np.ndarray, np.memmap)
-            and counts.dtype == np.float64
-            and counts.shape == self.classes_.shape
-            and np.isfinite(counts).all()
-            and (counts >= 0).all()
-        ):
-            raise ValueError("it has no counts of its classes")
+        super()._check_targets_of_model()
 
     def _options_for(self, y):
         return {"multi_output": True} if _labels.has_columns(y) else {}
@@ -200,9 +231,7 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
         elif not (y.ndim == 2 or _labels.are_shares(y)):
             check_labels(y)
         if isinstance(self.class_weight, str):  # for rows that may come after these
-            counted = None if weight is None else weight > 0
-            counts = np.bincount(self._encode(y), counted, len(self.classes_)).astype(np.float64)
-            self._class_counts = counts if self._class_counts is None else self._class_counts + counts
+            self._weigh_next(y, weight)  # which counts them
 
     def _found(self, y):
         """``classes_`` of a new model for all of its targets."""
@@ -251,36 +280,6 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
                 raise ValueError(
                     f"{name} is {value!r:.60}, which needs one class a row; y has {what}: use {name}=None."
                 )
-
-    def _weigh(self, y, weight):
-        """Weights of the rows, multiplied by those of their classes; None where all are 1."""
-        if self.class_weight is None:
-            return weight
-        codes = self._encode(y)
-        if isinstance(self.class_weight, str):  # balanced by the rows that count, over the classes that these have
-            counts = np.bincount(codes if weight is None else codes[weight > 0], minlength=len(self.classes_))
-            of_class = counts.sum() / np.maximum(np.count_nonzero(counts) * np.maximum(counts, 1.0), 1.0)
-        else:
-            of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        return of_class[codes] * (1.0 if weight is None else weight)
-
-    def _weigh_next(self, y, weight):
-        """As of any learner; classes are balanced by the rows up to each, which are counted."""
-        if not isinstance(self.class_weight, str):
-            return super()._weigh_next(y, weight)
-        codes, n_classes = self._encode(y), len(self.classes_)
-        counted = np.ones(len(y)) if weight is None else (weight > 0).astype(np.float64)
-        counts = np.zeros(n_classes) if self._class_counts is None else self._class_counts
-        order = np.argsort(codes, kind="stable")  # class by class
-        total = np.add.accumulate(counted[order])
-        starts = np.searchsorted(codes[order], np.arange(n_classes))
-        before = np.append(0.0, total)[starts]
-        of_class = np.empty(len(y))
-        of_class[order] = total - before[codes[order]] + counts[codes[order]]
-        rows = counts.sum() + np.add.accumulate(counted)
-        self._class_counts = counts + np.bincount(codes, counted, n_classes)
-        balanced = rows / (n_classes * np.maximum(of_class, 1.0))
-        return balanced if weight is None else balanced * weight
 
     # -- evidence
 
@@ -420,12 +419,12 @@ class OnlineClassifier(_labels.ScoresLabels, OnlineLinear):
         if loss.coupled:
             return float(entropy(shares))
 
-        def of_head(share):
-            """The smallest mean loss where 1 has this share of the targets, else -1."""
-            mean = partial(_mean_of_two, loss, share)
-            return minimize_scalar(mean, bounds=(-40.0, 40.0), method="bounded").fun
+        def mean(p, share):
+            """Mean loss of ``p`` where 1 has this share of the targets, else -1."""
+            return share * loss.value(p, 1.0) + (1.0 - share) * loss.value(p, -1.0)
 
-        return float(np.mean([of_head(share) for share in shares]))
+        options = {"bounds": (-40.0, 40.0), "method": "bounded"}
+        return float(np.mean([minimize_scalar(mean, args=(share,), **options).fun for share in shares]))
 
     @available_if(_has_probabilities)
     @named_publicly

@@ -39,7 +39,7 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         raise ValueError(f"{type(models[0]).__name__} models like these cannot be merged: {error}.") from None
     merged._evidence = _merged_evidence([model._evidence for model in models], None if base is None else base._evidence)
     if hasattr(merged, "_class_counts"):
-        merged._class_counts = _merged_counts([model._class_counts for model in models], base)
+        merged._class_counts = merged_counts([model._class_counts for model in models], base)
     passes = [model.n_iter_ for model in models if hasattr(model, "n_iter_")]
     if passes:
         merged.n_iter_ = max(passes)
@@ -52,7 +52,7 @@ def _merged_evidence(parts, base):
     return merge_evidence(known, base) if known else None
 
 
-def _merged_counts(parts, base):
+def merged_counts(parts, base):
     """Rows of each class, of several models; None where none has counted them."""
     known = [part for part in parts if part is not None]
     if not known:

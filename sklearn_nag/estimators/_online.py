@@ -695,7 +695,6 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _check_targets_of_model(self):
         """Raise for classes, or a number of outputs, that no model has."""
-        raise NotImplementedError
 
     def _check_evidence(self):
         """Raise for evidence that no model of these targets has."""

@@ -124,8 +124,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
     {tol}
     {shuffle}
     {verbose}
-    n_jobs : int or None, default=None
-        Without effect; it is here as SGDClassifier has it. All classes are learnt in one pass on one core.
+    {n_jobs}
     {random_state}
     {early_stopping}
     {validation_fraction}
@@ -247,7 +246,8 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         ``"huber"``. The theorems of the other updates need a bound on the gradient. ``"huber"`` has one and, at
         two standard deviations, predicts the mean nearly as the squared error does; the two squared losses have none:
         their gradient is divided by the largest so far, which no theorem covers, and which one early outlier can stall.
-        So is that of the last three, deviances whose means `predict` gives; see :ref:`counts`.
+        So is that of the last three, deviances whose means `predict` gives: of these one pass of ``"potential"`` hardly
+        learns; see :ref:`counts`.
     {invariance}
     update : {"auto", "potential", "scinol1", "scinol2", "least_squares"}, default="auto"
         ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
@@ -272,8 +272,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     {tol}
     {shuffle}
     {verbose}
-    n_jobs : int or None, default=None
-        Without effect; it is here as NAGRegressor has it. All outputs are learnt in one pass on one core.
+    {n_jobs}
     {random_state}
     {early_stopping}
     {validation_fraction}

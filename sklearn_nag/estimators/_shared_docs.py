@@ -183,8 +183,7 @@ update : {"auto", "potential", "scinol1", "scinol2"}, default="auto"
     ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
     ``invariance="coordinatewise"`` only. ``"auto"``: ``"scinol2"`` there, ``"potential"`` for ``"full"``.
 potential_alpha : float, default=1.5
-    The papers' alpha, the constant of the potential, above 9/8; ScInOL has none. The theorem's additive constant
-    is ``exp(1 / (2 * (potential_alpha - 9/8)))``; larger values start more slowly.
+    The papers' alpha, the constant of the potential, above 9/8; ScInOL has none. Larger values start more slowly.
 centering : bool or "auto", default="auto"
     Whether to subtract its running mean from each feature or, for ``invariance="coordinatewise"``, from those that
     are not 0 in more than half of the rows so far, however rows are stored. ``"auto"``: where ``fit_intercept`` is
@@ -192,6 +191,8 @@ centering : bool or "auto", default="auto"
 average : bool, default=True
     Whether to predict with an average of the weights had while learning, in which later rows count more, or with
     the last ones.
+n_jobs : int or None, default=None
+    Without effect: one core learns all outputs.
 scale_ : ndarray of shape (n_features,)
     Size of each feature: the root mean square (``update="potential"``) or the largest absolute value; of deviations
     from the mean where features are centred. 1 for a feature that has been 0 so far.

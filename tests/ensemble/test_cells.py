@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,18 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_friedman1
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
-from sklearn_nag import NAGCellsClassifier, NAGCellsRegressor, NAGRegressor, ScaleInvariantRegressor, merge
+from sklearn_nag import (
+    NAGCellsClassifier,
+    NAGCellsRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantRegressor,
+    merge,
+)
 from sklearn_nag.io import trusted_types
 from sklearn_nag.kernels import FixedRate, FixedShare, Mixture
 from sklearn_nag.model_selection import progressive_validation
@@ -657,6 +666,7 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
     assert (model.predict(X) > 0).all()
     assert model.score(X, np.exp(Y / 10)) > 0.7
     assert {pipeline[-1].loss for pipeline in model.estimators_} == {"poisson"}
+    assert get_tags(model).target_tags.positive_only
     model = NAGCellsRegressor(**SMALL, loss="huber").partial_fit(X, Y)
     assert model._begun_with["loss"] == "absolute_error"
     with pytest.raises(ValueError, match="The 'loss' parameter of NAGCellsRegressor must be one of 'squared_error'"):
@@ -666,6 +676,70 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
     assert plain.predict(X).mean() < weighted.predict(X).mean()
     with pytest.raises(AttributeError, match='half_life_ and half_lives_ are there with half_life="auto"'):
         assert plain.half_life_.size
+
+
+@pytest.mark.parametrize("class_weight", [{0: 0.5, 1: 9.0}, {0: 0.0, 2: 3.0}, "balanced"])
+def test_class_weights_are_weights_of_rows(class_weight):
+    """In passes, shares and losses, too: bit by bit, however a stream is cut."""
+    y = np.digitize(Y, np.quantile(Y, [0.5, 0.9]))
+    weight = np.where(np.arange(600) % 50 < 3, 0.0, 1.0 + np.arange(600) % 3)
+    classes = np.arange(3)
+    make = partial(NAGCellsClassifier, **SMALL)
+
+    def learnt(model):
+        return [model.predict_proba(X).tobytes(), model.weights_.tobytes(), model.expert_losses_.tobytes(), model.t_]
+
+    if class_weight == "balanced":
+        counted = np.add.accumulate((y[:, None] == classes) * (weight[:, None] > 0.0))
+        so_far = counted.sum(axis=1) / (3 * np.maximum(counted[np.arange(600), y], 1.0))
+        by_hand = counted[-1].sum() / (3 * counted[-1])[y]
+    else:
+        so_far = by_hand = np.array([class_weight.get(k, 1.0) for k in classes])[y]
+    fitted, expected = make(class_weight=class_weight).fit(X, y, weight), make().fit(X, y, by_hand * weight)
+    assert learnt(fitted) == learnt(expected)
+    assert fitted.validation_losses_.tobytes() == expected.validation_losses_.tobytes() != b""
+    whole = make().partial_fit(X, y, classes, so_far * weight)
+    parts = make(class_weight=class_weight)
+    for rows in np.split(np.arange(600), [1, 2, 90, 300]):
+        parts = pickle.loads(pickle.dumps(parts.partial_fit(X[rows], y[rows], classes, weight[rows])))
+    assert learnt(parts) == learnt(whole)
+    assert np.isfinite(whole.predict_proba(X)).all()
+
+
+def test_counts_of_classes_go_on_and_are_merged():
+    y, make = np.arange(600) % 3 % 2, partial(NAGCellsClassifier, **SMALL, class_weight="balanced")
+    assert make().fit(X, y)._class_counts.tolist() == [400, 200]
+    assert make().fit(X, y).fit(X[:90], y[:90]).partial_fit(X[:30], y[:30])._class_counts.tolist() == [80, 40]
+    base = make().partial_fit(X[:540], y[:540], [0, 1])
+    models = [copy.deepcopy(base).partial_fit(X[i : i + 30], y[i : i + 30]) for i in (540, 570)]
+    merged = merge(models, base)
+    assert merged._class_counts.tolist() == [400, 200]
+    with pytest.raises(ValueError, match="y contains 7"):
+        merged.partial_fit(X[:2], [0, 7])
+    assert merged._class_counts.tolist() == [400, 200]
+    merged._class_counts = np.array([1.0, np.nan])
+    with pytest.raises(ValueError, match="it has no counts of its classes"):
+        pickle.loads(pickle.dumps(merged))
+
+
+def test_class_weights_are_checked():
+    with pytest.raises(ValueError, match="The 'class_weight' parameter of NAGCellsClassifier must be .* Got 'even'"):
+        NAGCellsClassifier(**SMALL, class_weight="even").fit(X, Y > 15)
+    with pytest.raises(ValueError, match="sample_weight or class_weight is zero for all rows"):
+        NAGCellsClassifier(**SMALL, class_weight={False: 0, True: 0}).fit(X, Y > 15)
+
+
+def test_learners_that_weigh_classes_themselves_go_on(monkeypatch):
+    """As those of models saved before, which are mixed by rows that count alike."""
+    y, options = (Y > np.quantile(Y, 0.9)).astype(int), {"class_weight": "balanced", "focus_rows": None}
+    with monkeypatch.context() as patched:
+        patched.setattr(NAGCellsClassifier, "_learner", lambda self: NAGClassifier(class_weight=self.class_weight))
+        model = NAGCellsClassifier(**{**SMALL, **options}).partial_fit(X[:300], y[:300], [0, 1])
+    model = pickle.loads(pickle.dumps(model)).partial_fit(X[300:], y[300:])
+    expected = NAGCellsClassifier(**{**SMALL, **options}).partial_fit(X, y, [0, 1])
+    for own, other in zip(model.estimators_, expected.estimators_, strict=True):
+        assert own.predict_proba(X).tobytes() == other.predict_proba(X).tobytes()
+    assert model.t_ == 599.0 != expected.t_
 
 
 def test_intervals_are_of_the_errors_of_the_mixture():
