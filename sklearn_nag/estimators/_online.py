@@ -525,20 +525,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return state
 
     def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False):
-        """Learn the rows once; leave the state as it was when that fails.
+        """Learn the rows once, as the kernel takes them; leave the state as it was when that fails.
 
-        Parameters
-        ----------
-        X, encoded, weight : ndarray or CSR array, ndarray, ndarray or None
-            Rows, targets and weights, as the kernel takes them.
-        order : ndarray of int, optional
-            Rows to learn, in this order; all by default.
-        predictions : ndarray of shape (n_samples, n_played), optional
-            Filled with the decision values from before each row was learnt.
-        latest : bool, default=False
-            Whether these are by the latest weights, whatever `predict` has.
-        are_new : bool, default=False
-            Whether rows are new to the model, so that predictions of them tell how far off it is.
+        ``predictions`` are filled with the decision values from before each row was learnt, by the latest weights where
+        ``latest``, whatever `predict` has. Those of rows that ``are_new`` to the model tell how far off it is.
         """
         state = self._state
         tell = (
