@@ -39,8 +39,8 @@ class MixedRule(Rule):
         Whether losses are log losses, which `FixedShare` takes as they are.
     most_nats : float
         What the loss of a model on a row counts at most beyond that of the frequency of the row's class; infinity in
-        models of earlier versions. A single row that a model was sure of would decide about it for hundreds, and does
-        not spoil the mixture alone. Without the frequency a model would win that rules rare classes out.
+        models of earlier versions. A single row that a model was sure of would decide about it for hundreds. Without
+        the frequency a model would win that rules rare classes out.
     """
 
     forgets: ClassVar[bool] = True
