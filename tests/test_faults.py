@@ -314,10 +314,10 @@ def test_an_average_that_depends_on_the_order_of_columns(monkeypatch):
     def rotate_in(state, x, root):
         """A column that has just begun to be independent has had no weight so far."""
         row, w = x.copy(), solve(state.factor, state.columns.past)
-        v, is_new, averaged = ROTATE_IN(state, x, root)
+        v, is_new, *others = ROTATE_IN(state, x, root)
         if is_new:
             state.columns.past += (w @ row)[:, None] * v
-        return v, is_new, averaged
+        return v, is_new, *others
 
     monkeypatch.setattr(numpy_rows, "rotate_in", rotate_in)
     campaign("linear_maps_do_not_matter", 60, "change decisions for rows in their span")
