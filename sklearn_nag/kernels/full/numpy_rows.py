@@ -46,7 +46,7 @@ def _learn_row(state, loss, target_rows, i, x, c, played):
     p = factor * inner / root
     g, played[i] = suffer_bounded(state, loss, target_rows, i, p, averaged / root if state.rule.averaged else p)
     q -= (root * g)[:, None] * v
-    state.Gamma += c * g * g * np.add.reduce(v * v)
+    state.Gamma[:] += c * g * g * np.add.reduce(v * v)
     average(state, c, v)
 
 
@@ -66,7 +66,7 @@ def _regress_row(state, target_rows, i, x, c, played):
     before = solve(state.factor, q) @ x if state.rule.forgets else None  # as rotations leave out what may be rounding
     v, is_new, solved, rest = rotate_in(state, x, root)
     if before is None:
-        state.residual = np.minimum(np.hypot(state.residual, rest * (root * rows.y[i] - solved)), LARGEST)
+        state.residual[:] = np.minimum(np.hypot(state.residual, rest * (root * rows.y[i] - solved)), LARGEST)
     else:
         solved = np.nan_to_num(before, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
     state.largest_weight = float(max(state.largest_weight, c))

@@ -116,24 +116,25 @@ class State(BoundedState):
     ----------
     factor : ndarray of shape (n_columns, n_columns)
         Upper triangular.
-    Gamma : ndarray of shape (n_heads,)
-        Sum of ``c g^2 c x^T S^+ x``.
-    residual : ndarray of shape (n_heads,)
-        Of least squares that do not forget, the root of the residual sum of squares, by what rotations leave of
-        targets (Gentleman 1974): small errors are lost in the squares of targets.
+    of_heads : ndarray of shape (2, n_heads)
+        ``Gamma``, the sum of ``c g^2 c x^T S^+ x``, and ``residual``, of least squares that do not forget: the root of
+        the residual sum of squares, by what rotations leave of targets (Gentleman 1974).
     """
 
     factor: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    Gamma: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    of_heads: np.ndarray = field(default_factory=lambda: np.zeros((2, 0)))
+
+    Gamma = property(lambda self: self.of_heads[0])
+    residual = property(lambda self: self.of_heads[1])
 
     def __setstate__(self, saved):
         vars(self).update(saved)
-        if "residual" not in saved:  # of earlier versions, which had it from squares
+        if "Gamma" in saved:  # of earlier versions, in which small residuals are lost
             with np.errstate(all="ignore"):
                 left = self.targets.spread**2 + self.targets.sum**2 / max(self.t, TINY)
                 left -= (self.columns.weight**2).sum(axis=1)
-                self.residual = np.nan_to_num(np.sqrt(np.maximum(left, 0.0)))
+                residual = np.nan_to_num(np.sqrt(np.maximum(left, 0.0)))
+            self.of_heads = np.stack([vars(self).pop("Gamma"), residual])
         if self.averaged > 0:  # of earlier versions, which kept the sum of ``c t w`` and of ``c t``
             self.columns = self.columns.copy()  # what was read may not be written to
             self.columns.past /= self.averaged
@@ -145,12 +146,12 @@ class State(BoundedState):
         state = super().new(rule, n_features)
         n_columns = state.columns.lift.size
         state.factor = np.zeros((n_columns, n_columns))
-        state.Gamma, state.residual = np.zeros((2, rule.n_heads))
+        state.of_heads = np.zeros((2, rule.n_heads))
         return state
 
     def small_arrays(self):
         """Copies of the arrays that do not grow with the rows."""
-        return super().small_arrays() | {n: getattr(self, n).copy() for n in ("factor", "Gamma", "residual")}
+        return {**super().small_arrays(), "factor": self.factor.copy(), "of_heads": self.of_heads.copy()}
 
     def moved(self, places):
         """Raise, as what is kept of pairs of features cannot be moved as columns can."""
@@ -159,7 +160,7 @@ class State(BoundedState):
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: for least squares, ``q`` and what is left."""
         super().relift_targets(factor)
-        self.residual = self.residual * factor
+        self.of_heads = self.of_heads * [[1.0], [factor]]
         if self.rule.update == "least_squares":
             self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
             self.columns.weight *= factor

@@ -189,7 +189,7 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_
 
 
 def _least(origins):
-    """The nearest of each column: what is counted from a far one loses its digits."""
+    """The nearest of each column: from far ones digits are lost."""
     return np.take_along_axis(np.array(origins), np.argmin(np.abs(origins), axis=0)[None], axis=0)[0]
 
 

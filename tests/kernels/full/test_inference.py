@@ -77,8 +77,8 @@ def test_of_a_call_that_fails_nothing_is_left(kernel):
 def test_models_saved_before_it_was_kept_go_on():
     reg = ScaleInvariantRegressor(invariance="full").partial_fit(X[:40], np.column_stack([Y, 9.0 - Y])[:40])
     state = vars(reg._state).copy()
-    residual = state.pop("residual")
-    reg._state.__setstate__(state)
+    Gamma, residual = state.pop("of_heads")
+    reg._state.__setstate__({**state, "Gamma": Gamma})
     np.testing.assert_allclose(reg._state.residual, residual)
 
 
