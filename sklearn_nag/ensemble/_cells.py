@@ -737,7 +737,8 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
 
     def _weigh_all(self, y, weight):
         self._class_counts = None
-        self._weigh_next(y, weight)  # which counts classes
+        if isinstance(self.class_weight, str):
+            self._weigh_next(y, weight)  # which counts classes
         return self._weigh(y, weight)
 
     def _go_on(self, X, y, sample_weight):

@@ -154,7 +154,7 @@ class Passes:
             return False
         n_rows = n_rows if self.effective_weight is None else np.count_nonzero(self.effective_weight)
         rule = estimator._state.rule
-        # Classes of softmax have weights of their own, and rows tell more of them; by evidence.
+        # Classes of softmax have weights of their own, of which rows tell more; by evidence.
         n_classes = max(rule.n_targets // rule.n_groups, 2)
         few = (FEW_ROWS if n_rows >= SURELY_FROM else VERY_FEW_ROWS) * np.sqrt(np.log2(n_classes))
         if n_rows < SEARCHED_FROM or n_rows >= few * self.X.shape[1]:

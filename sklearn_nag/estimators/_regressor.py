@@ -69,7 +69,7 @@ class TakesNumbers(RegressorMixin):
     def _check_targets(self, y, first):
         """``y`` as a validated array; ``first`` for a new model, which is made for targets of this shape."""
         y = as_floats(y, "y")
-        check_finite(y, "y", type(self).__name__)  # objects and whole numbers, too
+        check_finite(y, "y", type(self).__name__)  # objects, too
         if y.ndim == 2 and y.shape[1] == 1 and (first or self._n_outputs != 1):  # as it is in earlier models
             y = column_or_1d(y, warn=True)
         n_outputs = y.shape[1] if y.ndim == 2 else None

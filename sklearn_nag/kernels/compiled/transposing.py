@@ -39,8 +39,8 @@ def _vector(builder, address):
 def _addresses(context, builder, kinds, values):
     """Lists of where a block is in the rows of a table, and in the columns of a transposed one.
 
-    ``values``, of these ``kinds``, are the table, its first row, the first place in it; the transposed table, its first
-    field; the columns by place.
+    ``values`` are the table, its first row, the first place in it; the transposed table, its first field; the columns
+    by place.
     """
     table, row, place, columns, field, index = values
 

@@ -139,8 +139,8 @@ def _extended(factor, part, q, others):
     """Functions of a model, known for the rows that it has seen, on all rows: elsewhere they are as near to others.
 
     ``factor`` and ``part`` are the factors of all rows and of those of the model; ``q``, ``others`` and what is
-    returned are ``factor`` times the weights of functions. Of weights that agree with ``q`` on the rows of the model
-    these are the nearest to ``others`` in the squared differences of predictions for all rows.
+    returned are ``factor`` times weights. Of those that agree with ``q`` on the rows of the model these are nearest to
+    ``others`` in the squared differences of predictions for all rows.
     """
     seen = part.any(axis=1)
     if seen.sum() == factor.any(axis=1).sum():

@@ -294,7 +294,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
 
 
 def _most_nats(state, targets, c, t):
-    """What log losses count at most, by how often the class of each row has come up to it."""
+    """What log losses count at most, by how often the class of each row has come."""
     sums = np.add.accumulate(np.vstack([state.heard.sum, c[:, None] * targets]))
     state.heard.sum[:] = sums[-1]
     frequency = 0.5 + 0.5 * targets * (sums / np.maximum(t, TINY)[:, None])[1:]
