@@ -55,10 +55,10 @@ first_rows : int, default=300
     Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines
     and products.
 focus_rows : int or None, default=1000
-    After how many rows a second generation of as many trees joins. It cuts the columns that have mattered in the first
-    one more often, at quantiles of all of these rows, which are kept until then. A third one joins after five times as
-    many, and from 40 times as many on finer ones, where losses go on falling. None is for never, which takes half of
-    the time.
+    After how many rows, or twice ``first_rows`` where those are not fewer, a second generation of as many trees joins.
+    It cuts the columns that have mattered in the first one more often, at quantiles of all of these rows, which are
+    kept until then. A third one joins after five times as many, and from 40 times as many on finer ones, where losses
+    go on falling. None is for never, which takes half of the time.
 half_life : float, "auto" or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about six times as
     long. Regressors mix them by losses that count half after four half-lives, with ``"auto"`` after 1,280.
@@ -289,12 +289,17 @@ class _LinesCurvesCells(ToldNumbers):
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
 
+    @property
+    def _focus_at(self):
+        """After how many rows the second generation joins, which the first must have learnt something of."""
+        return self.focus_rows if self.focus_rows > self.first_rows else 2 * self.first_rows
+
     def _change(self, *row):
         """Let generations wake, join or leave after so many rows, of which ``row`` is the last."""
         n_rows = self._n_new
         if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
             self._wake()
-        if n_rows == self.focus_rows or (self._early is not None and n_rows > self.focus_rows):
+        if n_rows == self._focus_at or (self._early is not None and n_rows > self._focus_at):
             self._focus(_FOCUSED, self.depth, *row)
             self._early = None
         elif n_rows == self._next_look(n_rows - 1):
@@ -305,7 +310,7 @@ class _LinesCurvesCells(ToldNumbers):
         if not judge:
             self._again += len(y)
         elif self._early is not None:  # rows that the second generation takes its knots from
-            columns, n_left = self._experts[-1].transformers[0][1].columns, max(0, self.focus_rows - len(self._early))
+            columns, n_left = self._experts[-1].transformers[0][1].columns, max(0, self._focus_at - len(self._early))
             columns = np.arange(self.n_features_in_) if isinstance(columns, str) else columns
             self._early = np.concatenate([self._early, dense(X[:n_left], columns)])
 
@@ -315,8 +320,8 @@ class _LinesCurvesCells(ToldNumbers):
         if self.focus_rows is None or not generations:
             return 0
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
-        if generations == [_CELLS] and (n_rows < self.focus_rows or self._early is not None):
-            changes.append(max(self.focus_rows, n_rows + 1))  # shards may have had them together
+        if generations == [_CELLS] and (n_rows < self._focus_at or self._early is not None):
+            changes.append(max(self._focus_at, n_rows + 1))  # shards may have had them together
         elif generations != [_FINER]:
             changes.append(self._next_look(n_rows))
         return min(changes, default=0)
@@ -332,7 +337,7 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _next_look(self, n_rows):
         """At how many rows, above ``n_rows``, the losses are looked at next."""
-        look = _FIRST_LOOK * self.focus_rows
+        look = _FIRST_LOOK * self._focus_at
         while look <= n_rows:
             look *= 2
         return look
@@ -405,7 +410,7 @@ class _LinesCurvesCells(ToldNumbers):
             self._refocused = self._focus(_REFOCUSED, self.depth, *row)
         elif len(generations) == 3 and trust[least] < _TRUSTED:
             self._leave(least)
-        elif falls and n_rows >= _FINER_FROM * self.focus_rows:
+        elif falls and n_rows >= _FINER_FROM * self._focus_at:
             depth = self._finer_depth()
             if generations[-1] != _FINER and depth > self.depth and self._focus(_FINER, depth, *row):
                 for name in generations[:-1]:

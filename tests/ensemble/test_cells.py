@@ -166,10 +166,16 @@ def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
 def test_no_second_generation_joins_where_there_is_nothing_to_cut():
     for model, rows, y in (
         (NAGCellsRegressor(**SMALL), np.ones((200, 3)), np.ones(200)),
-        (NAGCellsRegressor(**{**SMALL, "first_rows": 150}), X[:200, :5], Y[:200]),
         (NAGCellsRegressor(**SMALL, max_columns=200), X[:200, :5], Y[:200]),
     ):
         assert list(model.partial_fit(rows, y).named_estimators_) == [*BEFORE_CELLS, "cells"]
+
+
+def test_a_second_generation_waits_for_twice_the_rows_of_the_knots(rng):
+    Z = rng.uniform(-1, 1, size=(300, 3))
+    model = NAGCellsRegressor(**{**SMALL, "first_rows": 150}).partial_fit(Z[:299], Z[:299, 0])
+    assert "focused" not in model.named_estimators_
+    assert "focused" in model.partial_fit(Z[299:], Z[299:, 0]).named_estimators_
 
 
 FINE = {"n_trees": 40, "depth": 5, "first_rows": 20, "focus_rows": 40, "random_state": 0}
