@@ -10,27 +10,35 @@ from sklearn_nag.model_selection import LossAlarm, progressive_validation
 from sklearn_nag.uncertainty import alarm
 
 
-def first_by_definition(losses, rate):
-    """The first row after which a mean of late is too large, from the weights of all rows."""
-    for n in range(2, len(losses) + 1):
-        for half_life in alarm.HALF_LIVES:
+def alarms_by_definition(losses, rate):
+    """Rows after which a mean of late is too large, and its half-life, from the weights of all rows since the last."""
+    rows, half_lives, start = [], [], 0
+    for stop in range(2, len(losses) + 1):
+        n = stop - start
+        for half_life in alarm.HALF_LIVES if n > 1 else ():
             late = 0.5 ** (np.arange(n)[::-1] / half_life)
             w = late / late.sum() - 1.0 / n
-            if w @ losses[:n] > math.sqrt((w @ w) * math.log(len(alarm.HALF_LIVES) / rate) / 2.0):
-                return n
-    return None
+            if w @ losses[start:stop] > math.sqrt((w @ w) * math.log(len(alarm.HALF_LIVES) / rate) / 2.0):
+                rows.append(stop)
+                half_lives.append(half_life)
+                start = stop
+                break
+    return rows, half_lives
 
 
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
-def test_sounds_where_the_weights_of_all_rows_say(kernel, rng):
+def test_sounds_where_the_weights_of_all_rows_say(kernel):
+    """Of the means that are too large, the one with the shortest half-life; and then all begins anew."""
     pytest.importorskip("numba") if kernel == "numba" else None
-    losses = np.concatenate([rng.random(200) * 0.2, rng.random(200)])
+    losses = np.concatenate([np.zeros(400), np.full(200, 0.12), np.zeros(400), np.full(134, 0.12), np.ones(4)])
     with config_context(kernel=kernel):
-        sounded = LossAlarm(0.01)
+        sounded = LossAlarm(0.9)
         sounded.update(losses)
-        assert sounded.alarms_[0] == first_by_definition(losses, 0.01)
-        parts = LossAlarm(0.01)
-        for start in range(0, 400, 7):
+        rows, half_lives = alarms_by_definition(losses, 0.9)
+        assert half_lives == [80.0, 20.0]
+        assert (sounded.alarms_, sounded.half_lives_) == (rows, half_lives)
+        parts = LossAlarm(0.9)
+        for start in range(0, len(losses), 7):
             parts.update(losses[start : start + 7])
     assert (parts.alarms_, parts.half_lives_) == (sounded.alarms_, sounded.half_lives_)
     np.testing.assert_array_equal(parts._known.table, sounded._known.table)
