@@ -1,6 +1,8 @@
 """The table that grows while a model learns."""
 
+import itertools
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
     report_progress,
 )
+from sklearn_nag.estimators import _growing_table
 
 from .helpers import bits
 
@@ -116,6 +119,17 @@ def test_reports_change_no_bit_and_tell_what_attributes_say_at_the_end(model):
     before = clone(model).partial_fit(X[:100], Y[:100], **options)
     since = again.progressive_loss_ * again.t_ - before.progressive_loss_ * before.t_
     assert reports[-1].recent_loss == pytest.approx(since / (again.t_ - before.t_), rel=1e-9)
+
+
+def test_speed_is_that_of_learning_since_the_last_report(monkeypatch):
+    """A clock that each look at it puts on by half a second."""
+    clock, reports = itertools.count(1000.0, 0.5), []
+    monkeypatch.setattr(_growing_table, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    with report_progress(reports.append):
+        told = NAGClassifier().partial_fit(X[:7], Y[:7], classes=[0, 1, 2])
+        told.partial_fit(X[7:16], Y[7:16])
+    assert [now.rows for now in reports] == [1, 2, 4, 8, 16]
+    assert [now.rows_per_second for now in reports] == [2.0, 2.0, 4.0, 4.0, 16.0]
 
 
 def test_passes_of_fit_go_on_counting_and_nothing_is_reported_after_the_block():

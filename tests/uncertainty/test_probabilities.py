@@ -43,6 +43,41 @@ def test_what_is_true_is_found(offset):
     assert not found.any()
 
 
+def reference(logits, codes, has_unit, has_offsets, memory):
+    """The definition, a step at a time: the factor of logits and the offset of each class at the end."""
+    a, square, rows, n_classes = 1.0, 1.0, 0, logits.shape[1]
+    offset, curvature = np.zeros(n_classes), np.full(1 + n_classes, 0.25 * (20.0 if has_unit else 1500.0))
+    while len(logits) - rows >= (n := max(1, min(32, rows // 8))):
+        z, came = logits[rows : rows + n], np.eye(n_classes)[codes[rows : rows + n]]
+        mean_square, is_first, rows = (z**2).mean(), rows == 0, rows + n
+        if has_unit:
+            square = mean_square if is_first else square
+            z = z / np.sqrt(square)
+        p = softmax((0.0 if has_unit and is_first else a) * z + offset, axis=1)
+        gradient = np.append(((p - came) * z).sum(), (p - came).sum(axis=0))
+        spread = ((p * z**2).sum(axis=1) - (p * z).sum(axis=1) ** 2).sum()
+        faded = curvature * (memory / (memory + n) if rows > memory else 1.0)
+        curvature = faded + np.append(spread, (p * (1.0 - p)).sum(axis=0))
+        step = gradient / curvature
+        a -= np.clip(step[0], -0.5 * a, 0.5 * a)
+        offset -= np.clip(step[1:], -1.0, 1.0) * has_offsets
+        if has_unit:
+            before, square = square, square + (mean_square - square) * n / min(rows, memory + n)
+            a, curvature[0] = a * np.sqrt(square / before), curvature[0] * before / square
+    return a / (np.sqrt(square) if has_unit else 1.0), offset
+
+
+@pytest.mark.parametrize("memory", [50.0, 2000.0])
+@pytest.mark.parametrize("options", [PLATT, ONE])
+def test_against_a_plain_transcription(options, memory):
+    logits, codes = draw(600, 1.0, np.array([2.0, 0.0, -2.0]))
+    logits *= np.repeat([1.0, 5.0, 0.5], 200)[:, None]
+    factor, offset = probabilities.line(learn(logits, codes, **options, memory=memory), options["has_unit"])
+    expected = reference(logits, codes, **options, memory=memory)
+    np.testing.assert_allclose(factor, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(offset, expected[1], rtol=1e-9)
+
+
 def test_few_rows_hardly_move_what_means_probabilities():
     """The first factors of logits that mean probabilities differ from 1 by chance alone."""
     true = [draw(150, 1.0, np.zeros(2), seed) for seed in range(20)]
@@ -108,11 +143,19 @@ def test_ends_of_the_range(size, options):
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
 
+def test_logits_that_mislead_count_for_next_to_nothing():
+    known = learn(*draw(1000, -3.0, np.zeros(2)))
+    assert known.table[0, 0] == probabilities.LEAST
+    probabilities.check("it", known, 2)
+
+
 def test_merging_and_saving():
     logits, codes = draw(3000, 0.4, np.zeros(2))
     a, b = learn(logits[:1000], codes[:1000]), learn(logits[1000:], codes[1000:])
     merged = merge([a, b])
-    assert merged.rows == a.rows + b.rows
+    assert merged[:2] == (a.rows + b.rows, 0)
+    assert a.waiting > 0
+    assert not merged.table[2:4].any()  # what waits for a step
     probabilities.check("it", merged, 2)
     low, high = sorted(probabilities.line(part, True)[0] for part in (a, b))
     assert 0.9 * low <= probabilities.line(merged, True)[0] <= 1.1 * high

@@ -192,6 +192,14 @@ def test_few_giants_move_little(part, most):
     assert 0.9 < np.median(width) / right < most
 
 
+def test_what_rounding_may_have_put_apart_is_no_distance():
+    begins = np.linspace(1e5, 2e5, 200)[:, None]
+    for apart, factor in ((2.0**-42, 0.0), (2.0**-30, 1.0)):
+        known, played = quantiles.play(quantiles.new(1), begins * (1.0 + apart), begins, np.array([0.5]))
+        expected = factor * apart * 1.5e5
+        np.testing.assert_allclose([known.mean[0, 0], played[-1, 0, 0]], expected, rtol=0.5)
+
+
 def test_widths_are_nested_and_infinite_where_nothing_is_known():
     coverage = np.sort(np.append(np.linspace(0.001, 0.998, 300), 1.0 - LEVELS))
     known = learn(np.random.default_rng(6).exponential(size=9))
@@ -223,7 +231,7 @@ def test_merging():
     size = rng.exponential(size=3000)
     a, b = learn(size[:1000]), learn(2.0 * size[1000:])
     merged = quantiles.merge([a, b])
-    assert merged.rows == a.rows + b.rows
+    assert merged[:2] == (a.rows + b.rows, 0)
     weight = a.rows / merged.rows
     np.testing.assert_allclose(merged.mean, weight * a.mean + (1.0 - weight) * b.mean)
     quantiles.check("it", merged, 1)
@@ -250,6 +258,7 @@ def test_saved_and_loaded():
         {"rows": -1},
         {"rows": 3.0},
         {"waiting": 99},
+        {"rows": 10_000, "waiting": 32},
         {"table": np.zeros((1, 4))},
         {"table": np.full((1, 23), np.nan)},
         {"table": np.zeros((1, 23))},
