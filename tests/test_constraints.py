@@ -168,6 +168,14 @@ def test_points_far_away_leave_the_radius_its_digits(kind, project):
         np.testing.assert_allclose(project(kind, u, a, radius), u, rtol=0, atol=1e-14 * radius)
 
 
+@pytest.mark.parametrize("project", [plain, compiled])
+def test_points_far_from_a_ball_are_pulled_by_the_metric_alone(project):
+    for a in ([1.0, 1.0, 1.0], [1.0, 0.5, 0.25]):
+        v = np.array([3e30, -4e30, 5.0])
+        u, pulled = project(L2Ball, v, np.array(a), 0.5), np.multiply(v, a)
+        np.testing.assert_allclose(u, 0.5 * pulled / np.linalg.norm(pulled), rtol=1e-14)
+
+
 @pytest.mark.parametrize("kind", SETS)
 def test_units_do_not_matter_and_any_double_will_do(kind):
     rng = np.random.default_rng(0)
