@@ -137,7 +137,7 @@ class L2Ball(_Set):
     def _nearest(self, v, a, radius):
         pulled = a * v
         strength = np.sqrt(np.add.reduce(pulled * pulled))
-        if strength > 1e20 * radius and np.add.reduce(v * v) > radius * radius:  # lambda is beyond all of the metric
+        if strength > 1e20 * radius:  # lambda is beyond all of the metric
             return radius * (pulled / strength)
         shrink, u = 0.0, v
         for _ in range(STEPS):
