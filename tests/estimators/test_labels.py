@@ -396,6 +396,14 @@ def test_words_that_come_as_objects_are_no_objects(learner):
             assert np.array_equal(found.classes_, ["no", "yes"])
 
 
+def test_labels_that_come_as_objects_or_floats_are_labels():
+    clf = NAGClassifier().partial_fit(X, LABELS)
+    np.testing.assert_array_equal(NAGClassifier().partial_fit(X, LABELS.astype(object)).coef_, clf.coef_)
+    floats = NAGClassifier(max_iter=1, shuffle=False).fit(X, LABELS[:, 0].astype(float))
+    assert floats.classes_.dtype == floats.predict(X[:2]).dtype == float  # no shares of the class 1
+    np.testing.assert_array_equal(floats.coef_, NAGClassifier(max_iter=1, shuffle=False).fit(X, LABELS[:, 0]).coef_)
+
+
 def test_words_that_numpy_has_not_stay_objects():
     kind = enum.Enum("kind", {"NO": "no", "YES": "yes"}, type=str)
     for no, yes in (kind, ("a", "a\0")):
