@@ -162,6 +162,19 @@ def test_encoders_of_earlier_versions_have_ones_and_zeros():
     assert earlier.partial_fit([[0.25]]).transform([[0.5]]).sum() == 1.0
 
 
+@pytest.mark.parametrize(
+    ("form", "a_day"), [(None, 1.0), ("days", 1.0), ("seconds", 86_400.0), ("milliseconds", 86.4e6)]
+)
+def test_numbers_in_a_unit_since_1970(form, a_day):
+    times = pd.DataFrame({"t": [NOON, datetime.datetime(1960, 1, 1, 6), None]})
+    expected = DateEncoder().fit_transform(times)
+    numbers = np.append(expected[:2, :1], [[np.nan], [2e8], [-2e8]]) * a_day
+    with pytest.raises(ValueError, match="are (days|seconds|milliseconds) since 1970 here; 2e.08 days are beyond"):
+        DateEncoder(format=form).fit_transform(numbers[:, None])
+    found = DateEncoder(format=form, errors="missing").fit_transform(numbers[:, None])
+    np.testing.assert_allclose(found, expected[[0, 1, 2, 2, 2]], rtol=1e-12)
+
+
 def test_numbers_by_one_of_several_units():
     for rows in ([[86400]], [["86400"]]):
         assert DateEncoder(("days",), format=["seconds"]).fit_transform(rows) == 1.0
