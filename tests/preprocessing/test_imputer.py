@@ -255,6 +255,25 @@ def test_a_first_batch_without_a_value_does_not_tell_what_a_column_holds(kind, v
     assert merged([OnlineImputer(strategy).partial_fit(first), whole]).transform(later).tolist() == expected
 
 
+def test_a_number_fills_columns_without_a_value_as_a_number():
+    imputer = OnlineImputer("constant", fill_value=3.0).fit([[NAN]])
+    assert imputer.transform([[NAN]]).tolist() == imputer.learn_transform([[NAN]]).tolist() == [[3.0]]
+    assert imputer.statistics_.tolist() == [3.0]
+
+
+def test_words_fill_batches_without_words():
+    imputer = OnlineImputer("most_frequent").fit([["a"], ["a"], ["b"]])
+    assert imputer.transform([[NAN]]).tolist() == [["a"]]
+    assert imputer.transform([[3.0]]).tolist() == [["3"]]
+    assert imputer.learn_transform([[3.0], [NAN]]).tolist() == [["3"], ["a"]]
+
+
+def test_merged_columns_without_values_are_filled_as_before():
+    for row, by in (([1.0, NAN], 0.0), (["x", None], "missing_value")):
+        imputers = [OnlineImputer("most_frequent").fit([row]) for _ in range(2)]
+        assert sklearn_nag.merge(imputers).statistics_.tolist() == [row[0], by]
+
+
 def test_a_word_fills_what_may_turn_out_to_be_words():
     imputer = OnlineImputer("constant", fill_value="none")
     first, later = (pd.DataFrame({"a": pd.Series(values, dtype=object)}) for values in ([None], ["u", None]))
