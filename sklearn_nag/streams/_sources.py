@@ -252,11 +252,10 @@ def join_tables(tables):
         kinds.discard(pyarrow.null())
         if len(kinds) < 2:
             continue
-        if any(map(types.is_dictionary, kinds)) and not all(map(types.is_dictionary, kinds)):
-            change = _as_words
-        elif any(map(types.is_decimal, kinds)) and all(map(_is_number, kinds - {pyarrow.bool_()})):
+        are_numbers = all(map(_is_number, kinds - {pyarrow.bool_()}))
+        if are_numbers and any(map(types.is_decimal, kinds)):
             change = _as_doubles
-        elif any(map(_is_number, kinds)) and any(map(types.is_boolean, kinds)):
+        elif are_numbers and pyarrow.bool_() in kinds:
             change = _as_numbers
         else:
             try:

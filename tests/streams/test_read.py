@@ -6,6 +6,7 @@ import gzip
 import os
 import shutil
 from decimal import Decimal
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -704,6 +705,14 @@ def test_tables_are_joined_whatever_their_types(first, later, expected):
     others = join_tables([pa.table({"a": pa.nulls(1)}), pa.table({"a": pa.nulls(1), "b": [1]})])
     assert pa.types.is_null(others.schema.field("a").type)
     assert found == (np.array(expected, dtype="datetime64[us]").tolist() if expected[1] is TIME else expected)
+
+
+def test_numbers_and_booleans_beside_words_are_words():
+    kinds = [pa.array([7]), pa.array([True]), pa.array(["u"]), pa.array(["v"]).dictionary_encode(), pa.array([TIME])]
+    words = ["7", "True", "u", "v", "2024-01-02T03:04:05"]
+    for some in permutations(range(5), 3):
+        joined = join_tables([pa.table({"a": kinds[i]}) for i in some])
+        assert joined.column("a").to_pylist() == [words[i] for i in some]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
