@@ -707,6 +707,13 @@ def test_tables_are_joined_whatever_their_types(first, later, expected):
     assert found == (np.array(expected, dtype="datetime64[us]").tolist() if expected[1] is TIME else expected)
 
 
+def test_columns_of_one_name_that_nobody_asks_for_do_no_harm():
+    table = pa.table([[1.0], [2.0], [3.0], ["u"]], names=["x", "y", "z", "z"])
+    for source in (table, table.to_batches()[0], [table]):
+        ((X, y),) = read_batches(source, "y", columns=["x"])
+        assert (X.tolist(), y.tolist()) == ([[1.0]], [2.0])
+
+
 def test_numbers_and_booleans_beside_words_are_words():
     kinds = [pa.array([7]), pa.array([True]), pa.array(["u"]), pa.array(["v"]).dictionary_encode(), pa.array([TIME])]
     words = ["7", "True", "u", "v", "2024-01-02T03:04:05"]
