@@ -286,6 +286,23 @@ def test_powers_of_two_change_no_bit(seed, powers, which):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [NAGClassifier(), NAGClassifier(normalization="max"), NAGRegressor(penalty="l2"), ScaleInvariantClassifier()],
+    ids=str,
+)
+def test_models_of_other_lifts_are_merged_as_without_any(estimator, rng):
+    X, y, values = data(rng, n=40, classes=2)
+    X[:20] *= 16.0
+    y, parts, decisions = target(estimator, y, values), (slice(0, 20), slice(20, 40)), []
+    for features in (X, X * 2.0**62):
+        models = [begin(estimator, features[part], y[part]) for part in parts]
+        decisions.append(merge(models)._state.unit_free_weight())
+    first, second = (model._state.columns.lift for model in models)
+    assert (first[: X.shape[1]] < second[: X.shape[1]]).any()
+    np.testing.assert_array_equal(*decisions)
+
+
 @pytest.mark.parametrize("small", [-1000, -600])
 def test_targets_of_the_smallest_units_and_of_the_largest(rng, small):
     X = rng.normal(size=(60, 3))
