@@ -181,6 +181,9 @@ def test_what_cannot_be():
     boot = OnlineBootstrap(NAGRegressor(), 2).partial_fit(X, Y)
     with pytest.raises(ValueError, match="n_models was 2"):
         boot.set_params(n_models=3).partial_fit(X, Y)
+    for name, value in [("random_state", -1), ("random_state", None), ("shard", -1), ("shard", 1.5), ("n_jobs", 1.5)]:
+        with pytest.raises(ValueError, match=f"'{name}' parameter of OnlineBootstrap must be"):
+            OnlineBootstrap(NAGRegressor(), 2, **{name: value}).fit(X, Y)
 
 
 @pytest.mark.parametrize(
