@@ -107,7 +107,12 @@ def test_a_pipeline_within_a_pipeline_and_what_is_frozen():
 
 
 def test_coefficients_of_the_last_step():
-    alone = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y).coefficients(as_frame=False)
+    boot = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y)
+    alone = boot.coefficients(as_frame=False)
+    np.testing.assert_array_equal(alone.weight, boot.estimator_.coef_)
+    np.testing.assert_allclose(
+        alone.standard_error, np.std([model.coef_ for model in boot.estimators_], axis=0, ddof=1), rtol=1e-12
+    )
     pipeline = OnlineBootstrap(make_online_pipeline(OnlineImputer(), NAGRegressor()), 3).partial_fit(X, Y)
     np.testing.assert_array_equal(pipeline.coefficients(as_frame=False).standard_error, alone.standard_error)
     plain = OnlineBootstrap(make_pipeline(PolynomialFeatures(2, include_bias=False), NAGRegressor()), 3).fit(X, Y)
