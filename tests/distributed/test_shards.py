@@ -231,6 +231,18 @@ def test_what_shards_begin_with(learns):
     np.testing.assert_array_equal(bits(joined), bits(expected))
 
 
+def test_what_is_lost_on_the_next_rows_alone_is_judged():
+    """On a quarter as many as have been learnt, by the model and by one of the targets."""
+    pair = learn_first(first_pair(NAGRegressor()), [(X[:40], X[:40, 0], None)])
+    lost = []
+    for model, rows in zip(pair, (X, np.zeros((len(X), 1)))):
+        later = copy.deepcopy(model).partial_fit(rows[40:50], X[40:50, 0])
+        lost.append(later.progressive_loss_ * 50 - model.progressive_loss_ * 40)
+    batches = [(X[i : i + 20], X[i : i + 20, 0], None) for i in (40, 60)]
+    np.testing.assert_allclose(judge(pair, batches), lost, rtol=1e-12)
+    assert judge(first_pair(NAGRegressor()), batches) == [0.0, 0.0]
+
+
 def test_steps_of_rates_that_cannot_be_longer():
     model = shard_fit(NAGClassifier(eta0=1e308), X, Y, n_shards=9, rounds=2)
     assert model.eta0 == 1e308
