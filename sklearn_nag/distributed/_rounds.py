@@ -115,7 +115,7 @@ def learn_first(pair, batches, classes=None):
 def judge(pair, batches, classes=None):
     """What both models of a `first_pair` lose on rows that come next, so few that they learn little of them."""
     n = max(8, int(learner_of(pair[0]).t_) // 4) if is_fitted(pair[0]) else 0
-    for X, y, weight in itertools.islice(batches, 1):
+    for X, y, weight in batches:
         later = learn_first(pair, [(slice_rows(X, 0, n), y[:n], None if weight is None else weight[:n])], classes)
         return [_total_loss(after) - _total_loss(before) for after, before in zip(later, pair)]
     return [0.0, 0.0]
