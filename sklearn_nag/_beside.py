@@ -33,6 +33,7 @@ class Beside:
         """The value of an object, which is ``value`` if it had none."""
         return self._values.setdefault(ref(key, self._values.pop), value)
 
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._values.clear()
+    def items(self) -> list[tuple[Any, Any]]:
+        """The objects, and the value of each."""
+        found = ((known(), value) for known, value in list(self._values.items()))
+        return [pair for pair in found if pair[0] is not None]

@@ -21,9 +21,12 @@ def test_values_are_those_of_objects_and_of_no_copies():
     assert table.get(thing) == 3
     assert thing in table
     assert other not in table
+    assert table.items() == [(thing, 3)]
     assert pickle.loads(pickle.dumps(thing)) not in table
-    table.clear()
-    assert thing not in table
+    table[other] = 4
+    assert table.items() == [(thing, 3), (other, 4)]
+    del thing
+    assert table.items() == [(other, 4)]
 
 
 def test_entries_go_with_their_objects_without_a_line_of_python():

@@ -2,8 +2,9 @@
 
 The arrays of a model change in place, as copies would cost more than rows do. So whoever reads them while another
 thread learns waits until that call ends. A signal handler cannot wait for the call that it interrupts: it reads the
-model as it was before that call. A function that a call itself calls, between rows, reads it as it is: it is handed a
-view of the estimator or, where it knows the estimator by itself, that is at rest.
+model as it was before that call, and so does a process that is forked meanwhile by another thread. A function that a
+call itself calls, between rows, reads it as it is: it is handed a view of the estimator or, where it knows the
+estimator by itself, that is at rest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
 from typing import Any, cast
 
 from .. import kernels
@@ -23,6 +25,7 @@ from .._decorators import Method
 _turns = Beside()
 _making = threading.RLock()  # a handler may come meanwhile that asks for the turn of another
 _whole: ContextVar[Any] = ContextVar("sklearn_nag_whole", default=None)
+_calls = count(1)
 
 
 class Turn:
@@ -43,16 +46,18 @@ class Turn:
         ``in_place.attributes()`` are copies, as they were, of the attributes that have such changes.
     at_rest : bool
         Whether that call has left the estimator whole while it calls a function of somebody else's.
+    number : int
+        That of the call: calls within it have greater ones.
     """
 
     def __init__(self):
         self.lock, self.changing = threading.RLock(), threading.Lock()
-        self.before, self.in_place, self.at_rest = {}, None, False
+        self.before, self.in_place, self.at_rest, self.number = {}, None, False, 0
 
     def of_view(self):
         """The turn of a view, which is to be read while this call goes on."""
         turn = Turn()
-        turn.lock, turn.changing, turn.at_rest = self.lock, self.changing, True
+        turn.lock, turn.at_rest = self.lock, True
         return turn
 
     def check_free(self, estimator):
@@ -74,6 +79,12 @@ class Turn:
         if self.in_place is not None:
             vars(copy).update(self.in_place.attributes())
         return copy
+
+    def undo(self, estimator):
+        """Make ``estimator`` what it was before the call; what of this has been done may be done again."""
+        if self.in_place is not None:
+            self.in_place.restore()
+        set_attributes(estimator, self.before)
 
 
 def turn_of(estimator):
@@ -97,7 +108,7 @@ def unchanged_on_error(method: Method) -> Method:
         turn = turn_of(self)
         turn.check_free(self)
         with turn.lock:
-            turn.before, turn.in_place, turn.at_rest = vars(self).copy(), None, False
+            turn.before, turn.in_place, turn.at_rest, turn.number = vars(self).copy(), None, False, next(_calls)
             with turn.changing:
                 result = undone_on_error(self, turn, *args, **kwargs)
             turn.before, turn.in_place = {}, None
@@ -107,9 +118,7 @@ def unchanged_on_error(method: Method) -> Method:
         try:
             return method(self, *args, **kwargs)
         except BaseException as error:
-            if turn.in_place is not None:
-                turn.in_place.restore()
-            set_attributes(self, turn.before)
+            turn.undo(self)
             if isinstance(error, TypeError) and (public := _of_public_class(error, method, self)) is not error:
                 raise public from None
             raise
@@ -182,15 +191,24 @@ def _of_public_class(error, method, owner):
     return TypeError(str(error).replace(method.__qualname__, f"{type(owner).__name__}.{method.__name__}"))
 
 
-def _forget():
-    """Begin anew in a forked process, where the threads that held locks are not."""
+def _after_fork():
+    """Undo the calls of threads that a forked process does not have, those within others first, and free their locks.
+
+    Compiled code may have been in the midst of any write: what undoes it was copied before, and is read alone.
+    """
     global _making
-    _turns.clear()
     _making = threading.RLock()
+    for estimator, turn in sorted(_turns.items(), key=lambda pair: -pair[1].number):
+        if turn.lock.acquire(blocking=False):  # it is free, or of the thread that goes on here
+            turn.lock.release()
+            continue
+        if turn.changing.locked():
+            turn.undo(estimator)
+        turn.__init__()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 # -- who undoes what a learner learns: its own call or, where it is part of another estimator, the call of that

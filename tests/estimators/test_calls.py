@@ -5,6 +5,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,14 +14,18 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_wine
 
 from sklearn_nag import (
+    FTRLRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    NAGCellsRegressor,
     NAGClassifier,
     NAGRegressor,
+    OnlineBootstrap,
     ScaleInvariantRegressor,
     kernels,
     report_progress,
 )
+from sklearn_nag.model_selection import ProgressiveSearch
 
 DIABETES, WINE = load_diabetes(return_X_y=True), load_wine(return_X_y=True)
 LEARN = kernels.learn
@@ -238,3 +243,140 @@ def test_at_every_line_of_a_call_the_model_is_whole(estimator, method):
     assert len(read) > 200
     assert set(read) <= set(whole)
     assert model.predict(X).tobytes() == whole[1]
+
+
+# -- forks
+
+
+def forks(test):
+    """Mark a test that forks where it can."""
+    test = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")(test)
+    return pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")(test)
+
+
+def in_a_fork(function):
+    """What a function returns in a process forked here."""
+    ours, theirs = os.pipe()
+    process = os.fork()
+    if process == 0:
+        signal.alarm(60)  # as it could wait for a lock that nobody holds
+        try:
+            answer = function()
+        except BaseException as error:
+            answer = repr(error)
+        with os.fdopen(theirs, "wb") as file:
+            pickle.dump(answer, file)
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as file:
+        answer = file.read()
+    os.waitpid(process, 0)
+    return pickle.loads(answer) if answer else "it ended, or waited in vain"
+
+
+def what_it_does(model, X, y):
+    """What a model predicts, as it is and saved, and what it predicts when it has learnt rows."""
+    saved = pickle.loads(pickle.dumps(model))
+    return [some.predict(X).tobytes() for some in (model, saved, model.partial_fit(X, y))]
+
+
+FORKED = {
+    "nag": NAGRegressor(random_state=0),
+    "forgets": NAGRegressor(half_life=20, random_state=0),
+    "half-lives": NAGRegressor(half_life="auto", random_state=0),
+    "free": ScaleInvariantRegressor(random_state=0),
+    "ftrl": FTRLRegressor(random_state=0),
+    "classes": NAGClassifier(random_state=0),
+    "mixture": HEDGE,
+    "mixture of classes": HEDGE_OF_CLASSES,
+    "cells": NAGCellsRegressor(random_state=0),
+    "search": ProgressiveSearch(HEDGE, {"eta0": [0.5, 1.0]}),
+    "bootstrap": OnlineBootstrap(HEDGE, n_models=3, random_state=0),
+}
+
+
+@forks
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("name", FORKED)
+def test_a_process_forked_while_a_thread_learns_has_the_model_before_the_call(monkeypatch, name, share):
+    estimator = clone(FORKED[name])
+    X, y = (rows[::4] for rows in (WINE if is_classifier(estimator) else DIABETES))
+    model = estimator.partial_fit(X, y, **({"classes": np.unique(y)} if is_classifier(estimator) else {}))
+    blob = pickle.dumps(model)
+    expected = what_it_does(pickle.loads(blob), X, y)
+    n_calls, stops_at, stopped, go_on = 0, None, threading.Event(), threading.Event()
+
+    def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, **options):
+        nonlocal n_calls
+        order = np.arange(X.shape[0]) if order is None else order
+        half = len(order) // 2
+        for part in (slice(0, half), slice(half, None)):
+            played = None if predictions is None else predictions[part]
+            LEARN(state, loss, X, y, sample_weight, order=order[part], predictions=played, **options)
+            if n_calls == stops_at and threading.current_thread() is thread:
+                stopped.set()
+                assert go_on.wait(60)
+            n_calls += 1
+
+    monkeypatch.setattr(kernels, "learn", learn)
+    pickle.loads(blob).partial_fit(X, y)
+    n_calls, stops_at = 0, int(share * (n_calls - 1))
+    thread = threading.Thread(target=model.partial_fit, args=(X, y))
+    thread.start()
+    assert stopped.wait(60)
+    answer = in_a_fork(lambda: what_it_does(model, X, y))
+    go_on.set()
+    thread.join()
+    assert answer == expected
+    assert model.predict(X).tobytes() == expected[2]
+
+
+@forks
+@pytest.mark.parametrize(("name", "n"), [("nag", 3000), ("free", 3000), ("forgets", 100), ("half-lives", 50)])
+def test_a_fork_may_come_at_any_moment(name, n):
+    """Of learners that the tests compile, in the midst of compiled code."""
+    from scipy import sparse
+
+    X = sparse.random(n, 5_000, density=2e-3, format="csr", random_state=0)
+    y, few = np.asarray(X.sum(axis=1)).ravel(), X[:20]
+    model = clone(FORKED[name]).partial_fit(few, y[:20])
+    blob = pickle.dumps(model)
+    before, after = (what_it_does(some, few, y[:20]) for some in (model, pickle.loads(blob).partial_fit(X, y)))
+    for i in range(5):
+        model = pickle.loads(blob)
+        thread = threading.Thread(target=model.partial_fit, args=(X, y))
+        thread.start()
+        thread.join(2e-3 * i)
+        assert in_a_fork(lambda model=model: what_it_does(model, few, y[:20])) in (before, after)
+        thread.join()
+
+
+@forks
+@pytest.mark.parametrize("name", ["nag", "half-lives", "mixture"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_call_that_forks_goes_on_in_both_processes(name, fails):
+    X, y = DIABETES
+    model = clone(FORKED[name]).partial_fit(X[:50], y[:50])
+    before = model.predict(X)
+    after = copy.deepcopy(model).partial_fit(X, y).predict(X)
+    processes = []
+
+    def fork(now):
+        if now.rows == 128:
+            processes.append(os.fork())
+            if processes == [0]:
+                signal.alarm(60)
+        if fails and now.rows == 256:
+            raise ZeroDivisionError
+
+    with report_progress(fork):
+        try:
+            model.partial_fit(X, y)
+        except ZeroDivisionError:
+            pass
+        finally:
+            is_right = np.array_equal(model.predict(X), before if fails else after)
+            if processes == [0]:
+                os._exit(0 if is_right else 1)
+    assert is_right
+    assert os.waitpid(processes[0], 0)[1] == 0

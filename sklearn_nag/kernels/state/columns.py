@@ -132,7 +132,6 @@ class Columns:
         return None if rows is None else self.table[rows]
 
     def __init__(self, table, shared, per_head, n_heads, sharing=1, units=PLAIN):
-        vars(self).clear()  # of views of another table
         self.table, self.shared, self.per_head, self.n_heads, self.sharing = table, shared, per_head, n_heads, sharing
         self.units = units
 
@@ -240,22 +239,15 @@ class Columns:
             self._plain = copy
         return self._plain
 
-    def settle(self):
-        """Let the table have all as it is.
+    def in_units(self):
+        """Places of the columns that the table does not have as they are."""
+        return np.zeros(0, dtype=np.intp) if self.is_plain else np.flatnonzero(self.largest)
 
-        Returns
-        -------
-        index : ndarray of int
-            The columns for which it had not.
-        before : ndarray of shape (n_fields, n)
-            What it had for these.
-        """
-        index = np.zeros(0, dtype=np.intp) if self.is_plain else np.flatnonzero(self.largest)
-        before = self.take_kept(index)
-        if len(index):
+    def settle(self):
+        """Let the table have all as it is."""
+        if len(index := self.in_units()):
             self.put_kept(index, self.take(index).table)
         self.set_units((*PLAIN[:AS_THEY_ARE], self.units[AS_THEY_ARE]))
-        return index, before
 
     def _into_plain(self, columns, rare):
         """Let the table of ``columns``, some of these, have all as it is; ``rare`` tells which ones have units."""
@@ -331,7 +323,7 @@ class Columns:
 
     def _become(self, table, units):
         """Take over another table of the same layout."""
-        self.__init__(table, *(getattr(self, name) for name in LAYOUT[1:]), units=units)
+        self.__dict__ = vars(self.with_table(table, units=units))  # in one step, as a fork may come between two
 
     def restore(self, before):
         """Be again what a `copy` of these columns has kept."""

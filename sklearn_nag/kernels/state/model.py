@@ -261,9 +261,10 @@ class LinearState:
         """Let the table of the columns have all as it is, where what had faded unseen could leave the range."""
         if self.G_before is None and self.columns.G is not None:
             self.G_before = self.columns.kept("G").copy()
-        before = self.columns.settle()
         if self.columns_before is None:
-            self.columns_before = before
+            index = self.columns.in_units()
+            self.columns_before = index, self.columns.take_kept(index)
+        self.columns.settle()
 
     def undo(self, named=None):
         """`Undo` of what is going to be learnt.
@@ -664,9 +665,9 @@ class Undo:
     def end(self):
         """Take over what the call has left of the model before."""
         if not self.has_ended:
-            self.G, self.state.G_before = self.state.G_before, None
-            self.before, self.state.columns_before = self.state.columns_before, None
-            self.has_ended = True
+            self.G, self.before = self.state.G_before, self.state.columns_before
+            self.has_ended = True  # at any moment, one of the two has them
+            self.state.G_before = self.state.columns_before = None
 
     def restore(self):
         """Make the model what it was."""
@@ -698,3 +699,4 @@ class Undo:
             columns.kept("G")[:] = G
         columns.put_kept(self.named, self.columns)
         columns.set_units(self.units)
+        vars(columns).pop("_places", None)  # which a loop may have left marked

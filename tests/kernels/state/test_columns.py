@@ -1,6 +1,7 @@
 """Compiled loops let rare columns fade unseen: a row changes no more of the table than if nothing faded."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -110,6 +111,39 @@ def test_what_is_undone_is_as_it_was(n):
     undo.restore()
     np.testing.assert_array_equal(kept(model), before)
     assert pickle.dumps(state.copy()) == copy
+
+
+def test_what_is_undone_is_as_it_was_from_any_moment_on():
+    """As a fork may come between any two instructions, and in a loop that has marked places of columns."""
+    X, z, _ = words(900, 3)
+    model = learn(NAGClassifier(half_life=2), X[:400], z[:400])
+    state, loss = model._state, model._loss()
+    before, read, ran = kept(model), [], set()
+    undo = kernels.undo(state, loss, X[400:].indices)
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_name not in ("renew_columns", "settle", "end", "arrange", "_become"):
+            return None
+        frame.f_trace_opcodes = True
+        ran.add(frame.f_code.co_name)
+        if event == "opcode":
+            columns = undo.model().columns
+            read.append(np.append(columns.table.ravel(), columns.units))
+        return trace
+
+    outer = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        kernels.learn(state, loss, X[400:], (z[400:] > 0).astype(np.int32))
+        undo.end()
+    finally:
+        sys.settrace(outer)
+    assert ran >= {"renew_columns", "settle", "end"}
+    assert all(np.array_equal(columns, before) for columns in read)
+    state.columns.places()[:] = 1
+    undo.restore()
+    np.testing.assert_array_equal(kept(model), before)
+    assert not state.columns.places().any()
 
 
 def test_dense_rows_and_new_parameters_go_on_with_all_as_it_is():
