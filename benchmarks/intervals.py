@@ -15,6 +15,10 @@ Widths are over those of ``split``.
 Then drawn rows of which, in the second half, one in twenty is fifty times as large as all before: the share of their
 targets within intervals of 90 % after a pass over the first half, and within those of the width that other rows get.
 
+Then what intervals hold of 500 drawn rows that are learnt after 3,000 whose targets are 0, over 20 draws, and what those
+of 90 % that `fit` leaves after few drawn rows hold of new ones, where it searches for the number of passes: the mean
+over draws, and the standard deviation.
+
 At last, how much longer a pass takes than one that keeps nothing of its errors: the median, over 9 pairs of passes in
 turn, of the ratio of their times.
 """
@@ -31,7 +35,7 @@ from sklearn.linear_model import BayesianRidge, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_nag import NAGRegressor
+from sklearn_nag import NAGCellsRegressor, NAGRegressor
 from sklearn_nag.model_selection import progressive_validation
 
 from .data import abalone, bikes, california, msd_subset, parse
@@ -208,6 +212,26 @@ def held_of_unusual(n_rows):
     return [np.mean(errors <= width) for width in widths]
 
 
+def held_after_zeros(seed, n_zeros=3000, n_rows=500):
+    """Share of the targets that intervals of .5, .9 and .99 hold, once targets are no longer 0."""
+    rng, ends = np.random.default_rng(seed), np.array([n_zeros, n_zeros + n_rows])
+    X = rng.normal(size=(ends[1], 3))
+    y = X @ [2.0, -1.0, 1.0] + rng.normal(size=len(X))
+    y[:n_zeros] = 0.0
+    curve = progressive_validation(NAGRegressor(), X, y, scoring="r2", coverage=[0.5, 0.9, 0.99], curve_at=ends).curve
+    return np.diff(curve["coverage"] * ends[:, None], axis=0)[0] / n_rows
+
+
+def held_after_fit(kind, n_rows, n_features, seed):
+    """Share of the targets of new rows that intervals of 90 % hold, kept after ``fit``."""
+    rng = np.random.default_rng(seed)
+    X, half = rng.normal(size=(n_rows + 2000, n_features)), n_features // 2
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + X[:, half:].sum(axis=1) / half**0.5 + rng.normal(size=len(X))
+    reg = kind(random_state=seed).fit(X[:n_rows], y[:n_rows])
+    assert len(reg.validation_losses_)
+    return judged(reg.predict_interval(X[n_rows:], [0.9]), y[n_rows:])[0]
+
+
 class _WithoutIntervals(NAGRegressor):
     """What a pass would cost if nothing were kept of its errors."""
 
@@ -257,6 +281,16 @@ def main():
             lines.append(line)
     wide, common = held_of_unusual(2_000 if args.quick else 20_000)
     print(f"\nof rows far from those learnt, intervals hold {wide:.3f}; those of the common width {common:.3f}")
+    after = np.array([held_after_zeros(seed) for seed in range(3 if args.quick else 20)])
+    print("\nafter 3,000 targets of 0 intervals of .5, .9 and .99 hold", *after.mean(axis=0).round(3))
+    print()
+    for kind, n_rows, n_features, n_draws in (
+        *((NAGRegressor, n_rows, n_rows // 5, 100) for n_rows in (300, 1000)),
+        *((NAGCellsRegressor, n_rows, 5, 20) for n_rows in (300, 1000)),
+    ):
+        after = [held_after_fit(kind, n_rows, n_features, seed) for seed in range(2 if args.quick else n_draws)]
+        made_by = f"{kind.__name__}.fit of {n_rows:,} x {n_features}"
+        print(f"intervals of 90 % after {made_by} hold {np.mean(after):.3f}, with a deviation of {np.std(after):.3f}")
     rng = np.random.default_rng(0)
     for n_features in (5, 20, 90):
         X = rng.normal(size=(5_000 if args.quick else 100_000, n_features))

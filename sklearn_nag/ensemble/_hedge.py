@@ -685,9 +685,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
                 "Let it learn rows by partial_fit first."
             )
         known = quantiles.new(mixed.shape[1]) if self._evidence is None else self._evidence
-        width = quantiles.widths(known, coverages)
-        with np.errstate(over="ignore"):
-            interval = np.stack([mixed[:, :, None] - width, mixed[:, :, None] + width], axis=2)
+        interval = quantiles.about(mixed, quantiles.widths(known, coverages))
         if common_deviance([expert for _, expert in self._named()]) is not None:
             interval = np.maximum(interval, 0.0)
         interval = self._in_shape(interval)

@@ -319,10 +319,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return self._played_probabilities(decision, y, weight, before)[0]
 
     def _played_probabilities(self, decision, y, weight, before):
-        """Probabilities that rows had before they were learnt, ``-log p`` of their classes, and from which it learns.
-
-        ``decision`` is what `_play` returned for these rows, ``before`` the evidence before them, None for a new model.
-        """
+        """Probabilities that rows had before they were learnt, ``-log p`` of their classes, and from which it learns."""
         y, weight = np.asarray(y), self._weigh(y, None if weight is None else np.asarray(weight))
         told = np.ones(len(y), bool) if weight is None else weight > 0
         if before is None and told.any():
@@ -331,11 +328,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return *probabilities.play(self._known(before), self._logits(decision), codes, **self._calibrated), told
 
     def _played_coverage(self, decision, y, weight, before, coverages):
-        """Whether sets of classes, had before each row was learnt, held its class, and how many classes they have.
-
-        Results have an axis of coverages, and NaN for rows of weight 0 and the first; sizes are infinite while too few
-        rows are known.
-        """
+        """As of regressors; sets of classes have sizes for widths, infinite while too few rows are known."""
         p, surprise, told = self._played_probabilities(decision, y, weight, before)
         bound = np.full((len(p), len(coverages)), np.nan)
         sizes, known = surprise[told], self._known(before).surprise

@@ -233,6 +233,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         before = quantiles.new(y.shape[1]) if before is None else before
         held, width = np.full((2, *y.shape, len(coverages)), np.nan)
         _, width[told] = quantiles.play(before, played[told], y[told], coverages, self._memory)
+        width[told] = quantiles.widened(width[told], played[told])
         with np.errstate(over="ignore"):
             held[told] = np.abs(y[told] - played[told])[:, :, None] <= width[told]
             return held, 2.0 * width
@@ -343,9 +344,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             width, decision = self._gaussian_widths(X, coverages), kernels.predict(self._state.unclipped(), X)
         else:
             width = self._widths(X, coverages)
-        decision = self._mean(decision)[:, :, None]
-        with np.errstate(over="ignore"):
-            interval = np.stack([decision - width, decision + width], axis=2)
+        interval = quantiles.about(self._mean(decision), width)
         if isinstance(self._clip, tuple):
             np.clip(interval, *map(float, self.clip), out=interval)
         if self._log_link:

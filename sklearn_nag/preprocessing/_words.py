@@ -95,11 +95,11 @@ class _OfVocabulary(_OfWords):
         state = Vocabulary(tuple(places))
         return state, self._transform_rows(state, rows) if transform else None
 
-    def _numbers(self, state, rows):
-        """Number of each word; others have the last."""
-        last, out = int(self.max_categories) - 1, np.empty((rows.n_rows, len(rows.words)), dtype=np.int32)
-        for i, known in enumerate(state.places):
-            out[:, i] = np.array([known.get(word, last) for word in rows.words[i]], dtype=np.int32).take(rows.codes[i])
+    def _numbers(self, state, rows, of_others):
+        """Number of each word; those that are not known have that ``of_others`` in the column."""
+        out = np.empty((rows.n_rows, len(rows.words)), dtype=np.int32)
+        for i, (known, other) in enumerate(zip(state.places, of_others)):
+            out[:, i] = np.array([known.get(word, other) for word in rows.words[i]], dtype=np.int32).take(rows.codes[i])
         return out
 
     def _merge_states(self, states):
@@ -180,7 +180,7 @@ class OnlineOneHotEncoder(_OfVocabulary):
 
     def _transform_rows(self, state, rows):
         n_rows, n_columns, width = rows.n_rows, len(rows.words), int(self.max_categories)
-        columns = self._numbers(state, rows) + width * np.arange(n_columns, dtype=np.int32)
+        columns = self._numbers(state, rows, [width - 1] * n_columns) + width * np.arange(n_columns, dtype=np.int32)
         if self.sparse_output:
             indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
             return sparse.csr_array((np.ones(n_rows * n_columns), columns.ravel(), indptr), (n_rows, n_columns * width))
@@ -217,7 +217,7 @@ class OnlineOrdinalEncoder(_OfVocabulary):
     ----------
     max_categories : int, default=100
         How many numbers there are, from 0 on, at least 2. The last one is for all words that come when the others are
-        taken, and for those that have not been learnt.
+        taken. Words that have not been learnt have the number that the next one gets.
 
     Attributes
     ----------
@@ -236,8 +236,8 @@ class OnlineOrdinalEncoder(_OfVocabulary):
     Notes
     -----
     Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the
-    same. A missing word is a word like others. Models in which a word has other numbers cannot be merged, as numbers
-    would mean something else to what is behind: let one model see the words first, and give copies of it to all shards.
+    same. A missing word is a word like others. Models in which a word has other numbers cannot be merged: let
+    one model see the words first, and give copies of it to all shards.
 
     Examples
     --------
@@ -254,7 +254,7 @@ class OnlineOrdinalEncoder(_OfVocabulary):
         self.max_categories = max_categories
 
     def _transform_rows(self, state, rows):
-        return self._numbers(state, rows).astype(np.float64)
+        return self._numbers(state, rows, map(len, state.places)).astype(np.float64)
 
     def _merge_states(self, states):
         merged = super()._merge_states(states)
@@ -431,8 +431,7 @@ def _shown(word):
 def hashed_word(name: str, word: str | None) -> str | bytes:
     """What is hashed for a word, None if it is missing, in a column: another thing for each.
 
-    The name alone stands for a missing word, which is not the word "None". Where the name has "=" itself, a byte that
-    no text in UTF-8 has tells where it ends.
+    The name alone stands for a missing word. Where it has "=" itself, a byte that no text in UTF-8 has ends it.
     """
     rest = "" if word is None else f"={word}"
     return encoded(f"{name}{rest}") if "=" not in name else name.encode() + b"\xff" + rest.encode(errors=_HALVES)

@@ -67,7 +67,7 @@ def step(n, rows, known, memory):
         known[MEAN + k] += (of_step - known[MEAN + k]) * (n / max(float(n), lasting))
     rate = max(FLOOR, RATE * rows**-POWER) if rows > FIRST else 0.0
     for k in range(N_LEVELS):
-        own = max(rate, min(FASTER[k] * rate, MOST))
+        own = max(rate, min(FASTER[k] * rate, MOST)) if known[MEAN] > 0.0 or known[MISSES + k] > 0.0 else 0.0
         known[PLACE + k] = max(known[PLACE + k] + own * (known[MISSES + k] - LEVELS[k] * n), LOWEST)
         known[MISSES + k] = 0.0
     known[TOTAL] = 0.0

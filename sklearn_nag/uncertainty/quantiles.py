@@ -9,20 +9,19 @@ stream changes a bit.
 - The *scale* has the unit of the sizes. Means of all sizes, of about the last 500 and of about the last 30 are experts
   for it. Each stands for an exponential distribution of that mean; their shares are the posterior probabilities of
   these (log loss, rate 1), of which a part ``1 / t`` begins anew at each size (fixed share; Herbster and Warmuth 1998).
-  The scale is the geometric mean of theirs. So it is steady where nothing changes and jumps where sizes do.
+  The scale is the geometric mean of theirs.
 - The *places* make rates of misses what they are to be: ``place += rate * (misses - a * sizes)``, adaptive conformal
   inference (Gibbs and Candès 2021; "quantile tracking" of Angelopoulos, Candès and Tibshirani 2023) of the logarithm of
   sizes over scale. Rates fall as ``t**-0.6``, to a floor (Angelopoulos, Barber and Bates 2024). Those of levels below
-  0.05 are `FASTER` times as large, but for the first ones: so rare misses tell as little in a row as others, and would
-  take a hundred thousand of them to find a quantile among errors that are hundreds of times as large as most.
-- Quantiles of rarer misses are never below those of more frequent ones: a quantile is taken at the largest of the
-  places up to its own. As places of rarer misses move by rates that are as large or larger, one that is below another
-  comes back.
+  0.05 are `FASTER` times as large, but for the first ones, or they would take a hundred thousand sizes to find a
+  quantile hundreds of times as large as most.
+- A quantile is taken at the largest of the places up to its own, so those of rarer misses are never below others.
+  As their places move as fast, or faster, one that is below another comes back.
 
 Whatever the sizes are, sums of ``misses - a`` are sums of ``change of place / rate``, so they are within ``(range of
 the places + a step) / rate``. Places above `HIGHEST` miss nothing, so they cannot rise further: the rate of misses is
 at most ``a + (HIGHEST - LOWEST + LONGEST * MOST) / (FLOOR * t)`` for every sequence. It is as near from below unless
-most sizes are less than ``exp(LOWEST)`` of the scale.
+most sizes are less than ``exp(LOWEST)`` of the scale, or all so far were 0: these are never missed, and no place moves.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ _DEPTHS = -np.log(LEVELS)  # places are between those of an exponential distribu
 
 
 class Quantiles(NamedTuple):
-    """What is known of some streams of sizes that come together, such as those of the errors of several outputs.
+    """What is known of some streams of sizes that come together, as of several outputs.
 
     Attributes
     ----------
@@ -175,7 +174,7 @@ def play(
 
 
 def _count(table, size, waiting, scale, width):
-    """Count sizes that come after ``waiting`` others of this step, and which are above the quantile of each level."""
+    """Count sizes after ``waiting`` others of this step, and which are above the quantile of each level."""
     most = np.where(scale > 0.0, np.minimum(OUTLYING * scale, LARGEST), LARGEST)
     if (size > most).any():
         missed = table[:, MISSES + RARE].copy()
@@ -205,6 +204,7 @@ def _step(table, n, rows, memories):
     if rows > FIRST:
         rate = max(FLOOR, RATE * rows**-POWER)
         rate = np.maximum(rate, np.minimum(FASTER * rate, MOST))
+        rate = rate * ((mean[:, :1] > 0.0) | (misses > 0.0))  # while all sizes were 0, they are at no place
         np.maximum(place + rate * (misses - LEVELS * n), LOWEST, out=place)
     table[:, MISSES:] = 0.0
 
@@ -217,6 +217,18 @@ def _scales_and_widths(table):
     scale = np.minimum(whole * np.exp((table[:, _SHARE] * np.log(relative)).sum(axis=1)), LARGEST)
     width = np.minimum(scale[:, None] * np.exp(highest), LARGEST)
     return scale, np.where(highest >= HIGHEST, np.inf, width)
+
+
+def widened(width: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """Half-widths about predictions within which errors that count as 0 are."""
+    return np.maximum(width, ROUNDING * np.abs(middle)[..., None])
+
+
+def about(middle: np.ndarray, width: np.ndarray) -> np.ndarray:
+    """Intervals of these half-widths: of shape (n_rows, n_streams, 2, n_coverages)."""
+    width, middle = widened(width, middle), middle[:, :, None]
+    with np.errstate(over="ignore"):
+        return np.stack([middle - width, middle + width], axis=2)
 
 
 def _unknown(rows, level):
@@ -261,8 +273,7 @@ def _between(rows, width, coverage):
 def merge(parts: list[Quantiles], base: Quantiles | None = None) -> Quantiles:
     """What is known of the sizes of several: means by the number of sizes behind each, less those of ``base``.
 
-    Sizes that wait for a step are left out, but where a single part, or none, has made one: that which is `furthest` is
-    returned.
+    Sizes that wait for a step are left out, but where a single part, or none, has made one: then it is the `furthest`.
     """
     begun = 0 if base is None else base.rows
     own = np.array([max(part.rows - begun, 0) for part in parts], dtype=float)
@@ -286,7 +297,7 @@ def take(known: Quantiles, which: np.ndarray | slice) -> Quantiles:
 
 
 def check_counts(name: str, known: Any) -> None:
-    """Raise unless what is known counts rows, and those that wait for a step, by integers."""
+    """Raise unless rows, and those that wait for a step, are counted by integers."""
     for what in ("rows", "waiting"):
         count = getattr(known, what)
         if type(count) is not int or not 0 <= count < 2**53:

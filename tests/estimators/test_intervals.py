@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
-from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, merge
+from sklearn_nag import FTRLRegressor, NAGCellsRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, merge
+from sklearn_nag.model_selection import progressive_validation
 from sklearn_nag.uncertainty import quantiles
 
 from ..kernels.helpers import KERNELS
@@ -58,6 +59,20 @@ def test_errors_that_are_rounding_are_none(equal, kernel):
     with config_context(kernel=kernel):
         reg = NAGRegressor("poisson").partial_fit(rng.normal(size=(120, 2)), y)
     assert 5.0 < np.diff(reg.predict_interval([[0.0, 0.0]])).item() < 20.0  # 9.4 would be right
+
+
+@pytest.mark.parametrize("make", [NAGRegressor, NAGCellsRegressor])
+@pytest.mark.parametrize("target", [5.0, 5.3, -1e300])
+def test_a_constant_target_is_within_although_predictions_are_a_rounding_beside(make, target, rng):
+    rows, y = rng.normal(size=(200, 3)), np.full(200, target)
+    options = {"n_trees": 2, "random_state": 0} if make is NAGCellsRegressor else {}
+    reg = make(half_life="auto", **options).partial_fit(rows, y)
+    low, high = reg.predict_interval(rows).T
+    assert (low <= y).all()
+    assert (y <= high).all()
+    np.testing.assert_allclose(high, low, rtol=1e-11)
+    if make is NAGRegressor:
+        assert progressive_validation(make(half_life="auto"), rows, y, scoring="r2", coverage=0.9).coverage == 1.0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -61,6 +61,21 @@ def test_a_word_takes_the_next_free_column_when_it_comes(rows, width):
     np.testing.assert_array_equal(numbers, expected.reshape(-1, 2, width).argmax(axis=2))
 
 
+@given(WORDS, st.integers(2, 7))
+def test_a_word_has_the_number_before_it_is_learnt_that_it_gets_then(rows, width):
+    first, *others = np.array(rows, dtype=object)[:, None]
+    encoder = OnlineOrdinalEncoder(width).fit(first)
+    for row in others:
+        before = encoder.transform(row)
+        np.testing.assert_array_equal(encoder.learn_transform(row), before)
+
+
+def test_numbers_of_words_that_have_not_been_learnt():
+    encoder = OnlineOrdinalEncoder(2**14).fit([["a"], ["b"], ["a"]])
+    assert encoder.transform([["new"], ["b"], ["newer"], [None]]).tolist() == [[2.0], [1.0], [2.0], [2.0]]
+    assert encoder.partial_fit([["new"]]).transform([["new"], ["newer"]]).tolist() == [[2.0], [3.0]]
+
+
 @pytest.mark.parametrize(
     "new",
     [

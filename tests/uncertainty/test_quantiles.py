@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from sklearn_nag import config_context
 from sklearn_nag.uncertainty import quantiles
-from sklearn_nag.uncertainty.quantiles import HIGHEST, LEVELS, LOWEST, MEMORIES
+from sklearn_nag.uncertainty.quantiles import HIGHEST, LEVELS, LONGEST, LOWEST, MEMORIES, MOST
 
 
 def reference(sizes, memory=math.inf):
@@ -40,7 +40,7 @@ def reference(sizes, memory=math.inf):
         shares = [share + (1 / 3 - share) * n / rows for share in shares]
         spans = [max(n, min(rows, min(m, memory) + n / 2)) for m in MEMORIES]
         means = [m + (mean - m) * n / span for m, span in zip(means, spans)]
-        if rows > 10:
+        if rows > 10 and means[0] > 0.0:
             rates = [rate_of(a, rows) for a in LEVELS]
             missed = [sum(missed[k] for _, missed in waiting) for k in range(len(LEVELS))]
             places = [max(q + rate * (m - a * n), -10.0) for q, rate, m, a in zip(places, rates, missed, LEVELS)]
@@ -64,8 +64,10 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("memory", [np.inf, 100.0])
-def test_against_a_plain_transcription(memory):
+@pytest.mark.parametrize("n_zeros", [0, 90])
+def test_against_a_plain_transcription(memory, n_zeros):
     size = np.random.default_rng(0).exponential(size=700) * np.repeat([1e-9, 5.0, 0.1], [300, 200, 200])
+    size[:n_zeros] = 0.0
     size[250::50] *= 1e5
     means, shares, places, played = reference(size, memory)
     known, width = quantiles.play(quantiles.new(1), size[:, None], np.zeros((700, 1)), 1.0 - LEVELS, memory)
@@ -79,6 +81,7 @@ def test_numba_is_numpy():
     size = np.abs(np.random.default_rng(1).standard_cauchy(size=(3000, 2)))
     size[::7] = 0.0
     size[:600] *= 1e-12
+    size[:90, 1] = 0.0
     with config_context(kernel="numpy"):
         expected = learn(size)
     with config_context(kernel="numba"):
@@ -112,9 +115,10 @@ def nasty(rng, n):
     yield "two sizes in turn", np.where(t % 2, 1.0, 1e3)
     yield "one giant", np.where(t == 2000, 1e300, rng.exponential(size=n))
     yield "heavy tails", np.abs(rng.standard_cauchy(size=n)) ** 3
+    yield "zeros first", rng.exponential(size=n) * (t >= 2000)
 
 
-@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("place", range(7))
 def test_the_theorem(place):
     """On any sequence, misses less what was asked sum to at most the range of the places, over the last rate."""
     name, size = list(nasty(np.random.default_rng(3), 6000))[place]
@@ -122,7 +126,7 @@ def test_the_theorem(place):
     for start in range(0, len(size), 8):  # each ends with or within a step
         part = size[start : start + 8, None]
         known, width = quantiles.play(known, part, 0.0 * part, 1.0 - LEVELS)
-        if start >= 128:  # from here on all levels but the rarest play
+        if start >= 128 and size[: start + 8].any():  # from here on all levels but the rarest play
             misses = misses + (part[:, :, None] > width).sum(axis=(0, 1)) - 8 * LEVELS
         lowest, highest = np.minimum(lowest, known.place[0]), np.maximum(highest, known.place[0])
     few = LEVELS >= 0.01
@@ -150,6 +154,39 @@ def test_coverage_follows(place):
     _, width = quantiles.play(quantiles.new(1), size[:, None], np.zeros((6000, 1)), coverage)
     covered = size[:, None] <= width[:, 0]
     assert (abs(covered[600:].mean(axis=0) - coverage) < 0.02).all(), name
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("n", [300, 3000])
+def test_sizes_of_0_before_all_others_change_no_place(kernel, n):
+    """So those that come after them are covered soon, as if they were the first ones."""
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    rng = np.random.default_rng(9)
+    size, coverage, covered = np.abs(rng.normal(size=(800, 40))), np.array([0.5, 0.9, 0.99]), []
+    with config_context(kernel=kernel):
+        known = learn(np.zeros((n, 40)))
+        np.testing.assert_array_equal(known.place, quantiles.new(40).place)
+        for part in np.split(size, 80):
+            covered.append((part[:, :, None] <= quantiles.widths(known, coverage)).mean(axis=(0, 1)))
+            known = learn(part, known)
+    covered = np.array(covered)
+    assert (np.abs(covered[10:].mean(axis=0) - coverage) < [0.03, 0.07, 0.011]).all()
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_sizes_whose_mean_is_0_move_places_all_the_same(kernel):
+    """The least numbers there are, after zeros: what the theorem says of misses holds for them, too."""
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    size = np.where(np.arange(8000) < 2000, 0.0, 5e-324)[:, None]
+    with config_context(kernel=kernel):
+        known, missed = quantiles.new(1), 0.0
+        for part in np.split(size, 250):
+            missed = missed + (part[:, :, None] > quantiles.widths(known, 1.0 - LEVELS)).sum(axis=0)
+            known = learn(part, known)
+    bound = LEVELS + (HIGHEST - LOWEST + LONGEST * MOST) / (8000 * np.array([rate_of(a, 8000) for a in LEVELS]))
+    assert (missed[0] / 8000 <= bound).all()
 
 
 def test_coverages_between_two_kinds_of_sizes_are_found():
